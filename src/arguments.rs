@@ -150,8 +150,10 @@ fn advised(mut error: clap::Error) -> clap::Error {
     if error.kind() == ErrorKind::UnknownArgument {
         // To write it behind `--`, where it would be a file of that name, or a program.
         error.remove(ContextKind::Suggested);
-        let wrong = error.get(ContextKind::InvalidArg).map(ToString::to_string);
-        let wrong = wrong.filter(|it| !it.starts_with('-'));
+        let wrong = error
+            .get(ContextKind::InvalidArg)
+            .map(ToString::to_string)
+            .filter(|it| !it.starts_with('-'));
         let records = std::env::args_os().nth(1).is_some_and(|it| it == "record");
         if let Some(program) = wrong.filter(|_| records) {
             let tip = format!("a program stands behind `--`: netreel record -- {program}");
@@ -206,9 +208,10 @@ fn first_sentence(words: &str) -> String {
     let end = ends.iter().filter_map(|end| words.find(end)).min();
     let first = &words[..end.unwrap_or(words.len())];
     // A sentence that begins with an example has its end behind it.
-    match first.len() < 12 {
-        true => words.to_owned(),
-        false => first.trim_end_matches('.').to_owned(),
+    if first.len() < 12 {
+        words.to_owned()
+    } else {
+        first.trim_end_matches('.').to_owned()
     }
 }
 

@@ -156,18 +156,20 @@ pub fn keep(paths: &[PathBuf], kept: &Bookmarks) -> Result<(), String> {
         return Err("bookmarks are not kept: nothing is open that they belong to".to_owned());
     };
     let told = |error| format!("{}: {error}; bookmarks are not kept", near.display());
-    let written = match known.is_some() && known == own {
-        true => Err(ErrorKind::AlreadyExists.into()),
-        false => write(&near, kept),
+    let written = if known.is_some() && known == own {
+        Err(ErrorKind::AlreadyExists.into())
+    } else {
+        write(&near, kept)
     };
     match (written, own) {
         (Ok(()), _) => Ok(()),
         (Err(error), None) => Err(told(error)),
         (Err(error), Some(own)) => {
             let is_last = kept.bookmarks.is_empty() && !near.exists();
-            let kept = match is_last {
-                true => write(&own, kept),
-                false => put(&own, kept),
+            let kept = if is_last {
+                write(&own, kept)
+            } else {
+                put(&own, kept)
             };
             kept.map_err(|_| told(error))
         }
@@ -223,9 +225,10 @@ pub fn print(paths: &[PathBuf], out: &mut dyn Write) -> Result<(), Failure> {
             } => {
                 let seconds =
                     |ns: i64| crate::text::seconds(netreel_protocol::session::SessionTime(ns));
-                match from == to {
-                    true => format!("{} s", seconds(*from)),
-                    false => format!("{} to {} s", seconds(*from), seconds(*to)),
+                if from == to {
+                    format!("{} s", seconds(*from))
+                } else {
+                    format!("{} to {} s", seconds(*from), seconds(*to))
                 }
             }
             _ => continue,

@@ -91,9 +91,10 @@ pub fn verdict(judgement: &Judgement, out: &mut dyn Write) -> Result<(), Failure
     let headline = judgement.headline();
     let word = judgement.verdict.name();
     let rest = headline.strip_prefix(word).unwrap_or(&headline);
-    let colon = match judgement.reasons.is_empty() {
-        true => "",
-        false => ":",
+    let colon = if judgement.reasons.is_empty() {
+        ""
+    } else {
+        ":"
     };
     writeln!(out, "{style}{word}{style:#}{rest}{colon}")?;
     for reason in &judgement.reasons {
@@ -135,8 +136,11 @@ pub fn report(
 
 /// Names the pages that say what the findings mean.
 fn pages(findings: &[Finding], out: &mut dyn Write) -> Result<(), Failure> {
-    let rules = findings.iter().map(|finding| finding.rule);
-    let rules: BTreeSet<&str> = rules.filter(|rule| RULES.contains(rule)).collect();
+    let rules: BTreeSet<&str> = findings
+        .iter()
+        .map(|finding| finding.rule)
+        .filter(|rule| RULES.contains(rule))
+        .collect();
     if rules.is_empty() {
         return Ok(());
     }
@@ -165,9 +169,10 @@ fn one(
         number.unwrap_or_default(),
     )?;
     writeln!(out, "    {}", finding.sentence)?;
-    let told = match verbose {
-        true => finding.each.len(),
-        false => finding.each.len().min(1),
+    let told = if verbose {
+        finding.each.len()
+    } else {
+        finding.each.len().min(1)
     };
     for each in finding.each.iter().take(told) {
         writeln!(out, "      {}", each.sentence)?;

@@ -27,11 +27,15 @@ type Nodes = Arc<Mutex<Vec<Node>>>;
 
 pub fn run(arguments: &Console, out: &mut dyn Write) -> Result<Answer, Failure> {
     let patience = Duration::from_secs_f64(arguments.patience);
-    let token = arguments.token.as_deref().map(read_token).transpose();
-    let token = token.map_err(Failure::new)?;
+    let token = arguments
+        .token
+        .as_deref()
+        .map(read_token)
+        .transpose()
+        .map_err(Failure::new)?;
     let connect = |(name, way, address): &(String, Way, SocketAddr)| {
-        let remote = Remote::connect(*way, *address, token.as_deref(), patience);
-        let remote = remote.map_err(|error| Failure::new(format!("{name}: {error}")))?;
+        let remote = Remote::connect(*way, *address, token.as_deref(), patience)
+            .map_err(|error| Failure::new(format!("{name}: {error}")))?;
         let name = name.clone();
         Ok(Node { name, remote })
     };
@@ -111,11 +115,12 @@ fn say(
         .filter(|node| to.is_none_or(|to| node.name == to));
     // All hear it at once: nobody's answer waits for another's.
     let answers: Vec<(String, Result<String, String>)> = std::thread::scope(|scope| {
-        let asks = meant.map(|node| {
-            let name = node.name.clone();
-            (name, scope.spawn(|| node.remote.say(line, patience)))
-        });
-        let asks: Vec<_> = asks.collect();
+        let asks: Vec<_> = meant
+            .map(|node| {
+                let name = node.name.clone();
+                (name, scope.spawn(|| node.remote.say(line, patience)))
+            })
+            .collect();
         let answers = asks.into_iter().map(|(name, asks)| {
             let answer = asks.join();
             (
@@ -125,8 +130,11 @@ fn say(
         });
         answers.collect()
     });
-    let width = answers.iter().map(|(name, _)| name.chars().count()).max();
-    let width = width.unwrap_or(0);
+    let width = answers
+        .iter()
+        .map(|(name, _)| name.chars().count())
+        .max()
+        .unwrap_or(0);
     for (name, answer) in &answers {
         let (is_done, text) = match answer {
             Ok(text) => (true, text),

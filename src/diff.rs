@@ -27,13 +27,14 @@ pub fn run(arguments: &arguments::Diff, out: &mut dyn Write) -> Result<Answer, F
     });
     let diff = Diff::new(sides).map_err(Failure::new)?;
     let told = export::diff(sides, &diff);
-    match arguments.json {
-        true => json(&told, out)?,
-        false => Telling {
+    if arguments.json {
+        json(&told, out)?
+    } else {
+        Telling {
             told: &told,
             most: if arguments.all { usize::MAX } else { TOLD },
         }
-        .print(out)?,
+        .print(out)?
     }
     out.flush()?;
     first.keep_index();
@@ -47,9 +48,10 @@ pub fn run(arguments: &arguments::Diff, out: &mut dyn Write) -> Result<Answer, F
             )));
         }
     }
-    Ok(match told.same {
-        true => Answer::Clean,
-        false => Answer::Wrong,
+    Ok(if told.same {
+        Answer::Clean
+    } else {
+        Answer::Wrong
     })
 }
 

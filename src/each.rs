@@ -33,9 +33,10 @@ fn find(path: &Path, folders: &mut Vec<PathBuf>) -> Result<(), Failure> {
     let mut holds_reels = false;
     for entry in std::fs::read_dir(path).map_err(failed)? {
         let entry = entry.map_err(failed)?;
-        match entry.file_type().map_err(failed)?.is_dir() {
-            true => inside.push(entry.path()),
-            false => holds_reels |= entry.path().extension().is_some_and(|it| it == "reel"),
+        if entry.file_type().map_err(failed)?.is_dir() {
+            inside.push(entry.path())
+        } else {
+            holds_reels |= entry.path().extension().is_some_and(|it| it == "reel")
         }
     }
     if holds_reels {

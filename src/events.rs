@@ -117,8 +117,11 @@ impl<'a> Listing<'a> {
         json: bool,
     ) -> Listing<'a> {
         let digits = |number: u64| number.to_string().len();
-        let last = reel.reel.block_infos().last();
-        let last = last.map_or(0, |block| block.first.0 + block.events);
+        let last = reel
+            .reel
+            .block_infos()
+            .last()
+            .map_or(0, |block| block.first.0 + block.events);
         let ends = [session.span.start, session.span.end];
         let times = ends.map(|end| text::seconds(end).len());
         Listing {

@@ -329,8 +329,10 @@ impl Columns {
         widen(&mut self.node, &line.node);
         if let Rest::Packet(cells) = &line.rest {
             self.rest.resize(cells.len(), 0);
-            let fitting = cells.iter().zip(&mut self.rest);
-            let fitting = fitting.filter(|(cell, _)| cell.chars().count() <= MESSAGES_MAX);
+            let fitting = cells
+                .iter()
+                .zip(&mut self.rest)
+                .filter(|(cell, _)| cell.chars().count() <= MESSAGES_MAX);
             fitting.for_each(|(cell, width)| widen(width, cell));
         }
     }
@@ -344,9 +346,10 @@ impl Columns {
                 let numbers = columns().map(|(field, _)| field.declared().of.is_number());
                 let numbers = std::iter::once(false).chain(numbers);
                 for ((cell, width), is_number) in cells.iter().zip(&self.rest).zip(numbers) {
-                    match is_number {
-                        true => write!(out, "  {cell:>width$}")?,
-                        false => write!(out, "  {cell:<width$}")?,
+                    if is_number {
+                        write!(out, "  {cell:>width$}")?
+                    } else {
+                        write!(out, "  {cell:<width$}")?
                     }
                 }
                 writeln!(out)?;

@@ -38,9 +38,10 @@ pub fn run(arguments: &Info, out: &mut dyn Write) -> Result<Answer, Failure> {
     for observer in &session.observers {
         observed(observer, out)?;
     }
-    let folded = match arguments.all {
-        true => Folded::default(),
-        false => Folded::of(session),
+    let folded = if arguments.all {
+        Folded::default()
+    } else {
+        Folded::of(session)
     };
     if !session.nodes.is_empty() {
         nodes(session, &folded, arguments.all, out)?;
@@ -69,12 +70,12 @@ fn print_info(
         None => export::info_of_packets(session),
     };
     let mut info = serde_json::to_value(&info).map_err(Failure::new)?;
-    let ends = programs(session);
-    let ends = ends.map(|it| {
-        let end = ProcessEnd::of(it.reel).map(end_json);
-        json!({ "node": it.name, "ended": end })
-    });
-    let ends: Vec<Value> = ends.collect();
+    let ends: Vec<Value> = programs(session)
+        .map(|it| {
+            let end = ProcessEnd::of(it.reel).map(end_json);
+            json!({ "node": it.name, "ended": end })
+        })
+        .collect();
     if !ends.is_empty() {
         info["ended"] = ends.into();
     }
@@ -211,8 +212,9 @@ impl Folded {
 /// What kernels dropped, beside how many packets did not reach a program, as far as is known.
 fn dropped(session: &Session, missing: u64) -> String {
     let dropped = session.kernel_drops_of_all();
-    let told = (0..).map(NodeId).take(session.nodes.len());
-    let told: Vec<NodeId> = told
+    let told: Vec<NodeId> = (0..)
+        .map(NodeId)
+        .take(session.nodes.len())
         .filter(|&node| session.kernel_drops(node) > 0)
         .collect();
     let whose = match told[..] {
@@ -252,8 +254,11 @@ fn nodes(
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     // Where all share one clock nothing is to be said of it.
-    let off = session.nodes.iter().map(|node| node.clock_error_ns);
-    let off = off.chain(session.observers.iter().map(|it| it.clock_error_ns));
+    let off = session
+        .nodes
+        .iter()
+        .map(|node| node.clock_error_ns)
+        .chain(session.observers.iter().map(|it| it.clock_error_ns));
     let are_several = off.max().is_some_and(|off| off > 0);
     let mut heads = vec!["node", "from s", "to s", "endpoints", "reel"];
     let mut sides = vec![Left, Right, Right, Left, Left];

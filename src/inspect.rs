@@ -24,6 +24,7 @@ use netreel_inspector::{
     Workspace,
 };
 use netreel_protocol::session::{PacketId, Session};
+use netreel_system::Cancel;
 
 use crate::arguments::{Inspect, Source};
 use crate::open;
@@ -66,13 +67,24 @@ struct Asked {
 
 impl Asked {
     fn read(arguments: &Inspect) -> Result<Asked, Failure> {
-        let workspace = arguments.workspace.as_deref().map(Workspace::named);
-        let workspace = workspace.transpose();
-        let workspace = workspace.map_err(|why| Failure::new(format!("--workspace: {why}")))?;
-        let alone = arguments.alone.as_deref().map(Pane::named).transpose();
-        let alone = alone.map_err(|why| Failure::new(format!("--alone: {why}")))?;
-        let theme = arguments.theme.as_deref().map(Theme::named).transpose();
-        let theme = theme.map_err(|why| Failure::new(format!("--theme: {why}")))?;
+        let workspace = arguments
+            .workspace
+            .as_deref()
+            .map(Workspace::named)
+            .transpose()
+            .map_err(|why| Failure::new(format!("--workspace: {why}")))?;
+        let alone = arguments
+            .alone
+            .as_deref()
+            .map(Pane::named)
+            .transpose()
+            .map_err(|why| Failure::new(format!("--alone: {why}")))?;
+        let theme = arguments
+            .theme
+            .as_deref()
+            .map(Theme::named)
+            .transpose()
+            .map_err(|why| Failure::new(format!("--theme: {why}")))?;
         let size = size(&arguments.size)?;
         let scale = arguments.scale;
         if scale.is_some_and(|scale| !(SCALE_MIN..=SCALE_MAX).contains(&scale)) {
@@ -92,8 +104,7 @@ impl Asked {
 
     /// Fails where the filter is none for this session.
     fn check_filter(&self, session: &Session) -> Result<(), Failure> {
-        let own = self.rules.as_ref();
-        let own = own.map_or(&[][..], |(_, file)| &file.rules);
+        let own = self.rules.as_ref().map_or(&[][..], |(_, file)| &file.rules);
         open::query_beside(Some(&self.filter), session, own).map(drop)
     }
 }
@@ -146,12 +157,16 @@ fn draw_asked(
         Some(node) => sitting::stands(&arguments.source, &story, node, arguments)?,
     };
     if let Some(path) = &arguments.compare {
-        heard.push(comparing::opened(&arguments.source, path, &|| true)?);
+        heard.push(comparing::opened(
+            &arguments.source,
+            path,
+            &Cancel::default(),
+        )?);
     }
     let mut _played = None;
     if let Some(changes) = &arguments.played_on {
         let with = (changes.as_str(), arguments.layer.as_deref());
-        let (answer, folder) = comparing::played_on(&arguments.source, with, &|| true)?;
+        let (answer, folder) = comparing::played_on(&arguments.source, with, &Cancel::default())?;
         heard.push(answer);
         _played = Some(folder);
     }
@@ -178,9 +193,10 @@ fn show_asked(arguments: &Inspect, asked: Asked, out: &mut dyn Write) -> Result<
     if arguments.filters {
         opener.hear_filters();
     }
-    let place = match arguments.beside {
-        true => Place::Right,
-        false => Place::Whole,
+    let place = if arguments.beside {
+        Place::Right
+    } else {
+        Place::Whole
     };
     let model = match opener.wait(AT_ONCE) {
         Some(Heard::Failed(why)) => return Err(Failure::new(why)),

@@ -28,8 +28,10 @@ fn page() -> String {
     whole.build();
     let version = whole.get_version().unwrap_or_default().to_owned();
     let mut page = format!(".TH NETREEL 1 \"\" \"netreel {version}\" \"User Commands\"\n");
-    let about = whole.get_about().map(ToString::to_string);
-    let about = about.unwrap_or_default();
+    let about = whole
+        .get_about()
+        .map(ToString::to_string)
+        .unwrap_or_default();
     let name = about.split(':').next().unwrap_or_default();
     heading(&mut page, "SH", "NAME");
     text(&mut page, &format!("netreel - {name}"));
@@ -95,8 +97,11 @@ fn option(page: &mut String, argument: &Arg) {
         line += &format!(" \\fI{}\\fR", escaped(&values.join(" ")));
     }
     *page += &format!(".TP\n{line}\n");
-    let help = argument.get_long_help().or(argument.get_help());
-    let mut help = help.map(ToString::to_string).unwrap_or_default();
+    let mut help = argument
+        .get_long_help()
+        .or(argument.get_help())
+        .map(ToString::to_string)
+        .unwrap_or_default();
     let possible = argument.get_possible_values();
     let possible: Vec<String> = possible
         .iter()
@@ -165,9 +170,10 @@ fn text(page: &mut String, words: &str) {
 fn lines(words: &str) -> String {
     let lines = words.lines().map(|line| {
         let line = escaped(line);
-        match line.starts_with(['.', '\'']) {
-            true => format!("\\&{line}"),
-            false => line,
+        if line.starts_with(['.', '\'']) {
+            format!("\\&{line}")
+        } else {
+            line
         }
     });
     lines.collect::<Vec<_>>().join("\n")

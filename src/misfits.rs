@@ -14,9 +14,10 @@ const PACKETS_WITH_STATE_MAX: usize = 200;
 pub fn say(session: &Session) {
     let mut misfits = Misfits::default();
     let mut unfit = session.unfit_packets();
-    let most = match session.wire.as_ref().is_some_and(|wire| wire.has_state()) {
-        true => PACKETS_WITH_STATE_MAX,
-        false => PACKETS_MAX,
+    let most = if session.wire.as_ref().is_some_and(|wire| wire.has_state()) {
+        PACKETS_WITH_STATE_MAX
+    } else {
+        PACKETS_MAX
     };
     for PacketId(number) in unfit.by_ref().take(most) {
         if let Some(decoded) = session.decode(PacketId(number)) {

@@ -44,9 +44,10 @@ pub fn run(arguments: &Objects, out: &mut dyn Write) -> Result<Answer, Failure> 
             None => "no objects: no message of one, or no wire that says so",
         };
         // Who reads JSON reads an empty list.
-        match is_json {
-            true => anstream::eprintln!("netreel: {none}"),
-            false => writeln!(out, "{none}")?,
+        if is_json {
+            anstream::eprintln!("netreel: {none}")
+        } else {
+            writeln!(out, "{none}")?
         }
     }
     if arguments.migrations {

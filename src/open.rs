@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use netreel_capture::OpenedSession;
+use netreel_protocol::history::History;
 use netreel_protocol::history::bounds::Bounds;
-use netreel_protocol::history::{History, Wanted};
-use netreel_protocol::query::Query;
-use netreel_protocol::session::{ReelInput, Session, SessionError, SessionTime};
+use netreel_protocol::query::{Query, QueryError};
+use netreel_protocol::session::{ReelInput, Session, SessionBuilder, SessionError, SessionTime};
 use netreel_reel::{CutWhy, Ending};
+use netreel_system::Cancel;
 use netreel_wire::{CompileError, Keys, Wire};
 
 use crate::arguments::Source;
@@ -66,8 +67,10 @@ impl Story {
     pub fn into_parts(mut self) -> (Arc<Session>, History) {
         self.history();
         self.keep_index();
-        let history = self.history.into_inner();
-        let history = history.unwrap_or_else(|| History::build(&self.session));
+        let history = self
+            .history
+            .into_inner()
+            .unwrap_or_else(|| History::build(&self.session));
         (self.session, history)
     }
 
@@ -129,9 +132,10 @@ impl Story {
 /// The answer of a command that has said all that it was asked: unknown, where of what was named something could
 /// not be read.
 pub fn answer(unread: &[String]) -> Answer {
-    match unread.is_empty() {
-        true => Answer::Clean,
-        false => Answer::Unknown,
+    if unread.is_empty() {
+        Answer::Clean
+    } else {
+        Answer::Unknown
     }
 }
 
@@ -149,26 +153,15 @@ const WIRE_BYTES_MAX: u64 = 1 << 20;
 
 /// Opens what `source` names. What is missing is said on the error output.
 pub fn story(source: &Source) -> Result<Story, Failure> {
-    story_by(source, &|| true, |_, _, _| {}, Session::build_with_keys)
+    story_while(source, &Cancel::default(), |_, _| {})
 }
 
 /// The same as long as somebody wants it: that is asked all the while. `begun` gets the reels before they
-/// are read, or their index, with the wire and the keys to read them by.
+/// are read, or their index, and how they will be.
 pub fn story_while(
     source: &Source,
-    wanted: Wanted<'_>,
-    begun: impl FnOnce(&[ReelInput], Option<&Arc<Wire>>, &Keys),
-) -> Result<Story, Failure> {
-    story_by(source, wanted, begun, |inputs, wire, keys| {
-        Session::build_while(inputs, wire, keys, wanted)
-    })
-}
-
-fn story_by(
-    source: &Source,
-    wanted: Wanted<'_>,
-    begun: impl FnOnce(&[ReelInput], Option<&Arc<Wire>>, &Keys),
-    build: impl FnOnce(Vec<ReelInput>, Option<Arc<Wire>>, Keys) -> Result<Session, SessionError>,
+    cancel: &Cancel,
+    begun: impl FnOnce(&[ReelInput], &SessionBuilder),
 ) -> Result<Story, Failure> {
     let wire = source.wire.as_deref().map(wire).transpose()?;
     let paths: Vec<String> = source
@@ -177,52 +170,60 @@ fn story_by(
         .map(|path| path.display().to_string())
         .collect();
     let progress = Progress::new(format!("reading {}", paths.join(" ")));
-    let mut story = in_silence_while(source, &source.paths, wire, wanted, begun, build)?;
+    let how = Session::builder().cancel(cancel);
+    let mut story = opened(source, &source.paths, (wire, how), cancel, begun)?;
     drop(progress);
     story.tells = true;
     story.warn();
     Ok(story)
 }
 
-/// The same of these paths instead, made by `build`, and nothing is said of what is missing.
+/// The same of these paths and this wire instead, read as `how` says, and nothing is said of what is
+/// missing.
 pub fn in_silence(
     source: &Source,
     paths: &[impl AsRef<Path>],
     wire: Option<Arc<Wire>>,
-    build: impl FnOnce(Vec<ReelInput>, Option<Arc<Wire>>, Keys) -> Result<Session, SessionError>,
+    how: SessionBuilder,
 ) -> Result<Story, Failure> {
-    in_silence_while(source, paths, wire, &|| true, |_, _, _| {}, build)
+    opened(source, paths, (wire, how), &Cancel::default(), |_, _| {})
 }
 
-/// The same as long as somebody wants it.
-fn in_silence_while(
+fn opened(
     source: &Source,
     paths: &[impl AsRef<Path>],
-    wire: Option<Arc<Wire>>,
-    wanted: Wanted<'_>,
-    begun: impl FnOnce(&[ReelInput], Option<&Arc<Wire>>, &Keys),
-    build: impl FnOnce(Vec<ReelInput>, Option<Arc<Wire>>, Keys) -> Result<Session, SessionError>,
+    (wire, how): (Option<Arc<Wire>>, SessionBuilder),
+    cancel: &Cancel,
+    begun: impl FnOnce(&[ReelInput], &SessionBuilder),
 ) -> Result<Story, Failure> {
     let keys = keys(source.keys.as_deref(), paths)?;
     let bounds = bounds(source.bounds.as_deref(), paths)?;
-    let reels = reels_while(paths, wanted)?;
-    begun(&reels.inputs, wire.as_ref(), &keys);
+    let reels = reels_while(paths, cancel)?;
     // What was read with keys is not for whoever finds the index.
-    let mut index = match source.no_index || keys != Keys::default() {
-        true => None,
-        false => Index::new(&reels.inputs, wire.as_deref()),
+    let mut index = if source.no_index || keys != Keys::default() {
+        None
+    } else {
+        Index::new(&reels.inputs, wire.as_deref())
     };
+    let how = how.wire(wire.clone()).keys(keys);
+    begun(&reels.inputs, &how);
     let mut story = put_together(reels, |inputs| {
-        let kept = index
-            .as_mut()
-            .and_then(|index| index.open(&inputs, wire.clone()));
-        kept.map_or_else(|| build(inputs, wire, keys), Ok)
+        let kept = index.as_mut().and_then(|index| index.open(&inputs, wire));
+        kept.map_or_else(|| how.build(inputs), Ok)
     })?;
     story.index = index;
     if let Some(session) = Arc::get_mut(&mut story.session) {
         session.bounds = bounds;
     }
     Ok(story)
+}
+
+/// How what `source` names is read: with its wire, its keys and its bounds.
+pub fn how(source: &Source) -> Result<SessionBuilder, Failure> {
+    let keys = keys(source.keys.as_deref(), &source.paths)?;
+    let wire = source.wire.as_deref().map(wire).transpose()?;
+    let bounds = bounds(source.bounds.as_deref(), &source.paths)?;
+    Ok(Session::builder().wire(wire).keys(keys).bounds(bounds))
 }
 
 /// The key log that is named, or the one that lies beside what is read: `keys.log`.
@@ -277,7 +278,7 @@ fn named_or_beside(named: Option<&Path>, beside: &[impl AsRef<Path>], name: &str
 
 /// Makes a story of reels. What is missing is said on the error output.
 pub fn build(reels: Reels, wire: Option<Arc<Wire>>) -> Result<Story, Failure> {
-    build_by(reels, |inputs| Session::build(inputs, wire))
+    build_by(reels, |inputs| Session::builder().wire(wire).build(inputs))
 }
 
 /// Makes a story of reels, whose session `build` makes. What is missing is said on the error output.
@@ -331,15 +332,15 @@ fn put_together(
 
 /// Opens the reels that `paths` name; fails where not one can be opened.
 pub fn reels(paths: &[impl AsRef<Path>]) -> Result<Reels, Failure> {
-    reels_while(paths, &|| true)
+    reels_while(paths, &Cancel::default())
 }
 
-fn reels_while(paths: &[impl AsRef<Path>], wanted: Wanted<'_>) -> Result<Reels, Failure> {
+fn reels_while(paths: &[impl AsRef<Path>], cancel: &Cancel) -> Result<Reels, Failure> {
     for path in paths.iter().map(AsRef::as_ref) {
         let folder = path.is_dir().then_some(path).or_else(|| path.parent());
         folder.inspect(|folder| netreel_capture::tidy(folder));
     }
-    let opened = netreel_capture::open_session_while(paths, wanted).map_err(Failure::new)?;
+    let opened = netreel_capture::open_session_while(paths, cancel).map_err(Failure::new)?;
     Ok(opened.into())
 }
 
@@ -416,13 +417,31 @@ pub fn query_beside(
     session: &Session,
     own_rules: &[&str],
 ) -> Result<Query, Failure> {
-    let filter = filter.unwrap_or_default();
-    if let Some(sentence) = Query::asked(filter, session, own_rules) {
-        return Err(Failure::new(format!("--filter: {sentence}")));
+    let query = read(filter.unwrap_or_default(), Query::parse, session, own_rules);
+    query.map_err(|why| Failure::new(format!("--filter: {why}")))
+}
+
+/// The condition that was given, at a node: it may speak of what the node believes.
+pub fn query_at_a_node(text: &str, session: &Session) -> Result<Query, String> {
+    read(text, Query::parse_at_a_node, session, &[])
+}
+
+fn read(
+    text: &str,
+    parse: fn(&str) -> Result<Query, QueryError>,
+    session: &Session,
+    own_rules: &[&str],
+) -> Result<Query, String> {
+    if let Some(sentence) = Query::asked(text, session, own_rules) {
+        return Err(sentence);
     }
-    let query = Query::parse(filter).map_err(|error| Failure::new(format!("--filter: {error}")))?;
-    match query.unknown_names_beside(session, own_rules).first() {
-        Some(sentence) => Err(Failure::new(format!("--filter: {sentence}"))),
+    let query = parse(text).map_err(|error| error.to_string())?;
+    match query
+        .unknown_names_beside(session, own_rules)
+        .into_iter()
+        .next()
+    {
+        Some(sentence) => Err(sentence),
         None => Ok(query),
     }
 }

@@ -86,9 +86,10 @@ impl Columns {
         let mut line = String::new();
         for &(field, width) in &self.0 {
             let cell = cell(field);
-            match field.declared().of.is_number() {
-                true => line += &format!("{cell:>width$}  "),
-                false => line += &format!("{cell:<width$}  "),
+            if field.declared().of.is_number() {
+                line += &format!("{cell:>width$}  ")
+            } else {
+                line += &format!("{cell:<width$}  ")
             }
         }
         Ok(writeln!(out, "{}", line.trim_end())?)
@@ -115,8 +116,9 @@ fn width(story: &Story, field: PacketField) -> usize {
         }
         PacketField::Messages => {
             let first = packets().take(LOOKED_AT);
-            let lists = first.map(|packet| messages(session, packet).chars().count());
-            let lists = lists.filter(|width| *width <= MESSAGES_MAX);
+            let lists = first
+                .map(|packet| messages(session, packet).chars().count())
+                .filter(|width| *width <= MESSAGES_MAX);
             lists.fold(least, usize::max)
         }
         PacketField::Length => digits(u64::from(session.longest())).max(least),

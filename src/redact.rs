@@ -247,8 +247,10 @@ fn print(arguments: &Redact, copies: &Copies, out: &mut dyn Write) -> Result<(),
         };
         writeln!(out, "blanked {count:>8}  {field}{none}")?;
     }
-    let held = copies.copies().iter();
-    let held = held.flat_map(|copy| &copy.report.held_back);
+    let held = copies
+        .copies()
+        .iter()
+        .flat_map(|copy| &copy.report.held_back);
     let held_back = held.filter(|held| !held.kept).count() as u64;
     let others = match held_back {
         0 => String::new(),

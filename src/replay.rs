@@ -1,6 +1,5 @@
 //! `netreel replay`: a reel, fed back into the engine.
 
-mod believed;
 pub mod boxes;
 mod breakpoints;
 mod breaks;

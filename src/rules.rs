@@ -57,8 +57,8 @@ pub fn add(
     session: &Session,
     history: &mut History,
 ) -> Result<(), Failure> {
-    let found = rules::find(file, session, history);
-    let found = found.map_err(|error| Failure::new(format!("{}: {error}", path.display())))?;
+    let found = rules::find(file, session, history)
+        .map_err(|error| Failure::new(format!("{}: {error}", path.display())))?;
     history.add_findings(found);
     Ok(())
 }

@@ -34,8 +34,9 @@ pub fn run(arguments: &arguments::State, out: &mut dyn Write) -> Result<Answer, 
     let end = session.span.end;
     let at = arguments.at.as_deref();
     let at = at.map(|at| open::moment(&session, at)).transpose()?;
-    let node = arguments.node.as_deref();
-    let node = node
+    let node = arguments
+        .node
+        .as_deref()
         .map(|name| named(&session, "--node", name))
         .transpose()?;
     let pair = arguments.diff.as_deref();
@@ -61,9 +62,10 @@ pub fn run(arguments: &arguments::State, out: &mut dyn Write) -> Result<Answer, 
     let is_json = arguments.filtered.read.json;
     if let Some(pair) = pair {
         let answer = export::state_diff(&session, &history, &states, pair, &question);
-        match is_json {
-            true => json(&answer, out)?,
-            false => print_diff(&answer, at, out)?,
+        if is_json {
+            json(&answer, out)?
+        } else {
+            print_diff(&answer, at, out)?
         }
         return Ok(ended);
     }
@@ -373,9 +375,10 @@ fn print_diff(
     }
     print_lives_at_one(diff, out)?;
     let Some(first) = &diff.first else {
-        let values = match diff.lives_at_one.is_empty() {
-            true => "they never differed before",
-            false => "no value of theirs ever differed before",
+        let values = if diff.lives_at_one.is_empty() {
+            "they never differed before"
+        } else {
+            "no value of theirs ever differed before"
         };
         writeln!(out, "{values}")?;
         return Ok(());
@@ -394,9 +397,10 @@ fn print_diff(
 fn print_lives_at_one(diff: &StateDiff, out: &mut dyn Write) -> Result<(), Failure> {
     for lives in diff.lives_at_one.iter().take(EXISTENCE_MAX) {
         let name = title(lives.object, lives.object_type.as_ref());
-        let why = match lives.destroyed {
-            true => "took it for destroyed",
-            false => "was never told of it",
+        let why = if lives.destroyed {
+            "took it for destroyed"
+        } else {
+            "was never told of it"
         };
         writeln!(
             out,

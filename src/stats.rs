@@ -86,9 +86,12 @@ fn inputs(session: &Session, stats: &Stats, out: &mut dyn Write) -> Result<(), F
     ];
     let mut table = vec![heads.map(str::to_owned).to_vec()];
     for it in &stats.inputs {
-        let judged = |count: u64| match it.is_judged {
-            true => count.to_string(),
-            false => String::new(),
+        let judged = |count: u64| {
+            if it.is_judged {
+                count.to_string()
+            } else {
+                String::new()
+            }
         };
         let name = format!("{} at {}", it.player_name(session), session.name(it.node));
         table.push(vec![
@@ -251,9 +254,10 @@ fn in_time(
     with_links: bool,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let first: &[&str] = match with_links {
-        true => &["from s", "link"],
-        false => &["from s"],
+    let first: &[&str] = if with_links {
+        &["from s", "link"]
+    } else {
+        &["from s"]
     };
     let mut table = vec![heads(first)];
     let mut sides = vec![Align::Right];
@@ -290,9 +294,10 @@ fn rows(
     let mut table = vec![heads.map(str::to_owned).to_vec()];
     let whole = stats.all.bytes.saturating_mul(8);
     let all = ledger.rows();
-    let (told, left) = all.split_at(match all.len() <= rows_max {
-        true => all.len(),
-        false => rows_max,
+    let (told, left) = all.split_at(if all.len() <= rows_max {
+        all.len()
+    } else {
+        rows_max
     });
     for (of, row) in told {
         table.push(cells_of(row_name(name, of), row, whole));

@@ -7,9 +7,8 @@ use std::time::{Duration, Instant};
 
 use netreel_capture::{OpenError, Openings, open_session_again};
 use netreel_protocol::history::{History, Ongoing};
-use netreel_protocol::session::{Growing, ReelInput, Session, SessionError};
+use netreel_protocol::session::{Growing, ReelInput, Session, SessionBuilder, SessionError};
 use netreel_reel::{Ending, Reel};
-use netreel_wire::{Keys, Wire};
 
 use crate::open::Reels;
 
@@ -69,11 +68,11 @@ impl Now {
 }
 
 impl Watch {
-    pub fn new(paths: Vec<PathBuf>, wire: Option<Arc<Wire>>, keys: Keys) -> Watch {
+    pub fn new(paths: Vec<PathBuf>, how: SessionBuilder) -> Watch {
         Watch {
             paths,
             openings: Openings::default(),
-            growing: Growing::new(wire, keys),
+            growing: how.growing(),
             ongoing: Ongoing::default(),
             known: BTreeMap::new(),
         }
@@ -175,7 +174,7 @@ mod tests {
         fs::copy(format!("{samples}/A.reel"), folder.path().join("A.reel")).unwrap();
         let mut file = File::create(folder.path().join("X.reel")).unwrap();
         file.lock().unwrap();
-        let mut watch = Watch::new(vec![folder.path().to_owned()], None, Keys::default());
+        let mut watch = Watch::new(vec![folder.path().to_owned()], Session::builder());
         let mut written = 0;
         // Nothing, a part of the header, blocks, a part of the index; asked twice each, as a reel
         // that stands still and is not locked is over.

@@ -25,8 +25,9 @@ const INDENT_MAX: usize = 24;
 
 pub fn run(arguments: &arguments::Why, out: &mut dyn Write) -> Result<Answer, Failure> {
     let rules = arguments.rules.as_deref();
-    let rules = rules.map(|path| Ok::<_, Failure>((path, rules::tested(path)?)));
-    let rules = rules.transpose()?;
+    let rules = rules
+        .map(|path| Ok::<_, Failure>((path, rules::tested(path)?)))
+        .transpose()?;
     let story = open::story(&arguments.read.source)?;
     let answer = open::answer(&story.unread);
     let (session, mut history) = story.into_parts();
@@ -79,8 +80,10 @@ fn asked(
     let name = arguments.node.clone().unwrap_or_default();
     let node = node(session, &name)?;
     let at = arguments.at.as_deref();
-    let at = at.map(|at| open::moment(session, at)).transpose()?;
-    let at = at.unwrap_or(session.span.end);
+    let at = at
+        .map(|at| open::moment(session, at))
+        .transpose()?
+        .unwrap_or(session.span.end);
     let why = Why::of_object(session, history, object, node, at);
     let at_ns = at.0;
     Ok((
@@ -103,12 +106,13 @@ fn no_packet(session: &Session, number: u32) -> Failure {
 
 fn no_finding(history: &History, number: u32) -> Failure {
     let there = text::counted(history.findings.len() as u64, "finding");
-    Failure::new(match history.findings.is_empty() {
-        true => format!("there is no finding {number}: `netreel check` found nothing"),
-        false => format!(
+    Failure::new(if history.findings.is_empty() {
+        format!("there is no finding {number}: `netreel check` found nothing")
+    } else {
+        format!(
             "there is no finding {number}: the session has {there}, numbered from 1; \
              `netreel check` lists them"
-        ),
+        )
     })
 }
 
@@ -116,8 +120,11 @@ fn node(session: &Session, name: &str) -> Result<NodeId, Failure> {
     let place = session.nodes.iter().position(|node| node.name == name);
     let place = place.and_then(|place| u16::try_from(place).ok());
     place.map(NodeId).ok_or_else(|| {
-        let names = session.nodes.iter().map(|node| node.name.as_str());
-        let names: Vec<&str> = names.collect();
+        let names: Vec<&str> = session
+            .nodes
+            .iter()
+            .map(|node| node.name.as_str())
+            .collect();
         Failure::new(format!(
             "there is no node `{name}`; the nodes are {}",
             names.join(", ")

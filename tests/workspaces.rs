@@ -30,7 +30,12 @@ fn open(path: &str, wire: Option<&str>) -> Known {
         let text = fs::read_to_string(path).expect("a wire");
         Arc::new(Wire::compile(path, &text).expect("it compiles"))
     });
-    let session = Arc::new(Session::build(reels.collect(), wire).expect("a session"));
+    let session = Arc::new(
+        Session::builder()
+            .wire(wire)
+            .build(reels.collect())
+            .expect("a session"),
+    );
     let history = Arc::new(History::build(&session));
     (session, history)
 }

@@ -31,7 +31,9 @@ fn main() {
         name: reel.path.display().to_string(),
         reel: reel.reel,
     });
-    let session = Session::build(inputs.collect(), None).expect("a session");
+    let session = Session::builder()
+        .build(inputs.collect())
+        .expect("a session");
     session.said(PacketId(0));
     println!(
         "{} packets: opened in {:.1} s",

@@ -24,7 +24,9 @@ fn main() -> ExitCode {
         name: opened.path.display().to_string(),
         reel: opened.reel,
     });
-    let session = Session::build(reels.collect(), None).expect("a session");
+    let session = Session::builder()
+        .build(reels.collect())
+        .expect("a session");
     let packets = session.packet_count() as u64;
     let messages = session.message_count();
     println!("{packets} packets, {messages} messages");

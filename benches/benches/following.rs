@@ -16,9 +16,8 @@ use std::time::{Duration, Instant};
 
 use netreel_capture::{Openings, Options, Pusher, Recorder, open_session_again};
 use netreel_inspector::{Answer, Follower, Inspector, Look, Model, Rhythm, Stage, Workspace};
-use netreel_protocol::session::{Growing, ReelInput};
+use netreel_protocol::session::{ReelInput, Session};
 use netreel_reel::{ClockAnchor, Endpoint, Event, Header, SocketId, Time};
-use netreel_wire::Keys;
 use rustix::time::{ClockId, clock_gettime};
 
 /// Packets that are pushed at once.
@@ -180,7 +179,7 @@ fn processor() -> Duration {
 /// Looks at what is there until all of it was pushed and shown.
 fn look(path: &Path, over: &AtomicBool, said: &mpsc::Sender<Answer>) -> Stages {
     let mut openings = Openings::default();
-    let mut growing = Growing::new(None, Keys::default());
+    let mut growing = Session::builder().growing();
     let say = said.clone();
     let mut follower = Follower::new(move |answer| drop(say.send(answer)));
     let mut stages = Stages::default();

@@ -145,7 +145,11 @@ fn measure(folder: &Path, arguments: &Arguments) -> bool {
         name: opened.path.display().to_string(),
         reel: opened.reel,
     });
-    let session = Arc::new(Session::build(reels.collect(), None).expect("a session"));
+    let session = Arc::new(
+        Session::builder()
+            .build(reels.collect())
+            .expect("a session"),
+    );
     let history = Arc::new(History::build(&session));
     let length = (session.span.end.0 - session.span.start.0) as f64 / 1e9;
     let (packets, findings) = (session.packet_count(), history.findings.len());

@@ -10,11 +10,10 @@ use std::time::{Duration, Instant};
 use netreel_capture::{OpenedSession, Openings, Options, Pusher, Recorder};
 use netreel_capture::{open_session, open_session_again};
 use netreel_protocol::history::{History, Ongoing};
-use netreel_protocol::session::{Growing, ReelInput, Session};
+use netreel_protocol::session::{ReelInput, Session};
 use netreel_reel::{ClockAnchor, Header, OwnedRecord, Reel, Time, WireText};
 use netreel_sample_engine::{Mode, Script, SimWorld, SimWorldStart, Topology};
 use netreel_transport::{LinkFaults, MemoryRecorder, Recorded};
-use netreel_wire::Keys;
 
 const WIRE: &str = include_str!("../../samples/wires/boxes.wire");
 /// How many packets are new at a look.
@@ -41,7 +40,7 @@ fn measure(packets: usize) {
     let new = records.split_off(records.len() - records.len() / (packets / NEW + LOOKS) * LOOKS);
     push(&mut nodes, &records);
     let mut openings = Openings::default();
-    let mut growing = Growing::new(None, Keys::default());
+    let mut growing = Session::builder().growing();
     // The first look reads all.
     let opened = open_session_again(&[folder.path()], &mut openings).expect("reels");
     let session = growing.look(inputs(opened)).expect("a session");
@@ -71,7 +70,7 @@ fn measure(packets: usize) {
         let begin = Instant::now();
         let opened = open_session(&[folder.path()]).expect("reels");
         both[0].push(begin.elapsed());
-        let session = Session::build(inputs(opened), None).expect("a session");
+        let session = Session::builder().build(inputs(opened)).expect("a session");
         both[1].push(begin.elapsed());
         let anew = History::build(&session);
         both[2].push(begin.elapsed());

@@ -38,7 +38,7 @@ fn main() -> ExitCode {
     });
     let reels = reels.collect::<Vec<_>>();
     let opening = begin.elapsed();
-    let session = Arc::new(Session::build(reels, None).expect("a session"));
+    let session = Arc::new(Session::builder().build(reels).expect("a session"));
     let building = begin.elapsed();
     let mut model = Model::of_session(session.clone(), &[]);
     let arranging = begin.elapsed();

@@ -69,12 +69,11 @@ pub(crate) unsafe extern "C" fn believes_text(
 unsafe fn property_name(property: *const c_char) -> Result<String, Failure> {
     // SAFETY: the caller promises it.
     let property = unsafe { text(property) };
-    match property.is_empty() || property.contains(char::is_whitespace) {
-        true => {
-            let why = format!("property: `{property}` is no name: one has no blanks");
-            Err(failure(E_ARGUMENT, why))
-        }
-        false => Ok(property),
+    if property.is_empty() || property.contains(char::is_whitespace) {
+        let why = format!("property: `{property}` is no name: one has no blanks");
+        Err(failure(E_ARGUMENT, why))
+    } else {
+        Ok(property)
     }
 }
 

@@ -114,9 +114,10 @@ impl Answering {
             return Err(failure(E_ARGUMENT, why));
         };
         let text = String::from_utf8_lossy(text);
-        match is_done {
-            true => taken.request.done(text),
-            false => taken.request.refuse(text),
+        if is_done {
+            taken.request.done(text)
+        } else {
+            taken.request.refuse(text)
         }
         Ok(OK)
     }

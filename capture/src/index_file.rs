@@ -122,11 +122,12 @@ impl IndexFile {
             let name = name.to_string_lossy();
             name.starts_with(&self.family) && name.ends_with(".index") && name != self.name
         });
-        let written = others.filter_map(|entry| {
-            let written = entry.metadata().and_then(|it| it.modified()).ok()?;
-            Some((written, entry.path()))
-        });
-        let mut written: Vec<_> = written.collect();
+        let mut written: Vec<_> = others
+            .filter_map(|entry| {
+                let written = entry.metadata().and_then(|it| it.modified()).ok()?;
+                Some((written, entry.path()))
+            })
+            .collect();
         written.sort();
         written.reverse();
         for (_, path) in written.iter().skip(KEPT - 1) {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use netreel_record::{OpenError, OpenWhy, OpenedSession, Openings, OtherFile, open_session_with};
 use netreel_reel::Reel;
+use netreel_system::Cancel;
 
 use crate::import::{ImportError, Origin, observe};
 use crate::pcap::{is_capture, is_compressed};
@@ -16,7 +17,7 @@ use crate::pcap::{is_capture, is_compressed};
 /// There is no such file, or it is neither.
 pub fn open(path: impl AsRef<Path>) -> Result<Reel, OpenError> {
     let path = path.as_ref();
-    match capture(path, &|| true) {
+    match capture(path, &Cancel::default()) {
         Ok(Some((reel, _))) => Ok(reel),
         Ok(None) => netreel_record::open(path),
         Err(why) => Err(at(path, why)),
@@ -26,7 +27,7 @@ pub fn open(path: impl AsRef<Path>) -> Result<Reel, OpenError> {
 /// Opens every path: a reel, a packet capture, or a folder whose files `*.reel` are opened in the
 /// order of their names; the files of one recording as one reel. Fails where not one reel could be opened.
 pub fn open_session<P: AsRef<Path>>(paths: &[P]) -> Result<OpenedSession, OpenError> {
-    open_session_while(paths, &|| true)
+    open_session_while(paths, &Cancel::default())
 }
 
 /// The same as long as somebody wants it: that is asked while captures are imported, which takes
@@ -36,9 +37,9 @@ pub fn open_session<P: AsRef<Path>>(paths: &[P]) -> Result<OpenedSession, OpenEr
 /// As for [`open_session`]; [`OpenWhy::GivenUp`] where nobody wants it any more.
 pub fn open_session_while<P: AsRef<Path>>(
     paths: &[P],
-    wanted: &dyn Fn() -> bool,
+    cancel: &Cancel,
 ) -> Result<OpenedSession, OpenError> {
-    open_session_with(paths, None, &|path| capture(path, wanted))
+    open_session_with(paths, None, &|path| capture(path, cancel))
 }
 
 /// The same of recordings that are opened again and again.
@@ -49,7 +50,9 @@ pub fn open_session_again<P: AsRef<Path>>(
     paths: &[P],
     openings: &mut Openings,
 ) -> Result<OpenedSession, OpenError> {
-    open_session_with(paths, Some(openings), &|path| capture(path, &|| true))
+    open_session_with(paths, Some(openings), &|path| {
+        capture(path, &Cancel::default())
+    })
 }
 
 /// The observer's reel of the first `bytes` of a packet capture, as though it had been cut there;
@@ -66,8 +69,9 @@ pub fn open_capture_beginning(
         let Some(mut file) = capture_file(path)? else {
             return Ok(None);
         };
-        let origin = Origin::of(path, &mut file).map_err(ImportError::from);
-        let origin = origin.map_err(unreadable)?;
+        let origin = Origin::of(path, &mut file)
+            .map_err(ImportError::from)
+            .map_err(unreadable)?;
         let (reel, _) = observe(file.take(bytes), &origin).map_err(unreadable)?;
         Ok(Some(reel))
     };
@@ -98,29 +102,31 @@ fn unreadable(error: ImportError) -> OpenWhy {
 }
 
 /// The observer's reel of a packet capture, and what is not in it; `None` where the file is none.
-fn capture(path: &Path, wanted: &dyn Fn() -> bool) -> Result<Option<OtherFile>, OpenWhy> {
+fn capture(path: &Path, cancel: &Cancel) -> Result<Option<OtherFile>, OpenWhy> {
     let Some(mut file) = capture_file(path)? else {
         return Ok(None);
     };
     let origin = Origin::of(path, &mut file).map_err(ImportError::from);
-    let imported = observe(WhileWanted { file, wanted }, &origin.map_err(unreadable)?);
-    match wanted() {
-        true => Ok(Some(imported.map_err(unreadable)?)),
-        false => Err(OpenWhy::GivenUp),
+    let imported = observe(WhileWanted { file, cancel }, &origin.map_err(unreadable)?);
+    if cancel.goes_on() {
+        Ok(Some(imported.map_err(unreadable)?))
+    } else {
+        Err(OpenWhy::GivenUp)
     }
 }
 
 /// A file that ends where nobody wants more of it. It is read in large pieces.
 struct WhileWanted<'a> {
     file: File,
-    wanted: &'a dyn Fn() -> bool,
+    cancel: &'a Cancel,
 }
 
 impl Read for WhileWanted<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match (self.wanted)() {
-            true => self.file.read(buffer),
-            false => Ok(0),
+        if self.cancel.goes_on() {
+            self.file.read(buffer)
+        } else {
+            Ok(0)
         }
     }
 }

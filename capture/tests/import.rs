@@ -440,22 +440,21 @@ fn a_compressed_file_is_refused_as_one_wherever_a_reel_is_read() {
 
 #[test]
 fn a_capture_that_nobody_wants_any_more_is_not_imported_to_its_end() {
-    use std::cell::Cell;
+    use netreel_system::Cancel;
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("match.pcap");
     let frame = ethernet(0x0800, &ipv4(17, 0, &udp(&[7; 1_000])));
     std::fs::write(&path, pcap(ETHERNET, &vec![frame; 2_000])).expect("a file");
     // Wanted this many times, and then no more.
-    let open = |times: u32| {
-        let asked = Cell::new(0);
-        let wanted = || {
-            asked.set(asked.get() + 1);
-            asked.get() <= times
-        };
-        let opened = netreel_capture::open_session_while(&[&path], &wanted);
-        (opened.map(|it| it.reels[0].reel.len()), asked.get())
+    let open = |times: i64| {
+        let cancel = Cancel::after(times);
+        let opened = netreel_capture::open_session_while(&[&path], &cancel);
+        (
+            opened.map(|it| it.reels[0].reel.len()),
+            times - cancel.left(),
+        )
     };
-    let (whole, asked) = open(u32::MAX);
+    let (whole, asked) = open(i64::MAX);
     assert!(whole.expect("a capture") >= 2_000);
     // Two megabytes are more than a piece.
     assert!(asked > 10, "{asked}");

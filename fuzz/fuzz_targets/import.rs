@@ -77,7 +77,7 @@ fuzz_target!(|bytes: &[u8]| {
             name: format!("{place}.reel"),
             reel: Arc::new(reel),
         });
-    let Ok(session) = Session::build(inputs.collect(), None) else {
+    let Ok(session) = Session::builder().build(inputs.collect()) else {
         return;
     };
     let history = History::build(&session);

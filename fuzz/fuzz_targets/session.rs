@@ -18,7 +18,7 @@ fuzz_target!(|bytes: &[u8]| {
         name: "fuzzed".to_owned(),
         reel: Arc::new(reel),
     };
-    let Ok(session) = Session::build(vec![input], None) else {
+    let Ok(session) = Session::builder().build(vec![input]) else {
         return;
     };
     let history = History::build(&session);

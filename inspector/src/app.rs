@@ -256,9 +256,10 @@ impl Inspector {
         }
         self.chosen = Chosen::ByWhatIsThere;
         let is_story = model.selection().finding.is_some() || model.is_looked_at();
-        self.workspace = match is_story {
-            true => Workspace::Why,
-            false => Workspace::Packets,
+        self.workspace = if is_story {
+            Workspace::Why
+        } else {
+            Workspace::Packets
         };
         if !is_story {
             self.model.open_first();
@@ -484,9 +485,10 @@ impl Inspector {
             return;
         }
         let since = now - *self.done_at.get_or_insert(now);
-        match since < DONE_S {
-            true => ui.ctx().request_repaint_after(Duration::from_secs(1)),
-            false => self.bar.done = None,
+        if since < DONE_S {
+            ui.ctx().request_repaint_after(Duration::from_secs(1))
+        } else {
+            self.bar.done = None
         }
     }
 
@@ -591,8 +593,11 @@ impl Inspector {
 
     /// The pane that has the keyboard has the workspace, else the one that the pointer is over.
     fn toggle_alone(&mut self, ctx: &egui::Context) {
-        let pane = self.arrangement.alone.or_else(|| head::focused(ctx));
-        let pane = pane.or(self.pointed);
+        let pane = self
+            .arrangement
+            .alone
+            .or_else(|| head::focused(ctx))
+            .or(self.pointed);
         if let Some(pane) = pane {
             self.arrangement.perform(self.workspace, Move::Alone(pane));
         }

@@ -176,8 +176,10 @@ impl Waiting {
     fn take(&self) -> Option<Look> {
         let next = self.lock();
         let waits = |next: &mut Next| next.look.is_none() && !next.is_last && !next.is_given_up;
-        let next = self.is_there.wait_while(next, waits);
-        let mut next = next.unwrap_or_else(PoisonError::into_inner);
+        let mut next = self
+            .is_there
+            .wait_while(next, waits)
+            .unwrap_or_else(PoisonError::into_inner);
         next.look.take().filter(|_| !next.is_given_up)
     }
 

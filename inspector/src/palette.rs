@@ -200,9 +200,10 @@ fn luminance(color: Color32) -> f32 {
 static LINEAR: LazyLock<[f32; 256]> = LazyLock::new(|| {
     std::array::from_fn(|part| {
         let part = part as f32 / 255.0;
-        match part <= 0.040_45 {
-            true => part / 12.92,
-            false => ((part + 0.055) / 1.055).powf(2.4),
+        if part <= 0.040_45 {
+            part / 12.92
+        } else {
+            ((part + 0.055) / 1.055).powf(2.4)
         }
     })
 });
@@ -210,12 +211,14 @@ static LINEAR: LazyLock<[f32; 256]> = LazyLock::new(|| {
 /// A colour that has at least this contrast with what is behind it: itself, or as much of it as
 /// leaves room for the light or the dark that it lacks.
 pub fn readable(color: Color32, behind: Color32, least: f32) -> Color32 {
-    let towards = match luminance(behind) < 0.18 {
-        true => Color32::WHITE,
-        false => Color32::BLACK,
+    let towards = if luminance(behind) < 0.18 {
+        Color32::WHITE
+    } else {
+        Color32::BLACK
     };
-    let steps = (0..=20).map(|step| color.lerp_to_gamma(towards, step as f32 / 20.0));
-    let mut steps = steps.map(|mixed| mixed.to_opaque());
+    let mut steps = (0..=20)
+        .map(|step| color.lerp_to_gamma(towards, step as f32 / 20.0))
+        .map(|mixed| mixed.to_opaque());
     let found = steps.find(|mixed| contrast(*mixed, behind) >= least);
     found.unwrap_or(towards)
 }

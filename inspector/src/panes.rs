@@ -34,9 +34,10 @@ impl Arrangement {
 
     fn keep(&mut self, workspace: Workspace, tree: Tree) {
         let name = workspace.name().to_owned();
-        match tree == workspace.usual() {
-            true => drop(self.trees.remove(&name)),
-            false => drop(self.trees.insert(name, tree)),
+        if tree == workspace.usual() {
+            drop(self.trees.remove(&name))
+        } else {
+            drop(self.trees.insert(name, tree))
         }
     }
 
@@ -117,9 +118,10 @@ impl Moves {
     /// How they lay before the last move, or, forward, before that was taken back. `None` where there
     /// is no such move.
     pub fn step(&mut self, is_back: bool) -> Option<Lie> {
-        let (from, to) = match is_back {
-            true => (&mut self.back, &mut self.forward),
-            false => (&mut self.forward, &mut self.back),
+        let (from, to) = if is_back {
+            (&mut self.back, &mut self.forward)
+        } else {
+            (&mut self.forward, &mut self.back)
         };
         let other = from.pop()?;
         to.push(std::mem::replace(&mut self.now, other));
@@ -326,8 +328,12 @@ fn objects_height(model: &Model, height: f32) -> Option<f32> {
     let is_own = |row: &&Row| match row {
         Row::Object(object) | Row::Node(object, _) => Some(*object) == selected,
     };
-    let own = model.object_rows().iter().filter(is_own).count();
-    let own = own.min(fit(OWN_PART));
+    let own = model
+        .object_rows()
+        .iter()
+        .filter(is_own)
+        .count()
+        .min(fit(OWN_PART));
     let shown = fit(OTHERS_PART).max(own).max(2).min(rows);
     Some(objects::HEAD + shown as f32 * objects::ROW)
 }

@@ -132,9 +132,10 @@ impl KeptPlot {
     }
 
     pub(crate) fn plotted(&self) -> Plotted {
-        let by = match self.by_object {
-            true => PlotBy::Object,
-            false => PlotBy::Link,
+        let by = if self.by_object {
+            PlotBy::Object
+        } else {
+            PlotBy::Link
         };
         let path = self.path.clone();
         Plotted { path, by }
@@ -244,9 +245,10 @@ impl Settings {
         self.lanes.truncate(LANES_MAX);
         self.columns.retain(|path| !path.is_empty());
         self.columns.truncate(FIELDS_MAX);
-        self.scale = match self.scale.is_finite() {
-            true => self.scale.clamp(SCALE_MIN, SCALE_MAX),
-            false => 1.0,
+        self.scale = if self.scale.is_finite() {
+            self.scale.clamp(SCALE_MIN, SCALE_MAX)
+        } else {
+            1.0
         };
         self
     }

@@ -187,9 +187,10 @@ pub fn apply_theme(ctx: &Context, theme: Theme) {
         return;
     }
     ctx.data_mut(|data| data.insert_temp(key, applied));
-    ctx.set_theme(match dark {
-        true => egui::Theme::Dark,
-        false => egui::Theme::Light,
+    ctx.set_theme(if dark {
+        egui::Theme::Dark
+    } else {
+        egui::Theme::Light
     });
     ctx.all_styles_mut(|style| {
         style.animation_time = 0.0;
@@ -301,8 +302,9 @@ pub fn quiet_text(color: Color32, part: f32) -> Color32 {
 }
 
 fn mixed(color: Color32, part: f32, least: f32) -> Color32 {
-    let steps = (0..=10).map(|step| part + (1.0 - part) * step as f32 / 10.0);
-    let mut steps = steps.map(|part| panel().lerp_to_gamma(color, part));
+    let mut steps = (0..=10)
+        .map(|step| part + (1.0 - part) * step as f32 / 10.0)
+        .map(|part| panel().lerp_to_gamma(color, part));
     let found = steps.find(|mixed| contrast(*mixed, panel()) >= least);
     found.unwrap_or_else(|| readable(color, panel(), least))
 }
@@ -313,8 +315,9 @@ pub fn ink_on(fill: Color32) -> Color32 {
         Color32::from_rgb(0xff, 0xff, 0xff),
         Color32::from_rgb(0x0c, 0x0e, 0x11),
     ];
-    match contrast(light, fill) >= contrast(dark, fill) {
-        true => light,
-        false => dark,
+    if contrast(light, fill) >= contrast(dark, fill) {
+        light
+    } else {
+        dark
     }
 }

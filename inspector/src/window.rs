@@ -153,11 +153,12 @@ pub fn run_views(
 }
 
 fn display() -> Result<(), WindowError> {
-    match has_display() {
-        true => Ok(()),
-        false => Err(WindowError(
+    if has_display() {
+        Ok(())
+    } else {
+        Err(WindowError(
             "neither DISPLAY nor WAYLAND_DISPLAY is set".to_owned(),
-        )),
+        ))
     }
 }
 

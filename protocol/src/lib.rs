@@ -23,7 +23,7 @@
 //!     let reel = Arc::new(Reel::from_bytes(bytes)?);
 //!     reels.push(ReelInput { name: node.to_owned(), reel });
 //! }
-//! let session = Session::build(reels, None)?; // packets are read by the wire in the reels
+//! let session = Session::builder().build(reels)?; // packets are read by the wire in the reels
 //! let history = History::build(&session);
 //! for finding in &history.findings {
 //!     let proof: Vec<u32> = finding.proof().map(|it| it.packet.0).collect();

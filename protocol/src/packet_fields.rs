@@ -483,11 +483,17 @@ impl PacketAt<'_, '_> {
     }
 
     fn fault_names(&self) -> FieldValue {
-        let names = self.packet.faults.iter().map(|it| it.verdict.name());
-        let names = names.collect::<Vec<_>>().join(",");
-        match names.is_empty() {
-            true => FieldValue::Nothing,
-            false => names.into(),
+        let names = self
+            .packet
+            .faults
+            .iter()
+            .map(|it| it.verdict.name())
+            .collect::<Vec<_>>()
+            .join(",");
+        if names.is_empty() {
+            FieldValue::Nothing
+        } else {
+            names.into()
         }
     }
 }

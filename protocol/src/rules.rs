@@ -138,8 +138,10 @@ impl Asked<'_> {
             Some("info") => Level::Info,
             _ => return Err("level is one of error, warning, info".to_owned()),
         };
-        let sentence = told.get("sentence").and_then(Value::as_str);
-        let sentence = sentence.ok_or("there is no sentence")?;
+        let sentence = told
+            .get("sentence")
+            .and_then(Value::as_str)
+            .ok_or("there is no sentence")?;
         // It may hold what somebody sent: no terminal may take that for more than text.
         let sentence: String = sentence.chars().take(SENTENCE_MAX).collect();
         let sentence = sentence.replace(char::is_control, " ");
@@ -189,8 +191,10 @@ impl Asked<'_> {
 }
 
 fn packet_number(of: &Value) -> Result<PacketId, String> {
-    let number = of.as_u64().and_then(|number| u32::try_from(number).ok());
-    let number = number.map(PacketId);
+    let number = of
+        .as_u64()
+        .and_then(|number| u32::try_from(number).ok())
+        .map(PacketId);
     number.ok_or_else(|| "packets are numbers of packets".to_owned())
 }
 

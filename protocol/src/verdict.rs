@@ -96,9 +96,10 @@ impl Judgement {
         let unjudged = unjudged(session, history, &rest);
         let reasons = gathered::all(session, history, unread, (&rest, unjudged.as_ref()));
         let mut findings = history.findings.iter();
-        let verdict = match findings.any(|finding| finding.level >= fail_on) {
-            true => Verdict::Wrong,
-            false => of_reasons(&reasons),
+        let verdict = if findings.any(|finding| finding.level >= fail_on) {
+            Verdict::Wrong
+        } else {
+            of_reasons(&reasons)
         };
         Judgement {
             verdict,
@@ -189,8 +190,9 @@ impl Judgement {
 }
 
 fn of_reasons(reasons: &[Reason]) -> Verdict {
-    match reasons.is_empty() {
-        true => Verdict::Clean,
-        false => Verdict::Unknown,
+    if reasons.is_empty() {
+        Verdict::Clean
+    } else {
+        Verdict::Unknown
     }
 }

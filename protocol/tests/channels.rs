@@ -108,7 +108,9 @@ fn play(wire: &str, story: &[Crossed<'_>]) -> (Session, History) {
             reel: Arc::new(Reel::from_bytes(bytes).expect("a reel")),
         }
     });
-    let session = Session::build(reels.collect(), None).unwrap_or_else(|error| panic!("{error}"));
+    let session = Session::builder()
+        .build(reels.collect())
+        .unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(session.warnings(), Vec::<String>::new());
     let history = History::build(&session);
     (session, history)

@@ -77,7 +77,9 @@ fn session(reels: Vec<Vec<u8>>) -> Session {
         name: format!("{place}.reel"),
         reel: Arc::new(Reel::from_bytes(bytes).unwrap()),
     };
-    Session::build(reels.into_iter().enumerate().map(input).collect(), None).unwrap()
+    Session::builder()
+        .build(reels.into_iter().enumerate().map(input).collect())
+        .unwrap()
 }
 
 /// A full look at every packet, in any order, says what the pass at load said.

@@ -22,7 +22,9 @@ fn story(folder: &str) -> (Session, History) {
             reel: Arc::new(Reel::from_bytes(bytes).expect("a good reel")),
         }
     });
-    let session = Session::build(inputs.into(), None).expect("one session");
+    let session = Session::builder()
+        .build(inputs.into())
+        .expect("one session");
     let history = History::build(&session);
     (session, history)
 }

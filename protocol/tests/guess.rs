@@ -29,7 +29,9 @@ fn session(path: &str) -> Session {
         name: opened.path.display().to_string(),
         reel: opened.reel,
     });
-    Session::build(reels.collect(), None).expect("a session")
+    Session::builder()
+        .build(reels.collect())
+        .expect("a session")
 }
 
 /// A wire that reads all packets without a diagnostic.

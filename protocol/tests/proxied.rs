@@ -248,7 +248,7 @@ impl World {
                 name: format!("{name}.reel"),
                 reel: Arc::new(Reel::from_bytes(tape.writer.finish().unwrap()).unwrap()),
             });
-        Session::build(inputs.collect(), None).unwrap()
+        Session::builder().build(inputs.collect()).unwrap()
     }
 }
 
@@ -493,7 +493,7 @@ fn of_two_proxies_on_the_way_each_says_what_it_did() {
         name: format!("{name}.reel"),
         reel: Arc::new(Reel::from_bytes(tape.writer.finish().unwrap()).unwrap()),
     });
-    let session = Session::build(inputs.into(), None).unwrap();
+    let session = Session::builder().build(inputs.into()).unwrap();
     assert_eq!(names(&session), ["client", "server"]);
     assert_eq!(session.packet_count(), 4);
     for (place, packet) in session.packets().enumerate() {
@@ -523,7 +523,7 @@ fn proxies_of_one_name_are_told_apart_by_where_they_listen() {
         name: "proxy.reel".to_owned(),
         reel: Arc::new(Reel::from_bytes(tape.writer.finish().unwrap()).unwrap()),
     });
-    let session = Session::build(inputs.into(), None).unwrap();
+    let session = Session::builder().build(inputs.into()).unwrap();
     assert_eq!(
         session.proxies,
         ["proxy at 127.0.0.1:70", "proxy at 127.0.0.1:80"]
@@ -542,7 +542,7 @@ fn two_ways_to_one_server_are_not_one_session() {
         }
     };
     let ways = vec![way(70, 10, b"\x01a packet"), way(80, 11, b"\x01another")];
-    let error = Session::build(ways, None).err().unwrap().to_string();
+    let error = Session::builder().build(ways).err().unwrap().to_string();
     assert!(
         error.contains("70.reel and 80.reel are of proxies that had other packets of 127.0.0.1:90"),
         "{error}"
@@ -610,7 +610,7 @@ fn what_a_network_between_nodes_did_is_told_of_what_was_sent_and_by_whom() {
         name: format!("{name}.reel"),
         reel: Arc::new(Reel::from_bytes(tape.writer.finish().unwrap()).unwrap()),
     });
-    let session = Session::build(inputs.into(), None).unwrap();
+    let session = Session::builder().build(inputs.into()).unwrap();
     let packets: Vec<Packet> = session.packets().collect();
     assert_eq!(packets.len(), 3);
     for (packet, verdict) in packets.iter().zip(verdicts_of) {

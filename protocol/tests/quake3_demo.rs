@@ -308,7 +308,10 @@ fn session(capture: &Path) -> Option<(Session, History)> {
         reel: Arc::new(Reel::from_bytes(reel.0).expect("a reel")),
     });
     let wire = Wire::compile("quake3.wire", WIRE).expect("it compiles");
-    let session = Session::build(inputs.into(), Some(Arc::new(wire))).expect("one session");
+    let session = Session::builder()
+        .wire(Arc::new(wire))
+        .build(inputs.into())
+        .expect("one session");
     let history = History::build(&session);
     Some((session, history))
 }

@@ -3,13 +3,13 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use netreel_protocol::diff::{ComparedSession, Diff, DiffError};
 use netreel_protocol::export;
 use netreel_protocol::history::{Finding, History, Level};
 use netreel_protocol::session::{Fate, Node, NodeId, PacketId, ReelInput, Session, SessionTime};
 use netreel_reel::Reel;
+use netreel_system::Cancel;
 use netreel_wire::Wire;
 
 fn samples() -> PathBuf {
@@ -36,7 +36,10 @@ fn opened(
             reel: Arc::new(Reel::from_bytes(bytes).expect("the header is good")),
         }
     });
-    let session = Session::build(inputs.into(), wire).expect("one session");
+    let session = Session::builder()
+        .wire(wire)
+        .build(inputs.into())
+        .expect("one session");
     let history = History::build(&session);
     (session, history)
 }
@@ -199,43 +202,20 @@ fn a_finding_that_rests_on_a_packet_that_does_not_fit_the_wire_is_no_error() {
     assert_eq!(errors.count(), 0);
 }
 
-/// Says so often that the work is still wanted, and counts how often it was asked.
-struct Patience {
-    times: u32,
-    asked: AtomicU32,
-}
-
-impl Patience {
-    fn new(times: u32) -> Patience {
-        Patience {
-            times,
-            asked: AtomicU32::new(0),
-        }
-    }
-
-    fn is_left(&self) -> bool {
-        self.asked.fetch_add(1, Ordering::Relaxed) < self.times
-    }
-
-    fn asked(&self) -> u32 {
-        self.asked.load(Ordering::Relaxed)
-    }
-}
-
 #[test]
 fn a_history_that_nobody_wants_any_more_is_given_up() {
     let (session, history) = host(|_| {});
-    let endless = Patience::new(u32::MAX);
-    let whole = History::while_wanted(&session, &|| endless.is_left()).expect("a history");
+    let endless = Cancel::default();
+    let whole = History::while_wanted(&session, &endless).expect("a history");
     assert_eq!(whole.findings, history.findings);
-    for times in 0..endless.asked() {
-        let patience = Patience::new(times);
-        let built = History::while_wanted(&session, &|| patience.is_left());
+    for times in 0..i64::MAX - endless.left() {
+        let patience = Cancel::after(times);
+        let built = History::while_wanted(&session, &patience);
         assert!(built.is_none(), "wanted {times} times");
     }
-    let nobody = Patience::new(0);
-    History::while_wanted(&session, &|| nobody.is_left());
-    assert_eq!(nobody.asked(), 1, "it goes on though nobody wants it");
+    let nobody = Cancel::after(0);
+    History::while_wanted(&session, &nobody);
+    assert_eq!(nobody.left(), -1, "it goes on though nobody wants it");
 }
 
 #[test]
@@ -244,14 +224,14 @@ fn a_comparison_that_nobody_wants_any_more_is_given_up() {
     let sides = both
         .each_ref()
         .map(|(session, history)| ComparedSession { session, history });
-    let endless = Patience::new(u32::MAX);
-    let whole = Diff::while_wanted(sides, &|| endless.is_left()).expect("a comparison");
+    let endless = Cancel::default();
+    let whole = Diff::while_wanted(sides, &endless).expect("a comparison");
     assert!(!whole.said.is_same());
-    let all = endless.asked();
+    let all = i64::MAX - endless.left();
     for times in (0..all).step_by(all as usize / 16) {
-        let patience = Patience::new(times);
-        let given_up = Diff::while_wanted(sides, &|| patience.is_left()).err();
+        let patience = Cancel::after(times);
+        let given_up = Diff::while_wanted(sides, &patience).err();
         assert_eq!(given_up, Some(DiffError::GivenUp), "wanted {times} times");
-        assert!(patience.asked() <= all);
+        assert!(times - patience.left() <= all);
     }
 }

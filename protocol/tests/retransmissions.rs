@@ -329,7 +329,10 @@ fn session(capture: &Path, wire: &str) -> Session {
         name: "captured.reel".to_owned(),
         reel: Arc::new(Reel::from_bytes(reel.0).expect("a reel")),
     };
-    Session::build(vec![input], Some(Arc::new(wire))).expect("a session")
+    Session::builder()
+        .wire(Arc::new(wire))
+        .build(vec![input])
+        .expect("a session")
 }
 
 /// Resends, and of the round trips the shortest, the middle one, and the longest.

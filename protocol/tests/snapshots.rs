@@ -132,7 +132,9 @@ fn check_with_hole(packets: &[(u8, &[&[u8]], bool)], hole: Option<usize>, expect
             reel: Arc::new(Reel::from_bytes(writer.finish().unwrap()).unwrap()),
         }
     });
-    let session = Session::build(reels.collect(), None).expect("one session");
+    let session = Session::builder()
+        .build(reels.collect())
+        .expect("one session");
     let history = History::build(&session);
     let states = States::build(&session, &history);
     let place = session.nodes.iter().position(|node| node.name == "CLIENT");

@@ -90,7 +90,7 @@ fn pairs(received: &[(u64, usize, u16)]) -> Vec<(i64, Option<i64>, bool)> {
         &[(1000, 0, 8000), (2000, 1, 8000)],
     );
     let receiver = reel("B", &[8000], false, received);
-    let session = Session::build(vec![sender, receiver], None).unwrap();
+    let session = Session::builder().build(vec![sender, receiver]).unwrap();
     let packets = (0..session.packet_count() as u32).map(PacketId);
     let packets = packets.map(|id| session.packet(id).unwrap());
     let times = packets.map(|packet| {
@@ -124,7 +124,7 @@ fn a_port_that_the_system_gave_out_again_is_of_the_program_that_has_it_then() {
     let first = reel_of("first", &[any(7000), at(8000)], 0, &talks);
     let talks = [sent(110, 1, 7000), received(111, 0, 7001)];
     let second = reel_of("second", &[at(7000), at(7001)], 100, &talks);
-    let session = Session::build(vec![first, second], None).unwrap();
+    let session = Session::builder().build(vec![first, second]).unwrap();
     let packets = (0..session.packet_count() as u32).map(PacketId);
     let packets = packets.map(|id| session.packet(id).unwrap());
     let ends: Vec<(u16, u16)> = packets.map(|it| (it.from.0, it.to.0)).collect();
@@ -141,7 +141,7 @@ fn a_socket_at_every_address_that_two_share_since_a_fork_is_of_the_one_that_sent
     ];
     let parent = reel_of("parent", &[any, here], 0, &talks);
     let child = reel_of("child", &[any], 10, &[sent(20, 0, 8000)]);
-    let session = Session::build(vec![parent, child], None).unwrap();
+    let session = Session::builder().build(vec![parent, child]).unwrap();
     let packets = (0..session.packet_count() as u32).map(PacketId);
     let packets = packets.map(|id| session.packet(id).unwrap());
     let ends = packets.map(|it| (it.from.0, it.to.0, it.received.is_some()));
@@ -185,7 +185,7 @@ fn packets_of_a_socket_whose_port_changes_are_matched_under_the_port_that_it_had
         reel_of("client", &[at(7000)], 0, &client),
         reel_of("server", &[at(8000)], 0, &server),
     ];
-    let session = Session::build(inputs, None).unwrap();
+    let session = Session::builder().build(inputs).unwrap();
     let packets = (0..session.packet_count() as u32).map(|id| session.packet(PacketId(id)));
     let found: Vec<_> = packets
         .map(|packet| {

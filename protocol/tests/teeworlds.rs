@@ -46,7 +46,10 @@ fn session() -> Session {
         reel: Arc::new(Reel::from_bytes(reel.0).expect("a reel")),
     });
     let wire = Wire::compile("teeworlds07.wire", WIRE).expect("it compiles");
-    Session::build(inputs.into(), Some(Arc::new(wire))).expect("one session")
+    Session::builder()
+        .wire(Arc::new(wire))
+        .build(inputs.into())
+        .expect("one session")
 }
 
 /// Of the packets with snapshots that a client received: how many there were, how many objects the

@@ -161,7 +161,10 @@ fn play_with(story: &[Packet], empty: &[u64]) -> (Session, History) {
         }
     });
     let wire = Wire::compile("acked.wire", WIRE).unwrap();
-    let session = Session::build(reels.collect(), Some(Arc::new(wire))).unwrap();
+    let session = Session::builder()
+        .wire(Arc::new(wire))
+        .build(reels.collect())
+        .unwrap();
     let history = History::build(&session);
     (session, history)
 }

@@ -31,12 +31,13 @@ pub fn agreed(
     for index in (0..=last).rev() {
         let Ok(block) = reel.block(index) else { break };
         let records = block.records().filter(|it| it.number < before);
-        let steps = records.filter_map(|record| {
-            let words = words(&record.event, wire, name)?;
-            let number = record.number;
-            Some(Agreed { number, words })
-        });
-        let mut steps: Vec<Agreed> = steps.collect();
+        let mut steps: Vec<Agreed> = records
+            .filter_map(|record| {
+                let words = words(&record.event, wire, name)?;
+                let number = record.number;
+                Some(Agreed { number, words })
+            })
+            .collect();
         let more = TOLD - agreed.len();
         agreed.splice(0..0, steps.drain(steps.len().saturating_sub(more)..));
         if agreed.len() == TOLD {

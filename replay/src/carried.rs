@@ -10,13 +10,16 @@ pub fn carries(packet: &[u8], wire: Option<&Wire>) -> String {
     };
     let mut facts = PacketFacts::default();
     wire.facts(packet, &mut facts);
-    let kinds = facts.messages.iter().map(|message| {
-        let kind = message
-            .kind
-            .and_then(|kind| wire.kinds().get(usize::from(kind.0)));
-        kind.map_or("?", |kind| kind.name.as_str())
-    });
-    let kinds = kinds.collect::<Vec<_>>();
+    let kinds = facts
+        .messages
+        .iter()
+        .map(|message| {
+            let kind = message
+                .kind
+                .and_then(|kind| wire.kinds().get(usize::from(kind.0)));
+            kind.map_or("?", |kind| kind.name.as_str())
+        })
+        .collect::<Vec<_>>();
     if kinds.is_empty() {
         ", no messages".to_owned()
     } else {

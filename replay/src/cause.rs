@@ -124,9 +124,10 @@ fn of(divergence: &Divergence, rest: &[(EventNumber, Step)], afterwards: &[Step]
         afterwards.iter(),
         std::iter::once(expected).chain(recorded()),
     );
-    Some(match left_out > added {
-        true => Cause::OneLess(wanted),
-        false => Cause::OneMore(got),
+    Some(if left_out > added {
+        Cause::OneLess(wanted)
+    } else {
+        Cause::OneMore(got)
     })
 }
 
@@ -159,9 +160,10 @@ fn of_sends(
     else {
         return Cause::Content;
     };
-    match a != b && x == y {
-        true => Cause::Destination,
-        false => Cause::Content,
+    if a != b && x == y {
+        Cause::Destination
+    } else {
+        Cause::Content
     }
 }
 

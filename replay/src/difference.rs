@@ -36,9 +36,10 @@ impl FieldDifference {
 
     /// The same in words: `length (bits 8..16): expected 3, came 4`, and what differs inside.
     pub fn words(&self) -> String {
-        let bits = match self.bits.is_empty() {
-            true => String::new(),
-            false => format!(" (bits {}..{})", self.bits.start, self.bits.end),
+        let bits = if self.bits.is_empty() {
+            String::new()
+        } else {
+            format!(" (bits {}..{})", self.bits.start, self.bits.end)
         };
         let (path, expected, came) = (&self.path, &self.expected, &self.came);
         let own = format!("{path}{bits}: expected {expected}, came {came}");
@@ -68,9 +69,10 @@ pub(crate) fn field_difference(expected: &Decoded, came: &Decoded) -> Option<Fie
     let is_inside = left
         .get(TreeId(place))
         .is_some_and(|node| node.stream() != PACKET);
-    let inside = match is_inside {
-        true => None,
-        false => inner_difference(left, right).map(Box::new),
+    let inside = if is_inside {
+        None
+    } else {
+        inner_difference(left, right).map(Box::new)
     };
     Some(FieldDifference {
         inside,

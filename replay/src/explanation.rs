@@ -47,8 +47,9 @@ pub fn explain(
             if expected_to == to {
                 let both = (expected.as_slice(), came.as_slice());
                 let told = wire.and_then(|wire| {
-                    let before = reel.map(|reel| Before::of(reel, divergence.number, *to, wire));
-                    let before = before.unwrap_or_else(|| Before::nothing(wire));
+                    let before = reel
+                        .map(|reel| Before::of(reel, divergence.number, *to, wire))
+                        .unwrap_or_else(|| Before::nothing(wire));
                     before.difference(both)
                 });
                 told.or_else(|| byte_difference(expected, came))

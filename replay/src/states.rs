@@ -69,9 +69,10 @@ impl States {
         let mut played = self.done.clone();
         let under_way = self.stretches.get(self.at).filter(|_| self.begun);
         played.extend(under_way.map(|stretch| Stretch {
-            until: match io.is_at_end() {
-                true => stretch.until,
-                false => io.next_number().max(stretch.from),
+            until: if io.is_at_end() {
+                stretch.until
+            } else {
+                io.next_number().max(stretch.from)
             },
             ..*stretch
         }));
@@ -145,8 +146,10 @@ impl States {
         let mut transport = io.lock();
         let take = |number: EventNumber, time: Time, recorded: &[u8]| {
             let own = layer.save();
-            let differs = own.as_ref().filter(|own| own.as_slice() != recorded);
-            let differs = differs.map(|own| (recorded.to_vec(), own.clone()));
+            let differs = own
+                .as_ref()
+                .filter(|own| own.as_slice() != recorded)
+                .map(|own| (recorded.to_vec(), own.clone()));
             (number, time, own.is_some(), differs)
         };
         while let Some((number, time, offered, differs)) = transport.take_snapshot(take) {

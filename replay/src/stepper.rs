@@ -404,8 +404,10 @@ impl Stepper {
     /// the one that is walked.
     fn other_stretch(&self, number: EventNumber) -> Option<Stretch> {
         let mut behind = self.stretches.iter();
-        let found = behind.find(|stretch| number < stretch.until);
-        let found = found.or(self.stretches.last()).copied();
+        let found = behind
+            .find(|stretch| number < stretch.until)
+            .or(self.stretches.last())
+            .copied();
         found.filter(|found| *found != self.stretch)
     }
 
@@ -501,8 +503,11 @@ impl Stepper {
         self.position = number;
         if !self.play(turn) {
             // The layer is beyond where it parted: it is brought back before that turn.
-            let parted = self.wall.as_ref().map(|(number, _)| *number);
-            let parted = parted.unwrap_or(self.stretch.from);
+            let parted = self
+                .wall
+                .as_ref()
+                .map(|(number, _)| *number)
+                .unwrap_or(self.stretch.from);
             let turn = self.turn_of(parted);
             restarted |= self.rewind(turn)?;
             self.play(turn);
@@ -527,10 +532,12 @@ impl Stepper {
     fn play(&mut self, turn: EventNumber) -> bool {
         if self.turn < turn && self.turn == self.stretch.from {
             // What comes before the first turn belongs to none.
-            let first = self.tape.next(self.turn, |it| {
-                crate::stretches::is_turn(&it.as_record().event)
-            });
-            let first = first.map(|record| record.as_record().number);
+            let first = self
+                .tape
+                .next(self.turn, |it| {
+                    crate::stretches::is_turn(&it.as_record().event)
+                })
+                .map(|record| record.as_record().number);
             self.turn = first.unwrap_or(self.stretch.until);
         }
         while self.turn < turn {

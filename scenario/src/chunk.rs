@@ -31,7 +31,8 @@ pub(crate) fn compiles(script: &Script) -> Result<(), (usize, String)> {
         error => error.to_string(),
     };
     let behind = text.strip_prefix(&format!("{}:", script.name));
-    let placed = behind.and_then(|text| text.split_once(':'));
-    let placed = placed.and_then(|(line, why)| Some((line.parse().ok()?, why.trim().to_owned())));
+    let placed = behind
+        .and_then(|text| text.split_once(':'))
+        .and_then(|(line, why)| Some((line.parse().ok()?, why.trim().to_owned())));
     Err(placed.unwrap_or((1, text)))
 }

@@ -13,18 +13,20 @@ pub(crate) fn words(faults: Option<&Value>) -> Result<String, String> {
     }
     // The order in which Lua keeps them is another one in each run.
     words.sort();
-    Ok(match words.is_empty() {
-        true => "none".to_owned(),
-        false => words.join(","),
+    Ok(if words.is_empty() {
+        "none".to_owned()
+    } else {
+        words.join(",")
     })
 }
 
 fn each(faults: &Table, way: &str, words: &mut Vec<String>) -> Result<(), String> {
     for pair in faults.pairs::<String, Value>() {
         let (name, value) = pair.map_err(|error| error.to_string())?;
-        let number = value.as_number();
-        let number = number.or(value.as_integer().map(|it| it as f64));
-        let number = number.filter(|it| it.is_finite() && *it >= 0.0);
+        let number = value
+            .as_number()
+            .or(value.as_integer().map(|it| it as f64))
+            .filter(|it| it.is_finite() && *it >= 0.0);
         let word = match (name.as_str(), number, &value) {
             ("up" | "down", _, Value::Table(faults)) if way.is_empty() => {
                 each(faults, &format!("{name}:"), words)?;

@@ -212,8 +212,8 @@ impl Scenario {
         let file = path.display().to_string();
         let folder = path
             .parent()
-            .filter(|folder| !folder.as_os_str().is_empty());
-        let folder = folder.unwrap_or(Path::new("."));
+            .filter(|folder| !folder.as_os_str().is_empty())
+            .unwrap_or(Path::new("."));
         // The runner may be elsewhere than the file.
         let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
         let scenario = Scenario::parse(text, (&file, folder), set);
@@ -371,26 +371,28 @@ impl Whole {
             return Ok(None);
         };
         let path = folder.join(wire.as_ref());
-        match path.is_file() {
-            true => Ok(Some(path)),
-            false => {
-                let why = format!("there is no file {}", path.display());
-                Err(Wrong::new(wire.span(), why))
-            }
+        if path.is_file() {
+            Ok(Some(path))
+        } else {
+            let why = format!("there is no file {}", path.display());
+            Err(Wrong::new(wire.span(), why))
         }
     }
 
     fn prepare(&self, values: &BTreeMap<String, String>) -> Result<Vec<Vec<String>>, Wrong> {
         let each = self.prepare.iter().map(|command| {
-            let words = command.as_ref().iter();
-            let words = words.map(|word| checked(word, &fill::OF_A_RUN, values));
-            let words: Vec<String> = words.collect::<Result<_, _>>()?;
-            match words.is_empty() {
-                true => Err(Wrong::new(
+            let words: Vec<String> = command
+                .as_ref()
+                .iter()
+                .map(|word| checked(word, &fill::OF_A_RUN, values))
+                .collect::<Result<_, _>>()?;
+            if words.is_empty() {
+                Err(Wrong::new(
                     command.span(),
                     "a command begins with a program",
-                )),
-                false => Ok(words),
+                ))
+            } else {
+                Ok(words)
             }
         });
         each.collect()

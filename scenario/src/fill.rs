@@ -17,8 +17,7 @@ pub(crate) fn check(
     own: &[&str],
     values: &BTreeMap<String, String>,
 ) -> Result<(), String> {
-    let named = [("port", "port.NAME"), ("address", "address.NODE")];
-    let named: Vec<&str> = named
+    let named: Vec<&str> = [("port", "port.NAME"), ("address", "address.NODE")]
         .into_iter()
         .filter_map(|(it, of)| own.contains(&it).then_some(of))
         .collect();
@@ -80,9 +79,10 @@ pub(crate) fn fill<E>(
 /// A word as a shell reads it, whatever is in it.
 pub fn quoted(word: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:=,@%+".contains(letter);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
     }
 }
 

@@ -46,9 +46,10 @@ impl Stage<'_> {
         let folder = match &plan.folder {
             Some(folder) => {
                 let folder = self.fill(plan, folder, &address)?;
-                Some(match plan.reach.is_empty() {
-                    true => here.join(folder).display().to_string(),
-                    false => folder,
+                Some(if plan.reach.is_empty() {
+                    here.join(folder).display().to_string()
+                } else {
+                    folder
                 })
             }
             None if plan.reach.is_empty() => Some(here.display().to_string()),

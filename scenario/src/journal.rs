@@ -218,11 +218,13 @@ fn append(file: &mut File, entry: &Entry) -> std::io::Result<()> {
 }
 
 fn undo_all(file: &mut File, entries: &mut Vec<Entry>) -> std::io::Result<Recovered> {
-    let undone = entries.iter().filter_map(|entry| match entry {
-        Entry::Undone { entry } => Some(*entry),
-        _ => None,
-    });
-    let undone: BTreeSet<usize> = undone.collect();
+    let undone: BTreeSet<usize> = entries
+        .iter()
+        .filter_map(|entry| match entry {
+            Entry::Undone { entry } => Some(*entry),
+            _ => None,
+        })
+        .collect();
     let mut recovered = Recovered::default();
     let mut done = Vec::new();
     for (number, entry) in entries.iter().enumerate().rev() {
@@ -262,11 +264,14 @@ fn undo_all(file: &mut File, entries: &mut Vec<Entry>) -> std::io::Result<Recove
 
 fn run(command: &[String]) -> Result<(), String> {
     let (program, arguments) = command.split_first().ok_or("an empty command")?;
-    let output = Command::new(program).args(arguments).output();
-    let output = output.map_err(|error| error.to_string())?;
-    match output.status.success() {
-        true => Ok(()),
-        false => Err(String::from_utf8_lossy(&output.stderr).trim().to_owned()),
+    let output = Command::new(program)
+        .args(arguments)
+        .output()
+        .map_err(|error| error.to_string())?;
+    if output.status.success() {
+        Ok(())
+    } else {
+        Err(String::from_utf8_lossy(&output.stderr).trim().to_owned())
     }
 }
 

@@ -73,8 +73,10 @@ pub(crate) fn list<'a>(
     folder: &Path,
     matches: impl Iterator<Item = &'a Match>,
 ) -> std::io::Result<()> {
-    let kept = matches.filter(|it| folder.join(folder_of(it.number)).is_dir());
-    let kept: Vec<Kept> = kept.map(Kept::of).collect();
+    let kept: Vec<Kept> = matches
+        .filter(|it| folder.join(folder_of(it.number)).is_dir())
+        .map(Kept::of)
+        .collect();
     let text = serde_json::to_vec_pretty(&kept)?;
     // Whoever reads it meanwhile reads all of the one or all of the other.
     let new = folder.join(format!("{KEPT}.new"));

@@ -53,8 +53,9 @@ impl Running {
         ((log, prints), mark): ((Log, PipeWriter), &str),
     ) -> Result<Running, String> {
         let speaks = console == ConsolePlan::Stdin;
-        let child = filled.start((reach, network.as_deref()), (prints, mark), speaks);
-        let mut child = child.map_err(|error| filled.missing(&error))?;
+        let mut child = filled
+            .start((reach, network.as_deref()), (prints, mark), speaks)
+            .map_err(|error| filled.missing(&error))?;
         let stdin = child.as_mut().and_then(|child| child.stdin.take());
         Ok(Running {
             child,
@@ -108,8 +109,10 @@ impl Running {
                 token,
             } => {
                 let address = resolved(address)?;
-                let token = token.as_deref().map(|file| read_token(Path::new(file)));
-                let token = token.transpose()?;
+                let token = token
+                    .as_deref()
+                    .map(|file| read_token(Path::new(file)))
+                    .transpose()?;
                 let connects = || Remote::connect(*way, address, token.as_deref(), CONNECTS);
                 let connected = match &self.network {
                     Some(network) => network.inside(connects).map_err(|it| it.to_string())?,

@@ -1,6 +1,5 @@
 //! One match: its nodes are started, its script drives them, they end, and what they recorded is judged.
 
-use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use crate::file::Scenario;
@@ -26,20 +25,18 @@ pub(crate) fn play_with(
     };
     let logs = wants.folder.join("logs");
     std::fs::create_dir_all(&logs).map_err(|error| runner("cannot make the folder", &error))?;
-    let folder = std::path::absolute(&wants.folder);
-    let folder = folder.map_err(|error| runner("cannot find the folder", &error))?;
-    let notes = (wants.notes)(&folder.join("RUNNER.reel"), wants.seed, wants.brought);
-    let notes = notes.map_err(|error| runner("cannot record what is done in", &error))?;
+    let folder = std::path::absolute(&wants.folder)
+        .map_err(|error| runner("cannot find the folder", &error))?;
+    let notes = (wants.notes)(&folder.join("RUNNER.reel"), wants.seed, wants.brought)
+        .map_err(|error| runner("cannot record what is done in", &error))?;
     let network = scenario.has_own_network.then(|| {
         if wants.debugs.is_some() {
             let why = "--gdb reaches nodes on this machine's network alone: take network = \"own\" out of the file";
             return Err(why.to_owned());
         }
-        let names = scenario.nodes.iter().map(|node| node.name.clone());
-        let names: Vec<String> = names.collect();
+        let names: Vec<String> = scenario.nodes.iter().map(|node| node.name.clone()).collect();
         (wants.network)(&names, wants.seed, &folder.join("network.reel"))
-    });
-    let network = network.transpose().map_err(PlayError::Runner)?;
+    }).transpose().map_err(PlayError::Runner)?;
     let begun = Instant::now();
     let mark = journal.mark(wants.number);
     let what = (scenario, wants);
@@ -59,7 +56,7 @@ pub(crate) fn play_with(
     if let (Err(why), true) = (&played, is_hopeless) {
         return Err(PlayError::Runner(why.clone()));
     }
-    if wants.is_cancelled.load(Ordering::Relaxed) {
+    if !wants.cancel.goes_on() {
         return Err(PlayError::Cancelled);
     }
     let took = begun.elapsed().as_secs_f64();
@@ -101,11 +98,14 @@ fn came_to(
             (Outcome::Failed(why), Judged::default())
         }
         (Ok(()), Ok(judged)) => {
-            let missed = expected.iter().filter_map(|it| it.missed(&judged));
-            let missed: Vec<String> = missed.collect();
-            match missed.is_empty() {
-                true => (Outcome::Played, judged),
-                false => (Outcome::Unexpected(missed), judged),
+            let missed: Vec<String> = expected
+                .iter()
+                .filter_map(|it| it.missed(&judged))
+                .collect();
+            if missed.is_empty() {
+                (Outcome::Played, judged)
+            } else {
+                (Outcome::Unexpected(missed), judged)
             }
         }
     }

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
+use netreel_system::Cancel;
 use netreel_system::network::Network;
 use serde::{Deserialize, Serialize};
 
@@ -29,7 +29,7 @@ pub(crate) struct Wants<'a> {
     /// See [`crate::Loop::debugs`].
     pub debugs: Option<Debugs<'a>>,
     /// Says when the run is to end.
-    pub is_cancelled: &'a Arc<AtomicBool>,
+    pub cancel: &'a Cancel,
     /// Hears what a person has to do, and what the script prints.
     pub tell: &'a (dyn Fn(&str) + Sync),
     /// Makes the recorder of what the runner did, with the name of the file; what it did, a sentence

@@ -32,9 +32,10 @@ pub struct Bring {
 impl Reach {
     /// The command that runs a line there.
     pub fn command(&self, line: &str) -> Vec<String> {
-        match self.0.is_empty() {
-            true => vec!["sh".to_owned(), "-c".to_owned(), line.to_owned()],
-            false => self.0.iter().cloned().chain([line.to_owned()]).collect(),
+        if self.0.is_empty() {
+            vec!["sh".to_owned(), "-c".to_owned(), line.to_owned()]
+        } else {
+            self.0.iter().cloned().chain([line.to_owned()]).collect()
         }
     }
 
@@ -49,13 +50,12 @@ impl Reach {
             .stdin(input.map_or_else(Stdio::null, Stdio::from))
             .output()
             .map_err(|error| format!("{}: {error}", words[0]))?;
-        match output.status.success() {
-            true => Ok(output.stdout),
-            false => {
-                let said = String::from_utf8_lossy(&output.stderr);
-                let reached = self.0.join(" ");
-                Err(format!("{reached}: {} ({})", said.trim(), output.status))
-            }
+        if output.status.success() {
+            Ok(output.stdout)
+        } else {
+            let said = String::from_utf8_lossy(&output.stderr);
+            let reached = self.0.join(" ");
+            Err(format!("{reached}: {} ({})", said.trim(), output.status))
         }
     }
 
@@ -101,18 +101,18 @@ impl Reach {
         let half = quoted(&format!("{before}.new"));
         let (before, new, to) = (quoted(&before), quoted(&new_name(to)), quoted(to));
         // It may be done at any point of bringing, and twice.
-        let line = match was_there {
-            true => format!("rm -f {new} {half}; [ ! -f {before} ] || mv -f {before} {to}"),
-            false => format!("rm -f {to} {new}"),
+        let line = if was_there {
+            format!("rm -f {new} {half}; [ ! -f {before} ] || mv -f {before} {to}")
+        } else {
+            format!("rm -f {to} {new}")
         };
         let undo = journal.undo(self.command(&line));
         undo.map_err(|error| error.to_string())?;
-        match was_there {
-            true => {
-                let keeps = format!("cp -p {to} {half} && mv -f {half} {before}");
-                self.run(&keeps, None).map(drop)
-            }
-            false => Ok(()),
+        if was_there {
+            let keeps = format!("cp -p {to} {half} && mv -f {half} {before}");
+            self.run(&keeps, None).map(drop)
+        } else {
+            Ok(())
         }
     }
 

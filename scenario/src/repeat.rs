@@ -5,9 +5,10 @@ use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use netreel_system::Cancel;
 use netreel_system::process::in_own_group;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -54,7 +55,7 @@ pub struct Loop<'a> {
     /// hears of each. `None`: nobody debugs.
     pub debugs: Option<Debugs<'a>>,
     /// Says when the run is to end.
-    pub is_cancelled: &'a Arc<AtomicBool>,
+    pub cancel: &'a Cancel,
     /// Hears what happens.
     pub tell: &'a (dyn Fn(RunNews<'_>) + Sync),
     /// See [`MakesNotes`].
@@ -124,6 +125,10 @@ pub fn repeat(wants: &Loop<'_>) -> Result<Vec<Match>, PlayError> {
             return Err(PlayError::Runner(why));
         }
     };
+    let ends = Cancel::default();
+    if wants.ends_at_bad && played.values().any(|it| it.is_bad(wants.level)) {
+        ends.cancel();
+    }
     let run = Run {
         wants,
         run: folder,
@@ -131,9 +136,7 @@ pub fn repeat(wants: &Loop<'_>) -> Result<Vec<Match>, PlayError> {
         secrets,
         journal,
         next: AtomicU64::new(1),
-        ends: AtomicBool::new(
-            wants.ends_at_bad && played.values().any(|it| it.is_bad(wants.level)),
-        ),
+        ends,
         over: Mutex::new((file, played)),
         error: Mutex::new(None),
     };
@@ -173,7 +176,7 @@ struct Run<'a> {
     secrets: Arc<Secrets>,
     journal: Journal,
     next: AtomicU64,
-    ends: AtomicBool,
+    ends: Cancel,
     over: Mutex<(File, BTreeMap<u64, Match>)>,
     error: Mutex<Option<PlayError>>,
 }
@@ -181,8 +184,7 @@ struct Run<'a> {
 impl Run<'_> {
     fn work(&self) {
         loop {
-            let is_cancelled = self.wants.is_cancelled.load(Ordering::Relaxed);
-            if is_cancelled || self.ends.load(Ordering::Relaxed) {
+            if !self.wants.cancel.goes_on() || !self.ends.goes_on() {
                 return;
             }
             let number = self.next.fetch_add(1, Ordering::Relaxed);
@@ -199,7 +201,7 @@ impl Run<'_> {
                 Err(PlayError::Cancelled) => return,
                 Err(error) => {
                     *self.error.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
-                    self.ends.store(true, Ordering::Relaxed);
+                    self.ends.cancel();
                     return;
                 }
             }
@@ -225,7 +227,7 @@ impl Run<'_> {
             brought: &self.brought,
             secrets: &self.secrets,
             debugs: self.wants.debugs,
-            is_cancelled: self.wants.is_cancelled,
+            cancel: self.wants.cancel,
             tell: &tell,
             notes: self.wants.notes,
             network: self.wants.network,
@@ -260,7 +262,7 @@ impl Run<'_> {
         over.1.insert(number, played);
         kept::list(&self.run, over.1.values()).map_err(failed)?;
         if is_bad && self.wants.ends_at_bad {
-            self.ends.store(true, Ordering::Relaxed);
+            self.ends.cancel();
         }
         Ok(())
     }
@@ -288,7 +290,7 @@ fn prepare(wants: &Loop<'_>, run: &Path, journal: &Journal) -> Result<(), String
             if let Some(ended) = child.try_wait().map_err(|error| told(&error.to_string()))? {
                 break ended;
             }
-            if wants.is_cancelled.load(Ordering::Relaxed) {
+            if !wants.cancel.goes_on() {
                 // What it started is ended with all of the run.
                 let _ = child.kill();
                 let _ = child.wait();

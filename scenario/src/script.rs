@@ -3,9 +3,9 @@
 mod errors;
 
 use std::cell::RefCell;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+
+use netreel_system::Cancel;
 
 use mlua::{
     FromLua, Function, HookTriggers, IntoLua, Lua, MultiValue, Scope, Table, Value, Variadic,
@@ -34,15 +34,15 @@ pub(crate) fn run(stage: &mut Stage<'_>) -> Result<(), String> {
     let script = &stage.scenario.script;
     let lua = Lua::new();
     // A script that only counts ends as well.
-    let (until, is_cancelled) = (stage.until(), Arc::clone(stage.wants.is_cancelled));
-    let is_undoing = Arc::new(AtomicBool::new(false));
-    let undoes = Arc::clone(&is_undoing);
+    let (until, cancel, is_done) = (stage.until(), stage.wants.cancel.clone(), Cancel::default());
+    let doing = is_done.clone();
     let triggers = HookTriggers::new().every_nth_instruction(STEPS_BETWEEN);
     let hooked = lua.set_global_hook(triggers, move |_, _| {
-        let is_cancelled = is_cancelled.load(Ordering::Relaxed) && !undoes.load(Ordering::Relaxed);
-        match is_cancelled || is_over(&until) {
-            true => Err(mlua::Error::runtime("the match is over")),
-            false => Ok(VmState::Continue),
+        let is_cancelled = doing.goes_on() && !cancel.goes_on();
+        if is_cancelled || is_over(&until) {
+            Err(mlua::Error::runtime("the match is over"))
+        } else {
+            Ok(VmState::Continue)
         }
     });
     hooked.map_err(|error| told(&error))?;
@@ -53,7 +53,7 @@ pub(crate) fn run(stage: &mut Stage<'_>) -> Result<(), String> {
         says_errors(&lua)?;
         globals(&lua, scope, (&shared, &doings))?;
         let ran = guarded.call::<()>(chunk(&lua, script).into_function()?);
-        is_undoing.store(true, Ordering::Relaxed);
+        is_done.cancel();
         let until = with(&shared, |stage| Ok(stage.begin_undoing()))?;
         let ended = doings.end();
         with(&shared, |stage| {
@@ -105,8 +105,11 @@ fn globals<'s>(
 fn facts(lua: &Lua, own: &Table, stage: &Stage<'_>) -> mlua::Result<()> {
     let names = stage.scenario.nodes.iter().map(|node| node.name.as_str());
     own.set("nodes", lua.create_sequence_from(names)?)?;
-    let values = stage.scenario.values.iter();
-    let values = values.map(|(name, text)| (name.as_str(), value(text)));
+    let values = stage
+        .scenario
+        .values
+        .iter()
+        .map(|(name, text)| (name.as_str(), value(text)));
     own.set("values", lua.create_table_from(values)?)?;
     own.set("seed", stage.wants.seed)?;
     own.set("match", stage.wants.number)?;
@@ -162,9 +165,10 @@ fn living<'s>(
         scope.create_function(|_, names: Variadic<String>| {
             with(stage, |stage| {
                 let all = stage.scenario.nodes.iter().map(|node| node.name.clone());
-                let names: Vec<String> = match names.is_empty() {
-                    true => all.collect(),
-                    false => names.to_vec(),
+                let names: Vec<String> = if names.is_empty() {
+                    all.collect()
+                } else {
+                    names.to_vec()
                 };
                 stage.start(&names)?;
                 Ok(doings.started(&names))
@@ -384,12 +388,11 @@ fn expectations<'s>(
                     "expect {what}: {}",
                     if is_so { "so" } else { "not so" }
                 ));
-                match is_so {
-                    true => Ok(()),
-                    false => {
-                        stage.is_missed = true;
-                        Err(format!("expected: {what}"))
-                    }
+                if is_so {
+                    Ok(())
+                } else {
+                    stage.is_missed = true;
+                    Err(format!("expected: {what}"))
                 }
             })
         })?,
@@ -400,12 +403,11 @@ fn expectations<'s>(
             with(stage, |stage| {
                 who.names.iter().try_for_each(|name| {
                     let is_so = stage.log(name)?.contains(&text);
-                    match is_so {
-                        true => Ok(()),
-                        false => {
-                            stage.is_missed = true;
-                            Err(format!("expected: node {name} prints {text:?}"))
-                        }
+                    if is_so {
+                        Ok(())
+                    } else {
+                        stage.is_missed = true;
+                        Err(format!("expected: node {name} prints {text:?}"))
                     }
                 })
             })
@@ -514,9 +516,10 @@ fn wait(stage: &Shared<'_, '_>, seconds: f64, awaited: &[Value]) -> mlua::Result
 
 /// Seconds as a script says them: up to a day.
 fn length(seconds: f64) -> mlua::Result<Duration> {
-    match (0.0..=86_400.0).contains(&seconds) {
-        true => Ok(Duration::from_secs_f64(seconds)),
-        false => Err(mlua::Error::runtime("a time is from 0 to 86400 seconds")),
+    if (0.0..=86_400.0).contains(&seconds) {
+        Ok(Duration::from_secs_f64(seconds))
+    } else {
+        Err(mlua::Error::runtime("a time is from 0 to 86400 seconds"))
     }
 }
 
@@ -550,8 +553,11 @@ impl Who {
         lua: &Lua,
         mut act: impl FnMut(&str) -> mlua::Result<String>,
     ) -> mlua::Result<Value> {
-        let answers = self.names.iter().map(|name| Ok((name.clone(), act(name)?)));
-        let mut answers: Vec<(String, String)> = answers.collect::<mlua::Result<_>>()?;
+        let mut answers: Vec<(String, String)> = self
+            .names
+            .iter()
+            .map(|name| Ok((name.clone(), act(name)?)))
+            .collect::<mlua::Result<_>>()?;
         match (self.is_list, answers.pop()) {
             (false, Some((_, answer))) => answer.into_lua(lua),
             (_, last) => lua

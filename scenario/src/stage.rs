@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -70,9 +69,10 @@ impl<'a> Stage<'a> {
             expected: Vec::new(),
             asked: Vec::new(),
             is_undoing: false,
-            until: Arc::new(Mutex::new(match wants.debugs.is_some() {
-                true => begun + NO_LIMIT,
-                false => begun + Duration::from_secs_f64(scenario.limit),
+            until: Arc::new(Mutex::new(if wants.debugs.is_some() {
+                begun + NO_LIMIT
+            } else {
+                begun + Duration::from_secs_f64(scenario.limit)
             })),
             notes,
             is_hopeless: false,
@@ -88,7 +88,7 @@ impl<'a> Stage<'a> {
         if self.is_undoing && !is_over(&self.until) {
             return Ok(());
         }
-        if self.wants.is_cancelled.load(Ordering::Relaxed) {
+        if !self.wants.cancel.goes_on() {
             return Err("the run was ended".to_owned());
         }
         if is_over(&self.until) {
@@ -108,9 +108,10 @@ impl<'a> Stage<'a> {
 
     /// How long an answer may take.
     pub fn patience(&self) -> Duration {
-        match self.wants.debugs.is_some() {
-            true => NO_LIMIT,
-            false => READY,
+        if self.wants.debugs.is_some() {
+            NO_LIMIT
+        } else {
+            READY
         }
     }
 
@@ -161,15 +162,16 @@ impl<'a> Stage<'a> {
             self.wait_for_debugger(plan, &mut filled)?;
         }
         let reach = self.reach(plan)?;
-        let prints = Log::begin(&log, self.scenario.log_limit, self.wants.secrets);
-        let prints = prints.map_err(|error| format!("{}: {error}", log.display()))?;
+        let prints = Log::begin(&log, self.scenario.log_limit, self.wants.secrets)
+            .map_err(|error| format!("{}: {error}", log.display()))?;
         let mark = self.node_mark(name);
         let place = self.scenario.place(name);
-        let network = self.network.as_ref();
-        let network = network.and_then(|it| it.networks.get(place?).cloned());
+        let network = self
+            .network
+            .as_ref()
+            .and_then(|it| it.networks.get(place?).cloned());
         let places = (&filled, &reach, network);
-        let running = Running::start(plan, console, places, (prints, &mark));
-        let running = running.map_err(|why| {
+        let running = Running::start(plan, console, places, (prints, &mark)).map_err(|why| {
             self.is_hopeless = true;
             format!("node {name} cannot be started: {why}")
         })?;
@@ -289,16 +291,13 @@ impl<'a> Stage<'a> {
         (is_so, took): (bool, f64),
         seconds: f64,
     ) -> Result<(), String> {
-        match is_so {
-            true => {
-                self.note(&format!("{what}: so after {took:.3} s"));
-                Ok(())
-            }
-            false => {
-                let why = format!("{what}: not so in {seconds} s");
-                self.note(&why);
-                Err(why)
-            }
+        if is_so {
+            self.note(&format!("{what}: so after {took:.3} s"));
+            Ok(())
+        } else {
+            let why = format!("{what}: not so in {seconds} s");
+            self.note(&why);
+            Err(why)
         }
     }
 
@@ -374,11 +373,12 @@ impl<'a> Stage<'a> {
     /// Whether there is such a rule or level.
     pub fn is_known(&self, what: &str) -> Result<(), String> {
         let rules = self.wants.rules;
-        match rules.is_empty() || rules.contains(&what) || gravity(what).is_some() {
-            true => Ok(()),
-            false => Err(format!(
+        if rules.is_empty() || rules.contains(&what) || gravity(what).is_some() {
+            Ok(())
+        } else {
+            Err(format!(
                 "there is no rule and no level {what:?}: docs/check.md has all"
-            )),
+            ))
         }
     }
 
@@ -429,8 +429,7 @@ impl<'a> Stage<'a> {
 
     /// The file that has a secret.
     pub fn secret(&self, name: &str) -> Result<String, String> {
-        let file = self.wants.secrets.file(name);
-        let file = file.ok_or_else(|| {
+        let file = self.wants.secrets.file(name).ok_or_else(|| {
             let names: Vec<&str> = self.scenario.secrets.keys().map(String::as_str).collect();
             format!(
                 "there is no secret {name:?}; [secrets] has {}",
@@ -493,8 +492,12 @@ impl<'a> Stage<'a> {
 
     fn plan(&self, name: &str) -> Result<&'a NodePlan, String> {
         self.scenario.node(name).ok_or_else(|| {
-            let names = self.scenario.nodes.iter().map(|node| node.name.as_str());
-            let names: Vec<&str> = names.collect();
+            let names: Vec<&str> = self
+                .scenario
+                .nodes
+                .iter()
+                .map(|node| node.name.as_str())
+                .collect();
             format!("there is no node {name:?}; there are {}", names.join(", "))
         })
     }

@@ -92,8 +92,11 @@ impl Sums {
             |is_so: &dyn Fn(&Match) -> bool| matches.iter().filter(|it| is_so(it)).count() as u64;
         let mut rules: BTreeMap<String, u64> = BTreeMap::new();
         for played in matches {
-            let grave = played.judged.findings.iter();
-            let grave = grave.filter(|found| gravity(&found.level) >= gravity(level));
+            let grave = played
+                .judged
+                .findings
+                .iter()
+                .filter(|found| gravity(&found.level) >= gravity(level));
             let mut names: Vec<&str> = grave.map(|found| found.rule.as_str()).collect();
             names.sort_unstable();
             names.dedup();

@@ -2,9 +2,6 @@
 
 mod bench;
 
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
-
 use netreel_scenario::{Found, Outcome, recover};
 
 use bench::{Bench, ECHO, why};
@@ -319,11 +316,11 @@ fn a_run_of_another_seed_is_not_gone_on_with() {
 fn a_run_that_is_ended_leaves_no_half_match() {
     let bench = Bench::new();
     let scenario = bench.scenario("start()\nsleep(600)");
-    let cancelled = Arc::clone(&bench.is_cancelled);
+    let cancelled = bench.cancel.clone();
     let matches = std::thread::scope(|scope| {
         scope.spawn(move || {
             std::thread::sleep(std::time::Duration::from_millis(200));
-            cancelled.store(true, Ordering::Relaxed);
+            cancelled.cancel();
         });
         bench.repeat(&scenario, 5).unwrap()
     });

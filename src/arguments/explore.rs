@@ -121,7 +121,9 @@ fn seed_and_depth(text: &str) -> Result<(u64, usize), String> {
         .trim()
         .parse()
         .map_err(|_| "a seed is a whole number")?;
-    let depth = depth.map_or(Ok(DEPTH), |it| it.trim().parse());
-    let depth = depth.ok().filter(|it| (1..=100).contains(it));
+    let depth = depth
+        .map_or(Ok(DEPTH), |it| it.trim().parse())
+        .ok()
+        .filter(|it| (1..=100).contains(it));
     Ok((seed, depth.ok_or("a depth is a number from 1 to 100")?))
 }

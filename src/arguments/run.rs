@@ -96,8 +96,9 @@ pub enum Emit {
 
 /// `3/10`.
 fn part(text: &str) -> Result<(u64, u64), String> {
-    let parts = text.split_once('/');
-    let parts = parts.and_then(|(part, of)| Some((part.parse().ok()?, of.parse().ok()?)));
+    let parts = text
+        .split_once('/')
+        .and_then(|(part, of)| Some((part.parse().ok()?, of.parse().ok()?)));
     parts
         .filter(|&(part, of)| 1 <= part && part <= of)
         .ok_or_else(|| "write K/N, with K from 1 to N".to_owned())
@@ -138,7 +139,8 @@ fn named(text: &str) -> Result<(String, Way, SocketAddr), String> {
     let (name, address) = text.split_once('=').unwrap_or((text, text));
     let (way, address) = Way::of(address);
     let found = std::net::ToSocketAddrs::to_socket_addrs(address).ok();
-    let address = found.and_then(|mut found| found.next());
-    let address = address.ok_or("write 127.0.0.1:7101 or A=127.0.0.1:7101")?;
+    let address = found
+        .and_then(|mut found| found.next())
+        .ok_or("write 127.0.0.1:7101 or A=127.0.0.1:7101")?;
     Ok((name.to_owned(), way, address))
 }

@@ -77,9 +77,8 @@ fn one(
 ) -> Result<Checked, Failure> {
     let source = &arguments.filtered.read.source;
     let name = folder.display().to_string();
-    let story = open::in_silence(source, &[folder], wire, |inputs, wire, keys| {
-        Session::build_on(processors, inputs, wire, keys)
-    });
+    let how = Session::builder().workers(processors);
+    let story = open::in_silence(source, &[folder], wire, how);
     let found = story.and_then(|story| {
         let unread = story.unread.clone();
         let (session, mut history) = story.into_parts();
@@ -140,11 +139,12 @@ fn line(folder: &Path, checked: &Checked, out: &mut dyn Write) -> Result<(), Fai
         .iter()
         .filter(|((level, _), _)| level.0 > Level::Info);
     let mut said: Vec<String> = bad.map(|((_, rule), &count)| times(rule, count)).collect();
-    let odd = checked
+    let odd: u64 = checked
         .rules
         .iter()
-        .filter(|((level, _), _)| level.0 == Level::Info);
-    let odd: u64 = odd.map(|(_, count)| count).sum();
+        .filter(|((level, _), _)| level.0 == Level::Info)
+        .map(|(_, count)| count)
+        .sum();
     said.extend((odd > 0).then(|| format!("{odd} info")));
     if checked.verdict == Verdict::Unknown {
         said.extend(checked.reasons.iter().cloned());
@@ -226,16 +226,18 @@ impl Total {
 
     fn json(&self) -> serde_json::Value {
         let [clean, wrong, unknown] = self.verdicts;
-        let rules = self.rules.iter();
-        let rules = rules.map(|((level, rule), (findings, sessions, first))| {
-            json!({
-                "rule": rule,
-                "level": level.0.name(),
-                "findings": findings,
-                "sessions": sessions,
-                "first": first.display().to_string(),
-            })
-        });
+        let rules = self
+            .rules
+            .iter()
+            .map(|((level, rule), (findings, sessions, first))| {
+                json!({
+                    "rule": rule,
+                    "level": level.0.name(),
+                    "findings": findings,
+                    "sessions": sessions,
+                    "first": first.display().to_string(),
+                })
+            });
         json!({
             "sessions": clean + wrong + unknown,
             "clean": clean,

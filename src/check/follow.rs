@@ -24,11 +24,7 @@ const PAUSE: Duration = Duration::from_millis(200);
 
 pub fn run(arguments: &Check, out: &mut dyn Write) -> Result<Answer, Failure> {
     let source = &arguments.filtered.read.source;
-    let keys = open::keys(source.keys.as_deref(), &source.paths)?;
-    let wire = source.wire.as_deref().map(open::wire).transpose()?;
-    let mut watch = Watch::new(source.paths.clone(), wire, keys);
-    let bounds = open::bounds(source.bounds.as_deref(), &source.paths)?;
-    watch.growing().judge_by(bounds);
+    let mut watch = Watch::new(source.paths.clone(), open::how(source)?);
     // Nothing is waited for that cannot be judged.
     let rules = rules_of(arguments)?;
     let mut certain = Certain::default();
@@ -75,9 +71,10 @@ fn opened(source: &Source, opened: Result<Now, OpenError>) -> Result<Option<Now>
         OpenWhy::Io(_) => false,
         _ => source.paths.iter().any(|path| path.is_dir()),
     };
-    match in_time {
-        true => Ok(None),
-        false => Err(Failure::new(error)),
+    if in_time {
+        Ok(None)
+    } else {
+        Err(Failure::new(error))
     }
 }
 
@@ -120,8 +117,11 @@ fn print(
     (as_json, verbose): (bool, bool),
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    findings.iter().try_for_each(|finding| match as_json {
-        true => json(&export::finding(session, finding), out),
-        false => one(session, finding, (None, verbose), out),
+    findings.iter().try_for_each(|finding| {
+        if as_json {
+            json(&export::finding(session, finding), out)
+        } else {
+            one(session, finding, (None, verbose), out)
+        }
     })
 }

@@ -153,8 +153,11 @@ fn suite(told: &SessionReport, partial: bool) -> TestSuite {
 }
 
 fn with(mut status: TestCaseStatus, message: &str, told: &SessionReport) -> TestCaseStatus {
-    let reasons = told.reasons.iter();
-    let reasons: Vec<String> = reasons.map(|(id, said)| format!("{said} ({id})")).collect();
+    let reasons: Vec<String> = told
+        .reasons
+        .iter()
+        .map(|(id, said)| format!("{said} ({id})"))
+        .collect();
     status.set_message(message);
     status.set_description(reasons.join("\n"));
     status
@@ -187,10 +190,11 @@ fn described(found: &[&Found]) -> String {
 
 fn sarif(all: &[SessionReport]) -> Value {
     let mut rules: Vec<&str> = RULES.to_vec();
-    let own = all
+    let mut own: Vec<&str> = all
         .iter()
-        .flat_map(|told| told.found.iter().map(|it| it.rule));
-    let mut own: Vec<&str> = own.filter(|rule| !RULES.contains(rule)).collect();
+        .flat_map(|told| told.found.iter().map(|it| it.rule))
+        .filter(|rule| !RULES.contains(rule))
+        .collect();
     own.sort_unstable();
     own.dedup();
     rules.extend(own);

@@ -29,8 +29,10 @@ const CTRL_D: u8 = 4;
 impl Keys {
     /// Takes over the standard input.
     pub fn read() -> Keys {
-        let single = std::io::stdin().is_terminal();
-        let single = single.then(SingleKeys::begin).flatten();
+        let single = std::io::stdin()
+            .is_terminal()
+            .then(SingleKeys::begin)
+            .flatten();
         let (sender, keys) = channel();
         // It ends with the input, or with the process.
         std::thread::spawn(move || {

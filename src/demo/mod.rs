@@ -100,8 +100,11 @@ pub fn run(arguments: &Demo, out: &mut dyn Write) -> Result<Answer, Failure> {
 /// The story of the reels in `folder`, and the reels.
 fn read(folder: &Path) -> Result<(Story, Vec<Arc<Reel>>), Failure> {
     let found = open::reels(&[folder])?;
-    let reels = found.inputs.iter().map(|input| Arc::clone(&input.reel));
-    let reels = reels.collect::<Vec<_>>();
+    let reels = found
+        .inputs
+        .iter()
+        .map(|input| Arc::clone(&input.reel))
+        .collect::<Vec<_>>();
     Ok((open::build(found, None)?, reels))
 }
 

@@ -213,12 +213,11 @@ impl Processes {
         loop {
             let is_idle = self.nodes.iter().all(|node| node.idle);
             rests = rests.filter(|_| is_idle);
-            let patience = match is_idle {
-                true => {
-                    let rests = *rests.get_or_insert_with(|| Instant::now() + REST);
-                    rests.saturating_duration_since(Instant::now())
-                }
-                false => self.deadline.saturating_duration_since(Instant::now()),
+            let patience = if is_idle {
+                let rests = *rests.get_or_insert_with(|| Instant::now() + REST);
+                rests.saturating_duration_since(Instant::now())
+            } else {
+                self.deadline.saturating_duration_since(Instant::now())
             };
             let Some((peer, line)) = self.next_line_within(patience)? else {
                 if is_idle {

@@ -79,9 +79,10 @@ impl Anew {
             .iter()
             .map(|it| it.words(&name).to_string())
             .collect();
-        let words = match words.is_empty() {
-            true => "nothing changed".to_owned(),
-            false => words.join("; "),
+        let words = if words.is_empty() {
+            "nothing changed".to_owned()
+        } else {
+            words.join("; ")
         };
         let note = format!("played anew (netreel {}): {words}", self.command);
         let written = reels.finish(&note, |_| false).map_err(memory)?;
@@ -140,7 +141,10 @@ impl Written {
                 reel: Arc::new(reel),
             });
         }
-        Session::build(inputs, wire).map_err(Failure::new)
+        Session::builder()
+            .wire(wire)
+            .build(inputs)
+            .map_err(Failure::new)
     }
 
     /// Writes each into a file of its node's name.

@@ -123,8 +123,8 @@ fn of(arguments: &Explore, ground: &Ground) -> Result<Of, Failure> {
         let Some(path) = path else {
             return Ok(String::new());
         };
-        let bytes = std::fs::read(path);
-        let bytes = bytes.map_err(|error| Failure::new(format!("{}: {error}", path.display())))?;
+        let bytes = std::fs::read(path)
+            .map_err(|error| Failure::new(format!("{}: {error}", path.display())))?;
         Ok(format!("{} ({:016x})", path.display(), number_of(&bytes)))
     };
     let options = [
@@ -153,8 +153,8 @@ fn of(arguments: &Explore, ground: &Ground) -> Result<Of, Failure> {
         ("--wire", file(read.wire.as_deref())?),
         ("--tune", arguments.tune.join(" ")),
         ("--set", arguments.set.join(" ")),
-    ];
-    let options = options.map(|(name, value)| (name.to_owned(), value));
+    ]
+    .map(|(name, value)| (name.to_owned(), value));
     Ok(Of {
         netreel: env!("CARGO_PKG_VERSION").to_owned(),
         session: format!("{:016x}", ground.number()),

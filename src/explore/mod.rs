@@ -309,8 +309,10 @@ fn ground(arguments: &Explore, session: &Session) -> Result<Ground, Failure> {
 
 fn limits(arguments: &Explore, ground: &Ground) -> Limits {
     let hold_max_ns = i64::try_from(arguments.hold.saturating_mul(1_000_000));
-    let only = arguments.node.as_ref();
-    let only = only.and_then(|name| ground.names().position(|it| it == name));
+    let only = arguments
+        .node
+        .as_ref()
+        .and_then(|name| ground.names().position(|it| it == name));
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     // A library's layers may share what is theirs.
     let jobs = match arguments.layer.is_some() {
@@ -351,8 +353,9 @@ pub fn maker<'a>(
             Some(engine) => engine,
             None => engine.insert(Engine::asked(layer, changes)?),
         };
-        let reel = ground.reel(node);
-        let reel = reel.ok_or_else(|| Failure::new("a node without a reel has no layer"))?;
+        let reel = ground
+            .reel(node)
+            .ok_or_else(|| Failure::new("a node without a reel has no layer"))?;
         engine.tried_layer(reel, io)
     })
 }

@@ -54,21 +54,27 @@ pub fn run(
     for order in legal_orders(&arrivals) {
         let changes = in_order(&order, &arrivals, node);
         runner.write(&changes, &Cut::nothing(ground), Box::new(()))?;
-        let table = runner.beliefs(&[]).into_iter().nth(node).flatten();
-        let table = table.ok_or_else(|| {
-            Failure::new(format!(
-                "the layer of {name} does not say what it believes (docs/explore.md)"
-            ))
-        })?;
+        let table = runner
+            .beliefs(&[])
+            .into_iter()
+            .nth(node)
+            .flatten()
+            .ok_or_else(|| {
+                Failure::new(format!(
+                    "the layer of {name} does not say what it believes (docs/explore.md)"
+                ))
+            })?;
         rows.push(Row { order, table });
     }
-    match arguments.read.json {
-        true => writeln!(out, "{}", as_json(&rows, &moved, name))?,
-        false => print(&rows, &moved, name, session, out)?,
+    if arguments.read.json {
+        writeln!(out, "{}", as_json(&rows, &moved, name))?
+    } else {
+        print(&rows, &moved, name, session, out)?
     }
-    Ok(match rows.iter().all(|row| row.table == rows[0].table) {
-        true => Answer::Clean,
-        false => Answer::Wrong,
+    Ok(if rows.iter().all(|row| row.table == rows[0].table) {
+        Answer::Clean
+    } else {
+        Answer::Wrong
     })
 }
 
@@ -81,8 +87,10 @@ fn packet(
     let found = session.packets().nth(number);
     let found =
         found.ok_or_else(|| told("is not in the session; `netreel packets` has their numbers"))?;
-    let receipt = found.received.filter(|_| usize::from(found.to.0) == node);
-    let receipt = receipt.ok_or_else(|| told(&format!("did not come to {}", ground.name(node))))?;
+    let receipt = found
+        .received
+        .filter(|_| usize::from(found.to.0) == node)
+        .ok_or_else(|| told(&format!("did not come to {}", ground.name(node))))?;
     let at = ground.came(node, receipt.number);
     Ok(Moved {
         number,
@@ -131,24 +139,32 @@ fn print(
     let parted = parted(rows);
     writeln!(out)?;
     for (place, row) in rows.iter().enumerate() {
-        let order = row.order.iter().map(|&it| moved[it].number.to_string());
-        let order = order.collect::<Vec<_>>().join("  ");
-        let beliefs = parted.iter().map(|&object| {
-            let differs = row.table.get(&object) != rows[0].table.get(&object);
-            let mark = if differs { ", otherwise" } else { "" };
-            format!("object {object}: {}{mark}", believes(&row.table, object))
-        });
-        let beliefs = beliefs.collect::<Vec<_>>().join("; ");
+        let order = row
+            .order
+            .iter()
+            .map(|&it| moved[it].number.to_string())
+            .collect::<Vec<_>>()
+            .join("  ");
+        let beliefs = parted
+            .iter()
+            .map(|&object| {
+                let differs = row.table.get(&object) != rows[0].table.get(&object);
+                let mark = if differs { ", otherwise" } else { "" };
+                format!("object {object}: {}{mark}", believes(&row.table, object))
+            })
+            .collect::<Vec<_>>()
+            .join("; ");
         let recorded = if place == 0 { "  (as recorded)" } else { "" };
         writeln!(out, "{order}  {beliefs}{recorded}")?;
     }
     let count = rows.len();
-    match parted.is_empty() {
-        true => writeln!(out, "after all {count} orders {name} believes the same")?,
-        false => writeln!(
+    if parted.is_empty() {
+        writeln!(out, "after all {count} orders {name} believes the same")?
+    } else {
+        writeln!(
             out,
             "{name} does not believe the same after all {count} orders"
-        )?,
+        )?
     }
     Ok(())
 }
@@ -159,8 +175,7 @@ fn as_json(rows: &[Row], moved: &[Moved], name: &str) -> Value {
         let objects = row
             .table
             .iter()
-            .filter(|(object, _)| parted.contains(object));
-        let objects = objects.map(|(object, (owner, values))| {
+            .filter(|(object, _)| parted.contains(object)).map(|(object, (owner, values))| {
             json!({ "object": object, "owner": owner, "values": format!("{values:016x}") })
         });
         json!({

@@ -100,9 +100,10 @@ impl Times {
         let within = |name: &str, value: Option<f64>, usual: f64, range: RangeInclusive<f64>| {
             let value = value.unwrap_or(usual);
             let (from, to) = (range.start(), range.end());
-            match range.contains(&value) {
-                true => Ok(value),
-                false => Err(format!("`{name} = {value}`: from {from} to {to} ms")),
+            if range.contains(&value) {
+                Ok(value)
+            } else {
+                Err(format!("`{name} = {value}`: from {from} to {to} ms"))
             }
         };
         for call in &file.call {

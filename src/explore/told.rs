@@ -94,9 +94,10 @@ pub fn found(
         let folder = folder.display();
         writeln!(out, "   written to {folder}: netreel inspect {folder}")?;
         let played = arguments.out.iter().map(|it| it.join(PLAYED));
-        let recorded: Vec<PathBuf> = match arguments.scenario {
-            true => played.collect(),
-            false => arguments.read.source.paths.clone(),
+        let recorded: Vec<PathBuf> = if arguments.scenario {
+            played.collect()
+        } else {
+            arguments.read.source.paths.clone()
         };
         if let [recorded] = &recorded[..] {
             let recorded = recorded.display();
@@ -137,9 +138,10 @@ fn wrong(found: &Found, ground: &Ground) -> String {
     } else {
         "believe"
     };
-    let than = match found.confirmed {
-        true => "the others",
-        false => "in the recording",
+    let than = if found.confirmed {
+        "the others"
+    } else {
+        "in the recording"
     };
     format!("when all is delivered {names} {verb} otherwise than {than} {what}{more}")
 }

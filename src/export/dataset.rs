@@ -60,9 +60,8 @@ fn every(arguments: &Export, folder: &Path, out: &mut dyn Write) -> Result<Answe
     each::each(
         &folders,
         |session, processors| {
-            let story = open::in_silence(source, &[session], wire.clone(), |inputs, wire, keys| {
-                Session::build_on(processors, inputs, wire, keys)
-            });
+            let how = Session::builder().workers(processors);
+            let story = open::in_silence(source, &[session], wire.clone(), how);
             let done = story.and_then(|story| {
                 let path = session.display().to_string();
                 let played = match_in(session);
@@ -238,11 +237,13 @@ fn one(
         Rows::All => netreel_fleet::write,
         Rows::Sums => netreel_fleet::write_sums,
     };
-    let written = write(&recording, &name, &mut |table| files.begin(table, &name));
-    let written = written.map_err(|error| match error {
-        FleetError::Output(error) => files.failed(&error),
-        other => files.failed(&other),
-    })?;
+    let written =
+        write(&recording, &name, &mut |table| files.begin(table, &name)).map_err(|error| {
+            match error {
+                FleetError::Output(error) => files.failed(&error),
+                other => files.failed(&other),
+            }
+        })?;
     files.finish()?;
     let rows = |table: Table| {
         let mut tables = written.iter();

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use netreel_inspector::Answer;
-use netreel_protocol::history::Wanted;
+use netreel_system::Cancel;
 
 use super::models::model;
 use super::sitting::Changed;
@@ -13,13 +13,13 @@ use crate::outcome::Failure;
 use crate::replay::together;
 
 /// Opens what is recorded at a path.
-pub fn opened(source: &Source, path: &Path, wanted: Wanted<'_>) -> Result<Answer, Failure> {
+pub fn opened(source: &Source, path: &Path, cancel: &Cancel) -> Result<Answer, Failure> {
     let source = Source {
         paths: vec![path.to_owned()],
         keys: None,
         ..source.clone()
     };
-    let mut story = open::story_while(&source, wanted, |_, _, _| {})?;
+    let mut story = open::story_while(&source, cancel, |_, _| {})?;
     let model = Box::new(model(&mut story, ""));
     let title = path.display().to_string();
     Ok(Answer::Compared { model, title })
@@ -63,7 +63,7 @@ impl Drop for Folder {
 pub fn played_on(
     source: &Source,
     (changes, layer): (&str, Option<&Path>),
-    wanted: Wanted<'_>,
+    cancel: &Cancel,
 ) -> Result<(Answer, Folder), Failure> {
     let changed = Changed::of_layer(changes, layer).map_err(Failure::new)?;
     let folder = Folder::fresh()?;
@@ -104,8 +104,8 @@ pub fn played_on(
             vscode: None,
         },
     };
-    together::run_while(&arguments, &mut Vec::new(), wanted)?;
-    let mut answer = opened(source, folder.path(), wanted)?;
+    together::run_while(&arguments, &mut Vec::new(), cancel)?;
+    let mut answer = opened(source, folder.path(), cancel)?;
     // The folder has another name each time.
     if let Answer::Compared { title, .. } = &mut answer {
         *title = match (layer, changes.trim()) {
@@ -119,8 +119,6 @@ pub fn played_on(
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicU32, Ordering};
-
     use netreel_inspector::{Command, Model};
     use netreel_protocol::diff::{ComparedSession, Diff};
     use netreel_protocol::history::Level;
@@ -134,7 +132,9 @@ mod tests {
             panic!("no other session");
         };
         let source = sample();
-        let Ok(Answer::Compared { model, .. }) = opened(&source, &source.paths[0], &|| true) else {
+        let Ok(Answer::Compared { model, .. }) =
+            opened(&source, &source.paths[0], &Cancel::default())
+        else {
             panic!("no session");
         };
         (model, other)
@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn a_session_that_is_played_on_unchanged_has_the_same_packets() {
         let (model, other) =
-            both(played_on(&sample(), ("", None), &|| true).map(|(answer, _)| answer));
+            both(played_on(&sample(), ("", None), &Cancel::default()).map(|(answer, _)| answer));
         let compared = model.compared(&other).expect("a comparison");
         assert_eq!(compared.bytes.first, None);
         assert!(compared.bytes.links.iter().all(|link| link.is_same()));
@@ -153,20 +153,20 @@ mod tests {
 
     #[test]
     fn what_nobody_wants_any_more_is_not_played_to_its_end() {
-        let asked = AtomicU32::new(0);
         // It is wanted until a few turns were played.
-        let wanted = || asked.fetch_add(1, Ordering::Relaxed) < 40;
-        let failure = played_on(&sample(), ("--set mode=owner", None), &wanted).err();
+        let cancel = Cancel::after(40);
+        let failure = played_on(&sample(), ("--set mode=owner", None), &cancel).err();
         let why = failure.expect("it was given up").to_string();
         assert!(why.contains("given up"), "{why}");
         // Nobody asks again and again whether to go on with what is over.
-        assert!(asked.load(Ordering::Relaxed) < 45);
+        assert!(cancel.left() > -5);
     }
 
     #[test]
     fn a_cure_shows_as_findings_of_the_one_session_alone() {
         let (model, other) = both(
-            played_on(&sample(), ("--set mode=owner", None), &|| true).map(|(answer, _)| answer),
+            played_on(&sample(), ("--set mode=owner", None), &Cancel::default())
+                .map(|(answer, _)| answer),
         );
         let compared = model.compared(&other).expect("a comparison");
         assert!(compared.bytes.first.is_some());

@@ -1,14 +1,13 @@
 //! Whoever runs the window: opens what it asks for, beside it.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use netreel_inspector::{Answer, Host, Request, Wake};
-use netreel_protocol::history::Wanted;
+use netreel_system::Cancel;
 
 use crate::arguments::Source;
 use crate::inspect::comparing::Folder;
@@ -39,8 +38,8 @@ pub struct Opener {
     opening: u64,
     comparing: u64,
     /// Whether what was begun last of each kind is wanted no more: whoever works on it stops.
-    stop: Arc<AtomicBool>,
-    stop_comparing: Arc<AtomicBool>,
+    opens: Cancel,
+    compares: Cancel,
     /// What is to be held against the first session that is shown.
     compare_first: Option<PathBuf>,
     /// Where the session lies that was played on to be held against what is shown.
@@ -71,8 +70,8 @@ impl Opener {
             wake: Arc::default(),
             opening: 0,
             comparing: 0,
-            stop: Arc::default(),
-            stop_comparing: Arc::default(),
+            opens: Cancel::default(),
+            compares: Cancel::default(),
             compare_first: None,
             played: None,
             seat: None,
@@ -188,20 +187,20 @@ impl Opener {
 
     /// The folders in which wires may lie that fit what is shown.
     fn folders(&self) -> Vec<PathBuf> {
-        let beside = self
-            .source
-            .paths
-            .iter()
-            .filter_map(|path| match path.is_dir() {
-                true => Some(path.as_path()),
-                false => path.parent(),
-            });
+        let beside = self.source.paths.iter().filter_map(|path| {
+            if path.is_dir() {
+                Some(path.as_path())
+            } else {
+                path.parent()
+            }
+        });
         let wires = self.source.wire.as_deref().and_then(Path::parent);
         let mut folders: Vec<PathBuf> = Vec::new();
         for folder in beside.chain(wires) {
-            let folder = match folder.as_os_str().is_empty() {
-                true => PathBuf::from("."),
-                false => folder.to_owned(),
+            let folder = if folder.as_os_str().is_empty() {
+                PathBuf::from(".")
+            } else {
+                folder.to_owned()
             };
             if !folders.contains(&folder) {
                 folders.push(folder);
@@ -314,17 +313,17 @@ impl Opener {
 
     /// Opens another session, to be held against what is shown.
     fn compare(&mut self, path: PathBuf) {
-        self.beside(move |source, wanted| {
-            Ok((comparing::opened(source, &path, wanted)?, Brings::Nothing))
+        self.beside(move |source, cancel| {
+            Ok((comparing::opened(source, &path, cancel)?, Brings::Nothing))
         });
     }
 
     /// Plays all nodes of what is shown on, to be held against it.
     fn play_on(&mut self, changes: String) {
         let layer = self.layer.clone();
-        self.beside(move |source, wanted| {
+        self.beside(move |source, cancel| {
             let with = (changes.as_str(), layer.as_deref());
-            let (answer, folder) = comparing::played_on(source, with, wanted)?;
+            let (answer, folder) = comparing::played_on(source, with, cancel)?;
             Ok((answer, Brings::Played(folder)))
         });
     }
@@ -332,7 +331,7 @@ impl Opener {
     /// Works on another session, beside whatever is worked on.
     fn beside(
         &mut self,
-        work: impl FnOnce(&Source, Wanted<'_>) -> Result<(Answer, Brings), Failure> + Send + 'static,
+        work: impl FnOnce(&Source, &Cancel) -> Result<(Answer, Brings), Failure> + Send + 'static,
     ) {
         self.give_up_comparing();
         let job = Job::Comparing(self.comparing);
@@ -340,7 +339,7 @@ impl Opener {
         let spawned =
             thread::Builder::new()
                 .name("comparing".to_owned())
-                .spawn(move || match work(&source, &|| !told.is_over()) {
+                .spawn(move || match work(&source, &told.cancel) {
                     Ok((answer, brings)) => told.bring(answer, brings),
                     Err(why) => told.say(Answer::NotCompared(why.to_string())),
                 });
@@ -355,9 +354,9 @@ impl Opener {
             job,
             to: self.to.clone(),
             wake: self.wake.clone(),
-            stop: match job {
-                Job::Comparing(_) => self.stop_comparing.clone(),
-                Job::Opening(_) | Job::Done => self.stop.clone(),
+            cancel: match job {
+                Job::Comparing(_) => self.compares.clone(),
+                Job::Opening(_) | Job::Done => self.opens.clone(),
             },
         }
     }
@@ -384,15 +383,16 @@ impl Opener {
             wire: Some(wire),
             ..self.source.clone()
         };
-        match self.follows {
-            true => self.follow_as(source),
-            false => self.open_as(source, String::new()),
+        if self.follows {
+            self.follow_as(source)
+        } else {
+            self.open_as(source, String::new())
         }
     }
 
     fn begin(&mut self, work: impl FnOnce(&Teller) + Send + 'static) {
         self.give_up();
-        self.stop = Arc::default();
+        self.opens = Cancel::default();
         let told = self.told(Job::Opening(self.opening));
         let failed = told.clone();
         let spawned = thread::Builder::new()
@@ -406,14 +406,14 @@ impl Opener {
 
     /// Has nothing opened or followed any more.
     fn give_up(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
+        self.opens.cancel();
         self.opening += 1;
     }
 
     /// Has nothing opened or played on any more to be held against what is shown.
     fn give_up_comparing(&mut self) {
-        self.stop_comparing.store(true, Ordering::Relaxed);
-        self.stop_comparing = Arc::default();
+        self.compares.cancel();
+        self.compares = Cancel::default();
         self.comparing += 1;
     }
 }
@@ -431,9 +431,10 @@ fn demonstrated() -> Result<PathBuf, Failure> {
         .args(["play", "--script", "-", "--out"])
         .arg(&folder);
     let played = program.output().map_err(failed)?;
-    match played.status.success() {
-        true => Ok(folder),
-        false => Err(Failure::new(String::from_utf8_lossy(&played.stderr).trim())),
+    if played.status.success() {
+        Ok(folder)
+    } else {
+        Err(Failure::new(String::from_utf8_lossy(&played.stderr).trim()))
     }
 }
 

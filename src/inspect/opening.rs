@@ -2,10 +2,9 @@
 
 use netreel_capture::{OpenError, OpenWhy};
 use netreel_inspector::{Answer, Follower, Model, Rhythm, Settings, Wake};
-use netreel_protocol::session::{ReelInput, Session};
-use netreel_wire::{Keys, Wire};
+use netreel_protocol::session::{ReelInput, Session, SessionBuilder};
+use netreel_system::Cancel;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -81,7 +80,7 @@ pub(super) struct Teller {
     pub job: Job,
     pub to: Sender<Said>,
     pub wake: Arc<Mutex<Option<Wake>>>,
-    pub stop: Arc<AtomicBool>,
+    pub cancel: Cancel,
 }
 
 impl Teller {
@@ -108,7 +107,7 @@ impl Teller {
     }
 
     pub fn is_over(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
+        !self.cancel.goes_on()
     }
 }
 
@@ -134,14 +133,12 @@ pub(super) fn opened(
     let of_captures = beginning_of_captures(source, &SIZES);
     let is_begun = of_captures.is_some();
     of_captures.into_iter().for_each(show);
-    let begun = |reels: &[ReelInput], wire: Option<&Arc<Wire>>, keys: &Keys| {
+    let begun = |reels: &[ReelInput], how: &SessionBuilder| {
         if !is_begun {
-            beginning(reels, (wire, keys), &SIZES)
-                .into_iter()
-                .for_each(show);
+            beginning(reels, how, &SIZES).into_iter().for_each(show);
         }
     };
-    let mut story = open::story_while(source, &|| !told.is_over(), begun)?;
+    let mut story = open::story_while(source, &told.cancel, begun)?;
     let packets = story.session.packet_count();
     told.working(format!(
         "arranging {}",
@@ -157,7 +154,7 @@ pub(super) fn opened(
 
 /// Reads what `source` names once more, for whoever looks at it already.
 pub(super) fn reread(source: &Source, told: &Teller) -> Result<(Answer, Story), Failure> {
-    let mut story = open::story_while(source, &|| !told.is_over(), |_, _, _| {})?;
+    let mut story = open::story_while(source, &told.cancel, |_, _| {})?;
     let answer = Answer::Reread {
         model: Box::new(ruled(&mut story, "", None)?),
         title: Settings::named(&source.paths),
@@ -180,51 +177,48 @@ fn beginning_of_captures(source: &Source, sizes: &Sizes) -> Option<Session> {
     if all < sizes.large {
         return None;
     }
-    let begun = source.paths.iter().zip(lengths).map(|(path, length)| {
-        let bytes = sizes.part(length, all)?;
-        let reel = netreel_capture::open_capture_beginning(path, bytes).ok()??;
-        Some(ReelInput {
-            name: path.display().to_string(),
-            reel: Arc::new(reel),
+    let begun = source
+        .paths
+        .iter()
+        .zip(lengths)
+        .map(|(path, length)| {
+            let bytes = sizes.part(length, all)?;
+            let reel = netreel_capture::open_capture_beginning(path, bytes).ok()??;
+            Some(ReelInput {
+                name: path.display().to_string(),
+                reel: Arc::new(reel),
+            })
         })
-    });
-    let begun = begun.collect::<Option<_>>()?;
-    let wire = source.wire.as_deref().map(open::wire).transpose().ok()?;
-    let keys = open::keys(source.keys.as_deref(), &source.paths).ok()?;
-    Session::build_with_keys(begun, wire, keys).ok()
+        .collect::<Option<_>>()?;
+    open::how(source).ok()?.build(begun).ok()
 }
 
 /// The beginning of a session that takes so long to read that somebody would wait for it. What follows
 /// from its packets is not for the beginning to say.
-fn beginning(
-    reels: &[ReelInput],
-    (wire, keys): (Option<&Arc<Wire>>, &Keys),
-    sizes: &Sizes,
-) -> Option<Session> {
+fn beginning(reels: &[ReelInput], how: &SessionBuilder, sizes: &Sizes) -> Option<Session> {
     let lengths: Option<Vec<u64>> = reels.iter().map(|it| it.reel.length().ok()).collect();
     let lengths = lengths?;
     let all: u64 = lengths.iter().sum();
     if all < sizes.large {
         return None;
     }
-    let begun = reels.iter().zip(lengths).map(|(input, length)| {
-        let bytes = sizes.part(length, all)?;
-        Some(ReelInput {
-            name: input.name.clone(),
-            reel: Arc::new(input.reel.beginning(bytes).ok()?),
+    let begun = reels
+        .iter()
+        .zip(lengths)
+        .map(|(input, length)| {
+            let bytes = sizes.part(length, all)?;
+            Some(ReelInput {
+                name: input.name.clone(),
+                reel: Arc::new(input.reel.beginning(bytes).ok()?),
+            })
         })
-    });
-    let begun = begun.collect::<Option<_>>()?;
-    Session::build_with_keys(begun, wire.cloned(), keys.clone()).ok()
+        .collect::<Option<_>>()?;
+    how.clone().build(begun).ok()
 }
 
 /// Looks at what `source` names again and again while it is recorded.
 pub(super) fn followed(source: &Source, told: &Teller) -> Result<(), Failure> {
-    let keys = open::keys(source.keys.as_deref(), &source.paths)?;
-    let wire = source.wire.as_deref().map(open::wire).transpose()?;
-    let mut watch = Watch::new(source.paths.clone(), wire, keys);
-    let bounds = open::bounds(source.bounds.as_deref(), &source.paths)?;
-    watch.growing().judge_by(bounds);
+    let mut watch = Watch::new(source.paths.clone(), open::how(source)?);
     let mut rhythm = Rhythm::default();
     told.working(format!("waiting for {}", Settings::named(&source.paths)));
     let say = told.clone();
@@ -266,9 +260,10 @@ fn there(paths: &[PathBuf], opened: Result<Now, OpenError>) -> Result<Option<Now
         OpenWhy::Io(_) => false,
         _ => paths.iter().map(PathBuf::as_path).any(Path::is_dir),
     };
-    match in_time {
-        true => Ok(None),
-        false => Err(Failure::new(error)),
+    if in_time {
+        Ok(None)
+    } else {
+        Err(Failure::new(error))
     }
 }
 
@@ -290,7 +285,7 @@ mod tests {
             job: Job::Opening(0),
             to,
             wake: Arc::default(),
-            stop: Arc::new(AtomicBool::new(true)),
+            cancel: Cancel::after(0),
         };
         let failure = opened(&sample(), ("", None), &told).err();
         let why = failure.expect("it was given up").to_string();
@@ -338,7 +333,7 @@ mod tests {
                 beginning: 400_000,
                 least: 1_000,
             };
-            beginning(&reels, (None, &Keys::default()), &sizes)
+            beginning(&reels, &Session::builder(), &sizes)
         };
         assert!(begun(u64::MAX).is_none());
         let session = begun(0).expect("a beginning");

@@ -75,8 +75,8 @@ pub fn stands(
     arguments: &Inspect,
 ) -> Result<Vec<Answer>, Failure> {
     let changes = arguments.changed.as_deref().unwrap_or_default();
-    let changes = Changed::parse(changes);
-    let changes = changes.map_err(|why| Failure::new(format!("--changed: {why}")))?;
+    let changes =
+        Changed::parse(changes).map_err(|why| Failure::new(format!("--changed: {why}")))?;
     let (to, commands) = channel();
     for command in &arguments.say {
         drop(to.send(command.clone()));
@@ -154,8 +154,10 @@ fn sit(
         None => open::story(source)?,
     };
     let reels = story.session.session_reels();
-    let reel = reels.iter().find(|reel| reel.name == node);
-    let reel = reel.ok_or_else(|| Failure::new(format!("{node} has no reel here")))?;
+    let reel = reels
+        .iter()
+        .find(|reel| reel.name == node)
+        .ok_or_else(|| Failure::new(format!("{node} has no reel here")))?;
     program::asked::refuse(reel.reel, &source.paths)?;
     let path: PathBuf = source.paths.first().cloned().unwrap_or_default();
     let asked = Changes {

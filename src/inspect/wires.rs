@@ -4,12 +4,12 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use netreel_inspector::Candidate;
 use netreel_protocol::session::{PacketId, ReelInput, Session};
+use netreel_system::{Cancel, CancelOnDrop};
 use netreel_wire::Wire;
 
 use crate::open;
@@ -103,8 +103,9 @@ fn files(folders: &[PathBuf]) -> Vec<PathBuf> {
     for folder in folders {
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
         let paths = entries.map(|entry| entry.path());
-        let wires = paths.filter(|path| path.extension().is_some_and(|it| it == "wire"));
-        let wires: BTreeSet<PathBuf> = wires.collect();
+        let wires: BTreeSet<PathBuf> = paths
+            .filter(|path| path.extension().is_some_and(|it| it == "wire"))
+            .collect();
         all.extend(wires.into_iter().take(FILES_MAX));
     }
     all.into_iter().collect()
@@ -128,7 +129,7 @@ fn tried_on(shown: &Session, wire: Result<Wire, String>) -> Candidate {
             reel: Arc::new(reel.reel.beginning(BYTES).ok()?),
         })
     });
-    let session = match Session::build(inputs.collect(), Some(wire)) {
+    let session = match Session::builder().wire(wire).build(inputs.collect()) {
         Ok(session) => session,
         Err(why) => {
             return Candidate {
@@ -170,15 +171,7 @@ pub(super) fn own(name: &str) -> Result<PathBuf, String> {
 }
 
 /// Looks after a wire that somebody edits, as long as it is held.
-pub(super) struct Watched {
-    stop: Arc<AtomicBool>,
-}
-
-impl Drop for Watched {
-    fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
-    }
-}
+pub(super) struct Watched(#[expect(dead_code)] CancelOnDrop);
 
 impl Watched {
     /// Calls `changed` from a thread of its own whenever the wire, or what it imports, is another one:
@@ -187,11 +180,11 @@ impl Watched {
         path: &Path,
         changed: impl Fn(Result<(), String>) + Send + 'static,
     ) -> Option<Watched> {
-        let stop = Arc::<AtomicBool>::default();
-        let (path, over) = (path.to_owned(), Arc::clone(&stop));
+        let (path, cancel) = (path.to_owned(), Cancel::default());
+        let held = CancelOnDrop(cancel.clone());
         let mut edited = Edited::read(&path);
         let look = move || {
-            while !over.load(Ordering::Relaxed) {
+            while cancel.goes_on() {
                 thread::sleep(LOOK_EVERY);
                 if !edited.has_changed() {
                     continue;
@@ -200,7 +193,7 @@ impl Watched {
                     edited = Edited::read(&path);
                     thread::sleep(SETTLES_AFTER);
                 }
-                if over.load(Ordering::Relaxed) {
+                if !cancel.goes_on() {
                     return;
                 }
                 changed(match &edited.wire {
@@ -211,7 +204,7 @@ impl Watched {
             }
         };
         let spawned = thread::Builder::new().name("wire".to_owned()).spawn(look);
-        spawned.ok().map(|_| Watched { stop })
+        spawned.ok().map(|_| Watched(held))
     }
 }
 

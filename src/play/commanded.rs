@@ -24,8 +24,8 @@ pub fn run(arguments: &Play, address: SocketAddr, out: &mut dyn Write) -> Result
         .console_token
         .as_deref()
         .map(read_token)
-        .transpose();
-    let token = token.map_err(Failure::new)?;
+        .transpose()
+        .map_err(Failure::new)?;
     let commanded = Commanded::listen(address, token).map_err(Failure::new)?;
     let folder = match &arguments.out {
         Some(folder) => folder.clone(),
@@ -47,8 +47,8 @@ pub fn run(arguments: &Play, address: SocketAddr, out: &mut dyn Write) -> Result
         |name: &str, start: &Start| -> Header { boxes::header(name, setup.session, seed, start) };
     writeln!(out, "playing {}", setup.name(socket.0))?;
     out.flush()?;
-    let stage = LiveStage::commanded(&setup, (socket, commanded), &folder, &header);
-    let stage = stage.map_err(Failure::new)?;
+    let stage = LiveStage::commanded(&setup, (socket, commanded), &folder, &header)
+        .map_err(Failure::new)?;
     while !stage.is_over() {
         std::thread::sleep(LOOK);
     }

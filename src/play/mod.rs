@@ -63,17 +63,18 @@ fn script(arguments: &Play, names: &[String]) -> Result<Option<Script>, Failure>
     let Some(file) = &arguments.script else {
         return Ok(None);
     };
-    let text = match file.as_os_str() == "-" {
-        true => ZOMBIE.to_owned(),
-        false => std::fs::read_to_string(file).map_err(|error| {
+    let text = if file.as_os_str() == "-" {
+        ZOMBIE.to_owned()
+    } else {
+        std::fs::read_to_string(file).map_err(|error| {
             Failure::new(format!(
                 "cannot read the script {}: {error}",
                 file.display()
             ))
-        })?,
+        })?
     };
-    let script = Script::parse(&text, names);
-    let script = script.map_err(|why| Failure::new(format!("{}, {why}", file.display())))?;
+    let script = Script::parse(&text, names)
+        .map_err(|why| Failure::new(format!("{}, {why}", file.display())))?;
     Ok(Some(script))
 }
 

@@ -113,8 +113,7 @@ pub fn draw(arguments: &Play, script: Script, file: &Path) -> Result<(), Failure
     let how = how(arguments);
     let seed = arguments.seed;
     let header = |name: &str, start: &Start| boxes::header(name, [0; 16], ("play", seed), start);
-    let stage = SimStage::new(how, (arguments.nodes, seed), &header);
-    let mut stage = stage.map_err(Failure::new)?;
+    let mut stage = SimStage::new(how, (arguments.nodes, seed), &header).map_err(Failure::new)?;
     let here: Vec<Peer> = (0..arguments.nodes).map(Peer).collect();
     let mut board = Board::new(stage.names().to_vec(), here, about(how));
     let mut reader = script.play();

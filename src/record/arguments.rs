@@ -38,9 +38,10 @@ pub struct Record {
 /// A name for a node that a file may have as well.
 fn node_name(text: &str) -> Result<String, String> {
     let plain = |letter: char| letter.is_alphanumeric() || "-_ ".contains(letter);
-    match text.len() <= 100 && text.starts_with(char::is_alphanumeric) && text.chars().all(plain) {
-        true => Ok(text.to_owned()),
-        false => Err("a name has letters, digits, -, _ and spaces, 100 at most, and begins with a letter or a digit".to_owned()),
+    if text.len() <= 100 && text.starts_with(char::is_alphanumeric) && text.chars().all(plain) {
+        Ok(text.to_owned())
+    } else {
+        Err("a name has letters, digits, -, _ and spaces, 100 at most, and begins with a letter or a digit".to_owned())
     }
 }
 

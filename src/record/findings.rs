@@ -13,7 +13,7 @@ use netreel_protocol::history::{Finding, Level};
 use netreel_protocol::session::Session;
 use netreel_protocol::verdict::Judgement;
 use netreel_reel::{EventNumber, TriggerCause};
-use netreel_wire::{Keys, Wire};
+use netreel_wire::Wire;
 
 use crate::arguments::FailOn;
 use crate::watch::{Pace, TENTH, Watch};
@@ -38,7 +38,7 @@ impl Findings {
     ) -> std::io::Result<Findings> {
         let (doubt, doubts) = channel();
         let mut look = Look {
-            watch: Watch::new(vec![folder.to_owned()], wire, Keys::default()),
+            watch: Watch::new(vec![folder.to_owned()], Session::builder().wire(wire)),
             level: level.level(),
             last: None,
             known: BTreeSet::new(),

@@ -47,10 +47,14 @@ impl Recording {
         let limits = |bytes, time| Limits { bytes, time };
         let usual = Options::default();
         // Buffers count: three of them take less than a fifth of what is kept.
-        let kept = self.keep_size.map(|bytes| (bytes / 16).max(BUFFER_MIN));
-        let kept = kept.map(|bytes| bytes.min(usual.ring_capacity as u64));
-        let buffer = self.buffer.or(kept);
-        let buffer = buffer.and_then(|bytes| usize::try_from(bytes).ok());
+        let kept = self
+            .keep_size
+            .map(|bytes| (bytes / 16).max(BUFFER_MIN))
+            .map(|bytes| bytes.min(usual.ring_capacity as u64));
+        let buffer = self
+            .buffer
+            .or(kept)
+            .and_then(|bytes| usize::try_from(bytes).ok());
         Options {
             ring_capacity: buffer.unwrap_or(usual.ring_capacity),
             when_full: if self.drop {
@@ -100,8 +104,11 @@ fn buffer(text: &str) -> Result<u64, String> {
 
 /// A time in seconds: `30`, `0.5`.
 fn seconds(text: &str) -> Result<Duration, String> {
-    let time = text.parse::<f64>().ok().filter(|seconds| *seconds > 0.0);
-    let time = time.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    let time = text
+        .parse::<f64>()
+        .ok()
+        .filter(|seconds| *seconds > 0.0)
+        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     // Less than half a nanosecond would come to nothing.
     let time = time.filter(|time| !time.is_zero());
     time.ok_or_else(|| "a time is a number of seconds above 0, for example 30 or 0.5".to_owned())

@@ -49,9 +49,10 @@ pub fn run(arguments: &Record, folder: &Path) -> Result<Answer, Failure> {
         anstream::eprintln!("netreel: {sentence}");
     }
     let program = outcome.status.map_or(0, exit_code);
-    match !missing(&outcome).is_empty() && program == 0 && arguments.program.fail_on_missing {
-        true => Ok(Answer::Wrong),
-        false => Ok(Answer::Code(program)),
+    if !missing(&outcome).is_empty() && program == 0 && arguments.program.fail_on_missing {
+        Ok(Answer::Wrong)
+    } else {
+        Ok(Answer::Code(program))
     }
 }
 

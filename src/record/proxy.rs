@@ -61,12 +61,17 @@ pub fn run(arguments: &Record, folder: &Path, out: &mut dyn Write) -> Result<Ans
         )),
         error => Failure::new(error),
     })?;
-    let token = asked.console_token.as_deref().map(read_token).transpose();
-    let token = token.map_err(Failure::new)?;
+    let token = asked
+        .console_token
+        .as_deref()
+        .map(read_token)
+        .transpose()
+        .map_err(Failure::new)?;
     let console = asked
         .console
-        .map(|address| Console::listen(address, token, commands()));
-    let console = console.transpose().map_err(Failure::new)?;
+        .map(|address| Console::listen(address, token, commands()))
+        .transpose()
+        .map_err(Failure::new)?;
     let mut line = LiveLine::new(armed);
     if !faults.is_clean() {
         line.say(&format!("faults on every link: {faults}, seed {seed}"));
@@ -133,9 +138,10 @@ fn tell(line: &mut LiveLine, report: Report) {
             listen,
             target,
             address,
-        } => line.say(&match address.to_string() == target {
-            true => format!("listening on {listen} for {target}"),
-            false => format!("listening on {listen} for {target}, which is {address}"),
+        } => line.say(&if address.to_string() == target {
+            format!("listening on {listen} for {target}")
+        } else {
+            format!("listening on {listen} for {target}, which is {address}")
         }),
         Report::Came { client, local } => {
             line.say(&format!("{client} came; the server sees it as {local}"));

@@ -101,11 +101,9 @@ impl Armed {
             triggers.on_signal(signal).map_err(Failure::new)?;
             triggers.hear_in(folder);
         }
-        let peers = peers(arguments)?;
-        let peers = peers.map(|options| Peers::start(options, &triggers));
+        let peers = peers(arguments)?.map(|options| Peers::start(options, &triggers));
         let findings = arguments.trigger_on_finding.map(|level| {
-            let wire = wire.map(crate::open::wire);
-            let wire = wire.transpose()?;
+            let wire = wire.map(crate::open::wire).transpose()?;
             Findings::watch(folder, level, wire, &triggers).map_err(Failure::new)
         });
         Ok(Armed {
@@ -136,9 +134,10 @@ impl Armed {
             match news {
                 TriggerNews::Pulled { trigger, text } => {
                     let by = trigger.cause.name();
-                    match trigger.from_peer {
-                        true => say(&format!("triggered by another node ({by}): {text}")),
-                        false => say(&format!("triggered ({by}): {text}")),
+                    if trigger.from_peer {
+                        say(&format!("triggered by another node ({by}): {text}"))
+                    } else {
+                        say(&format!("triggered ({by}): {text}"))
                     }
                 }
                 TriggerNews::Kept(window) => {

@@ -57,10 +57,16 @@ pub fn unlike_recorded(reel: &Reel, changes: Changes<'_>) -> Vec<Changed> {
             now,
         })
     };
-    let tune = changes.tune.iter().filter_map(name);
-    let tune = tune.filter_map(|name| differs(name, &recorded["tuning"], &now["tuning"]));
-    let set = changes.set.iter().filter_map(name);
-    let set = set.filter_map(|name| differs(name, &recorded, &now));
+    let tune = changes
+        .tune
+        .iter()
+        .filter_map(name)
+        .filter_map(|name| differs(name, &recorded["tuning"], &now["tuning"]));
+    let set = changes
+        .set
+        .iter()
+        .filter_map(name)
+        .filter_map(|name| differs(name, &recorded, &now));
     let mut all: Vec<Changed> = Vec::new();
     for change in tune.chain(set) {
         if !all.contains(&change) {
@@ -128,8 +134,9 @@ fn changed(
         .ok_or_else(|| wrong(&"write it as NAME=VALUE"))?;
     let (name, value) = (name.trim(), value.trim());
     if fields.get(name).is_some_and(serde_json::Value::is_number) {
-        let number = value.parse::<u64>();
-        let number = number.map_err(|_| wrong(&format!("`{value}` is not a whole number")))?;
+        let number = value
+            .parse::<u64>()
+            .map_err(|_| wrong(&format!("`{value}` is not a whole number")))?;
         fields[name] = number.into();
         return Ok(fields);
     }

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use netreel_protocol::query::{AtANode, Query};
 use netreel_protocol::session::{PacketId, SessionReel};
 use netreel_reel::{EventNumber, Record};
 
-use super::believed::{Believed, Truths};
 use crate::open::{self, Story};
 use crate::whole;
 
@@ -21,8 +21,8 @@ enum Met {
     Event(EventNumber),
     Events(BTreeSet<EventNumber>),
     Packets(BTreeSet<PacketId>),
-    /// Packets while the node believes something.
-    PacketsWhile(BTreeSet<PacketId>, Truths),
+    /// For each of the queries that are left at some moment, the packets that fit.
+    PacketsWhile(AtANode, Vec<BTreeSet<PacketId>>),
 }
 
 impl Condition {
@@ -48,16 +48,27 @@ impl Condition {
             "finding" if rest.is_empty() || !rest.contains(['&', '|', ')']) => {
                 Met::Events(findings(rest, story, reel)?)
             }
-            _ => match Believed::parse(text)? {
-                None => Met::Packets(packets(text, story)?),
-                Some(believed) => {
-                    let (truths, begins) = believed.of(story, reel)?;
-                    match &believed.filter {
-                        None => Met::Events(begins),
-                        Some(filter) => Met::PacketsWhile(packets(filter, story)?, truths),
+            _ => {
+                let (session, history) = (&story.session, || story.history());
+                let query = open::query_at_a_node(text, session)?;
+                let packets = |query: &Query| {
+                    let all = (0, session.packet_count());
+                    let packets = query.packets(session, &history, all);
+                    packets.into_iter().collect::<BTreeSet<PacketId>>()
+                };
+                match query.is_about_beliefs_and_packets() {
+                    (false, _) => Met::Packets(packets(&query)),
+                    (true, about_packets) => {
+                        let course = query.at_a_node(session, history(), reel)?;
+                        if about_packets {
+                            let sets = course.queries.iter().map(packets).collect();
+                            Met::PacketsWhile(course, sets)
+                        } else {
+                            Met::Events(course.begins)
+                        }
                     }
                 }
-            },
+            }
         };
         let text = text.to_owned();
         Ok(Condition { text, met })
@@ -69,8 +80,9 @@ impl Condition {
             Met::Event(number) => record.number == *number,
             Met::Events(numbers) => numbers.contains(&record.number),
             Met::Packets(packets) => is_of(packets, reel, record),
-            Met::PacketsWhile(packets, truths) => {
-                truths.at(reel.time(record)) && is_of(packets, reel, record)
+            Met::PacketsWhile(course, sets) => {
+                let packets = course.at(reel.time(record)).and_then(|at| sets.get(at));
+                packets.is_some_and(|packets| is_of(packets, reel, record))
             }
         }
     }
@@ -83,22 +95,11 @@ fn is_of(packets: &BTreeSet<PacketId>, reel: &SessionReel<'_>, record: &Record<'
         .is_some_and(|packet| packets.contains(&packet))
 }
 
-/// The packets that a filter takes.
-fn packets(filter: &str, story: &Story) -> Result<BTreeSet<PacketId>, String> {
-    let session = &story.session;
-    let query = open::query(Some(filter), session).map_err(|failure| {
-        let sentence = failure.to_string();
-        sentence.trim_start_matches("--filter: ").to_owned()
-    })?;
-    let all = (0, session.packet_count());
-    let packets = query.packets(session, &|| story.history(), all);
-    Ok(packets.into_iter().collect())
-}
-
 /// An event's number.
 pub fn number(text: &str) -> Result<EventNumber, String> {
-    let number = text.parse::<u64>();
-    let number = number.map_err(|_| format!("`{text}` is not the number of an event"))?;
+    let number = text
+        .parse::<u64>()
+        .map_err(|_| format!("`{text}` is not the number of an event"))?;
     Ok(EventNumber(number))
 }
 
@@ -126,9 +127,10 @@ fn findings(
             (0, "") => "nothing was found in this session".to_owned(),
             (0, rule) => {
                 let rules: BTreeSet<&str> = findings.iter().map(|it| it.rule).collect();
-                let rules = match rules.is_empty() {
-                    true => "nothing".to_owned(),
-                    false => Vec::from_iter(rules).join(", "),
+                let rules = if rules.is_empty() {
+                    "nothing".to_owned()
+                } else {
+                    Vec::from_iter(rules).join(", ")
                 };
                 format!("nothing was found by the rule `{rule}`; this session has: {rules}")
             }
@@ -157,9 +159,10 @@ impl Breaks {
         reel: &SessionReel<'_>,
         tell: &mut dyn FnMut(String),
     ) -> Breaks {
-        let folder = match path.is_dir() {
-            true => path,
-            false => path.parent().unwrap_or(path),
+        let folder = if path.is_dir() {
+            path
+        } else {
+            path.parent().unwrap_or(path)
         };
         let file = folder.join("breakpoints.txt");
         let text = whole::read(&file, BYTES_MAX).unwrap_or_default();
@@ -179,15 +182,14 @@ impl Breaks {
 
     /// Writes the file; without breakpoints there is none.
     pub fn keep(&self) -> Result<(), String> {
-        let done = match self.list.is_empty() {
-            true => match std::fs::remove_file(&self.file) {
+        let done = if self.list.is_empty() {
+            match std::fs::remove_file(&self.file) {
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
                 other => other,
-            },
-            false => {
-                let lines = self.list.iter().map(|it| format!("{}\n", it.text));
-                whole::write(&self.file, &lines.collect::<String>())
             }
+        } else {
+            let lines = self.list.iter().map(|it| format!("{}\n", it.text));
+            whole::write(&self.file, &lines.collect::<String>())
         };
         done.map_err(|error| format!("breakpoints are not kept: {}: {error}", self.file.display()))
     }

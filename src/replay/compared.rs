@@ -113,13 +113,21 @@ impl<'a> Compared<'a> {
         let [gone, new] = findings.only;
         let gone = gone.into_iter().map(|place| &before.findings[place]);
         let new = new.into_iter().map(|place| now[place].clone()).collect();
-        let stayed = findings.both.into_iter().map(|[was, is]| {
-            let level = before.findings[was].level;
-            (now[is].clone(), level)
-        });
-        let stayed = stayed.collect();
-        let played = on.played.nodes.iter().filter(|node| node.played);
-        let played: BTreeSet<&str> = played.map(|node| node.name.as_str()).collect();
+        let stayed = findings
+            .both
+            .into_iter()
+            .map(|[was, is]| {
+                let level = before.findings[was].level;
+                (now[is].clone(), level)
+            })
+            .collect();
+        let played: BTreeSet<&str> = on
+            .played
+            .nodes
+            .iter()
+            .filter(|node| node.played)
+            .map(|node| node.name.as_str())
+            .collect();
         let is_played = |told: &&KnownFinding| played.contains(told.key.node.as_str());
         let (gone, not_played) = gone.partition(is_played);
         let reels: Vec<_> = on.session.reels.iter().flatten().cloned().collect();
@@ -234,8 +242,10 @@ impl<'a> Compared<'a> {
     fn changed(&self, node: &str, left: &Left) -> Option<&[Changed]> {
         let unchanged = self.on.unchanged.as_ref()?;
         let without = unchanged.nodes.iter().find(|it| it.name == node)?;
-        let as_well = without.left.as_ref();
-        let as_well = as_well.is_some_and(|without| without.number <= left.number);
+        let as_well = without
+            .left
+            .as_ref()
+            .is_some_and(|without| without.number <= left.number);
         let changed = self.on.changed.get(node)?;
         let is_own = matches!(left.why, Why::Step(_)) && !as_well && !changed.is_empty();
         is_own.then_some(changed)
@@ -261,10 +271,13 @@ impl<'a> Compared<'a> {
             Why::NothingCame { from } => {
                 format!("got nothing where it got a packet of {}", named(*from))
             }
-            Why::OtherCame { from, instead } => match instead {
-                true => format!("got another packet, of {}", named(*from)),
-                false => format!("got a packet of {} where it got none", named(*from)),
-            },
+            Why::OtherCame { from, instead } => {
+                if *instead {
+                    format!("got another packet, of {}", named(*from))
+                } else {
+                    format!("got a packet of {} where it got none", named(*from))
+                }
+            }
         }
     }
 
@@ -323,9 +336,10 @@ impl<'a> Compared<'a> {
             one("not played", told, out)?;
         }
         for (told, was) in &self.stayed {
-            match told.level == *was {
-                true => one("stays", told, out)?,
-                false => one(&format!("was {}", was.name()), told, out)?,
+            if told.level == *was {
+                one("stays", told, out)?
+            } else {
+                one(&format!("was {}", was.name()), told, out)?
             }
         }
         for told in &self.new {
@@ -341,12 +355,15 @@ impl<'a> Compared<'a> {
                 .map(|told| told.json.clone())
                 .collect::<Vec<_>>()
         };
-        let stay = self.stayed.iter().map(|(told, was)| {
-            let mut finding = told.json.clone();
-            finding["level_before"] = was.name().into();
-            finding
-        });
-        let stay: Vec<Value> = stay.collect();
+        let stay: Vec<Value> = self
+            .stayed
+            .iter()
+            .map(|(told, was)| {
+                let mut finding = told.json.clone();
+                finding["level_before"] = was.name().into();
+                finding
+            })
+            .collect();
         let [gone, not_played] = [&self.gone, &self.not_played]
             .map(|all| all.iter().map(|told| &told.json).collect::<Vec<&Value>>());
         json!({

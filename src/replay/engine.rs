@@ -80,9 +80,10 @@ impl<'a> Engine<'a> {
                 (can, ENGINE, "this command".to_owned())
             }
             Engine::Plugin(loaded) => (
-                match loaded.plugin.offers_states() {
-                    true => check_replayable_sockets(reel).map(drop),
-                    false => check_replayable_whole(reel),
+                if loaded.plugin.offers_states() {
+                    check_replayable_sockets(reel).map(drop)
+                } else {
+                    check_replayable_whole(reel)
                 },
                 loaded.plugin.name(),
                 loaded.path.display().to_string(),
@@ -130,8 +131,9 @@ impl<'a> Engine<'a> {
     pub fn likely(&self, reel: &Arc<Reel>, report: &Report) -> Likely {
         let plays = self.plays(reel);
         let is_changed = !plays.changed.is_empty();
-        let unchanged = is_changed.then(|| boxes::replay(reel, Changes::default()).ok());
-        let unchanged = unchanged.flatten();
+        let unchanged = is_changed
+            .then(|| boxes::replay(reel, Changes::default()).ok())
+            .flatten();
         let unchanged = unchanged.map(|unchanged| Unchanged::of(report, &unchanged));
         Likely::of(reel, report, plays).beside(unchanged)
     }
@@ -206,9 +208,10 @@ impl<'a> Engine<'a> {
                 Ok(run(driver, &mut layer))
             }
             Engine::Plugin(loaded) => {
-                let driver = match loaded.plugin.offers_states() {
-                    true => Driver::with_sockets_and_states(Arc::clone(reel)),
-                    false => Driver::with_sockets(Arc::clone(reel)),
+                let driver = if loaded.plugin.offers_states() {
+                    Driver::with_sockets_and_states(Arc::clone(reel))
+                } else {
+                    Driver::with_sockets(Arc::clone(reel))
                 };
                 let driver = driver.map_err(Failure::new)?;
                 let mut layer = loaded.layer(reel, Box::new(driver.transport()))?;
@@ -234,8 +237,9 @@ impl<'a> Engine<'a> {
         let make: MakeLayer = Box::new(move |current| {
             let node = of.header().node.clone();
             watched::say(&format!("at {node}, while its layer was made"));
-            let layer = plugin.layer(&of, Box::new(current.clone()));
-            let layer = layer.map_err(|why| why.to_string())?;
+            let layer = plugin
+                .layer(&of, Box::new(current.clone()))
+                .map_err(|why| why.to_string())?;
             let (path, tell) = (path.clone(), Arc::clone(&tell));
             let tells: Tell = Arc::new(move |why| tell(format!("--layer {path}: {why}")));
             Ok(Box::new(Watched {
@@ -245,9 +249,10 @@ impl<'a> Engine<'a> {
                 panics: false,
             }))
         });
-        let stepper = match has_states {
-            true => Stepper::with_sockets_and_states(Arc::clone(reel), make),
-            false => Stepper::with_sockets(Arc::clone(reel), make),
+        let stepper = if has_states {
+            Stepper::with_sockets_and_states(Arc::clone(reel), make)
+        } else {
+            Stepper::with_sockets(Arc::clone(reel), make)
         };
         stepper.map_err(Failure::new)
     }

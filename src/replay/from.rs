@@ -53,9 +53,10 @@ impl Sitting<'_> {
             let asked = self.began_at.filter(|asked| *asked != from);
             let by = asked.map_or_else(String::new, |asked| {
                 let stretch = self.player.stretch();
-                let what = match from == stretch.from && !stretch.snapshot {
-                    true => "the beginning of the reel",
-                    false => "a snapshot",
+                let what = if from == stretch.from && !stretch.snapshot {
+                    "the beginning of the reel"
+                } else {
+                    "a snapshot"
                 };
                 format!("; --from is event {asked}, and the last state before it is {what}")
             });

@@ -179,8 +179,10 @@ impl Stop {
 
     /// A configuration of Microsoft's C/C++ extension.
     fn of_vscode(&self, program: &str) -> Json {
-        let commands = self.commands().into_iter();
-        let commands = commands.map(|text| json!({ "text": text }));
+        let commands = self
+            .commands()
+            .into_iter()
+            .map(|text| json!({ "text": text }));
         json!({
             "name": self.title(),
             "type": "cppdbg",
@@ -259,8 +261,9 @@ pub fn write_launch(file: &Path, program: &str, configurations: &[Json]) -> Resu
 /// As a shell takes it.
 fn quoted(word: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./=:,".contains(letter);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
     }
 }

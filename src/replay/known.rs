@@ -23,8 +23,10 @@ impl Sitting<'_> {
     }
 
     pub(super) fn state(&mut self, name: &str, out: &mut dyn Write) -> Result<(), Trouble> {
-        let state = self.player.state();
-        let state = state.ok_or_else(|| Trouble::Said(self.no_state()))?;
+        let state = self
+            .player
+            .state()
+            .ok_or_else(|| Trouble::Said(self.no_state()))?;
         let turn = self.player.turn();
         let Some(lines) = states::describe(self.reel.reel, &state) else {
             if self.json {

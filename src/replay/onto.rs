@@ -46,20 +46,22 @@ pub fn run(arguments: &Replay, to: &str, out: &mut dyn Write) -> Result<Answer, 
     let peer = peer(arguments, input, &inputs)?;
     let said = onto::said(&input.reel, peer);
     let options = &arguments.onto;
-    let pace = match options.as_answered {
-        true => Pace::Answers,
-        false => Pace::Recorded {
+    let pace = if options.as_answered {
+        Pace::Answers
+    } else {
+        Pace::Recorded {
             speed: options.speed,
-        },
+        }
     };
     let patience = Duration::from_secs_f64(arguments.patience.unwrap_or(PATIENCE_S));
     let live = resolve(to)?;
     let mut onto = Onto::new(wire.as_deref(), said, peer, (pace, patience));
     let refused = speak(&mut onto, live)?;
     let node = &input.reel.header().node;
-    match arguments.read.json {
-        true => writeln!(out, "{}", as_json(node, (peer, live), &onto, refused))?,
-        false => print(node, &onto, refused, out)?,
+    if arguments.read.json {
+        writeln!(out, "{}", as_json(node, (peer, live), &onto, refused))?
+    } else {
+        print(node, &onto, refused, out)?
     }
     if refused && onto.came().is_empty() {
         return Err(Failure::new(format!(

@@ -54,8 +54,14 @@ impl Sitting<'_> {
     /// Where it parts, in words.
     pub(super) fn explained(&self) -> Option<netreel_replay::Explanation> {
         let divergence = self.player.parted()?.divergence()?;
-        let reels = self.story.session.reels.iter().flatten().cloned();
-        let reels = reels.collect::<Vec<_>>();
+        let reels = self
+            .story
+            .session
+            .reels
+            .iter()
+            .flatten()
+            .cloned()
+            .collect::<Vec<_>>();
         let names = names(&reels);
         let explanation = explain(
             divergence,

@@ -91,9 +91,10 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
     }
     let judged = prepared.judge(end.map_err(Failure::new)?);
     let (name, tape) = (&prepared.meant.name, &prepared.tape);
-    match arguments.read.json {
-        true => writeln!(out, "{}", told::as_json(name, &judged, tape))?,
-        false => told::print(name, &judged, tape, out)?,
+    if arguments.read.json {
+        writeln!(out, "{}", told::as_json(name, &judged, tape))?
+    } else {
+        told::print(name, &judged, tape, out)?
     }
     Ok(answer(&judged))
 }
@@ -161,8 +162,7 @@ impl Prepared {
     fn judge(&self, end: RerunEnd) -> Judged {
         let reel = &self.meant.reel;
         let (tcp, moved) = (refused(end.refused), asked::moved(&self.began, &end.maps));
-        let of_the_kernel = others_of_the_kernel(reel, &end.opened).into_iter();
-        let of_the_kernel = of_the_kernel.map(|path| {
+        let of_the_kernel = others_of_the_kernel(reel, &end.opened).into_iter().map(|path| {
             format!(
                 "the file {path} said something else than when it was recorded: it is the kernel's"
             )
@@ -175,8 +175,13 @@ impl Prepared {
             &super::reels::names(&self.meant.all),
             || {
                 let known = tcp.into_iter().chain(self.files.changed()).collect();
-                let guesses = self.doubts.iter().cloned();
-                let guesses = guesses.chain(moved).chain(of_the_kernel).collect();
+                let guesses = self
+                    .doubts
+                    .iter()
+                    .cloned()
+                    .chain(moved)
+                    .chain(of_the_kernel)
+                    .collect();
                 Reasons { known, guesses }
             },
         )
@@ -220,8 +225,12 @@ fn meant(
             return Ok((meant, None));
         }
     }
-    let build = netreel_protocol::session::Session::build_with_keys;
-    let story = open::in_silence(source, &source.paths, wire.clone(), build)?;
+    let story = open::in_silence(
+        source,
+        &source.paths,
+        wire.clone(),
+        netreel_protocol::session::Session::builder(),
+    )?;
     tell_unread(&story.unread);
     let reels = story.session.session_reels();
     let reel = super::reels::one(&reels, node, ("started again", can_start))?;

@@ -89,8 +89,9 @@ pub fn print_agreed(agreed: &[Agreed], out: &mut dyn Write) -> Result<(), Failur
 
 /// The same as `--json` prints it.
 pub fn agreed_json(agreed: &[Agreed]) -> Value {
-    let each = agreed.iter();
-    let each = each.map(|it| json!({ "event": it.number.0, "what": it.words }));
+    let each = agreed
+        .iter()
+        .map(|it| json!({ "event": it.number.0, "what": it.words }));
     each.collect()
 }
 

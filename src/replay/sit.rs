@@ -29,14 +29,16 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
     let story = open::story(source)?;
     let reels = story.session.session_reels();
     let is_program = arguments.program.is_asked();
-    let fits = match is_program {
-        true => program::can_start,
-        false => |_: &Reel| true,
+    let fits = if is_program {
+        program::can_start
+    } else {
+        |_: &Reel| true
     };
     let reel = one(&reels, arguments.node.as_deref(), ("stepped", fits))?;
-    let played = match is_program {
-        true => Played::Program(Box::new(program(arguments, &story, (reel, &reels))?)),
-        false => layer(arguments, reel)?,
+    let played = if is_program {
+        Played::Program(Box::new(program(arguments, &story, (reel, &reels))?))
+    } else {
+        layer(arguments, reel)?
     };
     let path = source.paths.first().cloned().unwrap_or_default();
     let mut sitting = Sitting::new(&story, reel, played, &path, arguments.read.json);
@@ -83,9 +85,10 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
         sitting.here(out)?;
     }
     out.flush()?;
-    match std::io::stdin().is_terminal() {
-        true => prompt(&mut sitting, out)?,
-        false => script(&mut sitting, out)?,
+    if std::io::stdin().is_terminal() {
+        prompt(&mut sitting, out)?
+    } else {
+        script(&mut sitting, out)?
     }
     Ok(sitting.answer())
 }

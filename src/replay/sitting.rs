@@ -159,9 +159,10 @@ impl<'a> Sitting<'a> {
             Err(Trouble::Output(failure @ Failure::Output(_))) => Err(failure),
             Err(Trouble::Output(Failure::Told(why)) | Trouble::Said(why)) => {
                 self.failed = true;
-                match self.json {
-                    true => print_json(&json!({ "error": why }), out)?,
-                    false => writeln!(out, "? {why}")?,
+                if self.json {
+                    print_json(&json!({ "error": why }), out)?
+                } else {
+                    writeln!(out, "? {why}")?
                 }
                 Ok(Going::On)
             }
@@ -175,10 +176,13 @@ impl<'a> Sitting<'a> {
         match word {
             "" => {}
             "quit" | "q" | "exit" => return Ok(Going::Away),
-            "help" | "h" => match self.json {
-                true => print_json(&json!({ "help": HELP }), out)?,
-                false => out.write_all(HELP.as_bytes())?,
-            },
+            "help" | "h" => {
+                if self.json {
+                    print_json(&json!({ "help": HELP }), out)?
+                } else {
+                    out.write_all(HELP.as_bytes())?
+                }
+            }
             "where" | "w" => self.here(out)?,
             "show" | "s" => self.show(out)?,
             "state" => self.state(rest, out)?,
@@ -216,17 +220,19 @@ impl<'a> Sitting<'a> {
                 let breaks = &self.breaks.list;
                 let mut stops =
                     |it: &Record<'_>| breaks.iter().any(|condition| condition.is_met(reel, it));
-                match back {
-                    true => self.player.back(&mut stops)?,
-                    false => self.player.forward(&mut stops)?,
+                if back {
+                    self.player.back(&mut stops)?
+                } else {
+                    self.player.forward(&mut stops)?
                 }
             }
             "until" | "u" => {
                 let until = Condition::parse(rest, self.story, reel).map_err(Trouble::Said)?;
                 let mut stops = |it: &Record<'_>| until.is_met(reel, it);
-                match back {
-                    true => self.player.back(&mut stops)?,
-                    false => self.player.forward(&mut stops)?,
+                if back {
+                    self.player.back(&mut stops)?
+                } else {
+                    self.player.forward(&mut stops)?
                 }
             }
             word => {
@@ -260,9 +266,10 @@ impl<'a> Sitting<'a> {
                 unit => {
                     self.message = None;
                     let mut wanted = |it: &Record<'_>| unit.is(&it.event);
-                    match back {
-                        true => self.player.back(&mut wanted)?,
-                        false => self.player.forward(&mut wanted)?,
+                    if back {
+                        self.player.back(&mut wanted)?
+                    } else {
+                        self.player.forward(&mut wanted)?
                     }
                 }
             };
@@ -296,19 +303,17 @@ impl<'a> Sitting<'a> {
                     .packet_of(it)
                     .is_some_and(|packet| session.messages_of(packet).next().is_some())
         };
-        let moved = match back {
-            true => self.player.back(&mut has_some)?,
-            false => self.player.forward(&mut has_some)?,
+        let moved = if back {
+            self.player.back(&mut has_some)?
+        } else {
+            self.player.forward(&mut has_some)?
         };
         self.message = None;
         if moved.stop == Stop::Reached
             && let Some(record) = self.player.record()
         {
             let count = self.messages(&record.as_record()).len();
-            self.message = match back {
-                true => count.checked_sub(1),
-                false => Some(0),
-            };
+            self.message = if back { count.checked_sub(1) } else { Some(0) };
         }
         Ok(moved)
     }
@@ -369,9 +374,10 @@ impl<'a> Sitting<'a> {
         match moved.stop {
             Stop::Reached => {}
             Stop::Begin => {
-                let why = match stretch.snapshot {
-                    true => ", a snapshot: what comes before it is missing in the reel",
-                    false => "",
+                let why = if stretch.snapshot {
+                    ", a snapshot: what comes before it is missing in the reel"
+                } else {
+                    ""
                 };
                 writeln!(out, "the beginning{why}:")?;
             }
@@ -380,9 +386,10 @@ impl<'a> Sitting<'a> {
                     return told::print(&self.reel.name, judged, tape, out);
                 }
                 let last = stretch.until.0.saturating_sub(1);
-                let why = match stretch.breaks_off {
-                    true => ", behind which something is missing in the reel",
-                    false => "",
+                let why = if stretch.breaks_off {
+                    ", behind which something is missing in the reel"
+                } else {
+                    ""
                 };
                 let without = self.without_time_outs();
                 return Ok(writeln!(
@@ -438,9 +445,10 @@ impl<'a> Sitting<'a> {
         }
         let stretch = self.player.stretch();
         if moved.crossed {
-            let from = match stretch.snapshot {
-                true => format!("the snapshot of event {}", stretch.from),
-                false => "the reel's beginning".to_owned(),
+            let from = if stretch.snapshot {
+                format!("the snapshot of event {}", stretch.from)
+            } else {
+                "the reel's beginning".to_owned()
             };
             writeln!(
                 out,

@@ -82,8 +82,9 @@ impl Sitting<'_> {
             .is_packet()
             .then(|| self.reel.packet_of(record))
             .flatten();
-        let carries = packet.map(|packet| messages(&self.story.session, packet));
-        let carries = carries.map_or_else(String::new, |it| format!("  {it}"));
+        let carries = packet
+            .map(|packet| messages(&self.story.session, packet))
+            .map_or_else(String::new, |it| format!("  {it}"));
         let time: SessionTime = self.reel.time(record);
         Line {
             number: record.number.0,

@@ -14,14 +14,16 @@ pub fn print(report: &Report, out: &mut dyn Write) -> Result<(), Failure> {
         return Ok(());
     }
     for stretch in &report.stretches {
-        let from = match stretch.snapshot {
-            true => format!("the snapshot of event {}", stretch.from),
-            false => format!("event {}", stretch.from),
+        let from = if stretch.snapshot {
+            format!("the snapshot of event {}", stretch.from)
+        } else {
+            format!("event {}", stretch.from)
         };
         let last = stretch.until.0.saturating_sub(1);
-        let end = match stretch.breaks_off {
-            true => ", where something is missing",
-            false => "",
+        let end = if stretch.breaks_off {
+            ", where something is missing"
+        } else {
+            ""
         };
         writeln!(out, "    played from {from} to event {last}{end}")?;
     }

@@ -44,16 +44,18 @@ impl TimeOuts {
         }
         let (report, is_there) = engine.replay_without_time_outs(reel)?;
         let Some(parted) = parted_at(&report).filter(|_| is_there) else {
-            let stood = match is_there {
-                true => TimeOuts::Off,
-                false => TimeOuts::NoSwitch,
+            let stood = if is_there {
+                TimeOuts::Off
+            } else {
+                TimeOuts::NoSwitch
             };
             return Ok((report, stood));
         };
         let with = engine.replay(reel)?;
-        match with.outcome == report.outcome {
-            true => Ok((with, TimeOuts::AsRecorded)),
-            false => Ok((with, TimeOuts::OnAgain(parted))),
+        if with.outcome == report.outcome {
+            Ok((with, TimeOuts::AsRecorded))
+        } else {
+            Ok((with, TimeOuts::OnAgain(parted)))
         }
     }
 
@@ -157,9 +159,10 @@ impl Sitting<'_> {
 
     fn say_time_outs(&self, out: &mut dyn Write) -> Result<(), Failure> {
         let word = self.time_outs_word();
-        match self.json {
-            true => print_json(&json!({ "time_outs": word }), out),
-            false => Ok(writeln!(out, "{}", stand(word))?),
+        if self.json {
+            print_json(&json!({ "time_outs": word }), out)
+        } else {
+            Ok(writeln!(out, "{}", stand(word))?)
         }
     }
 

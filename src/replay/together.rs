@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use netreel_capture::FileAppend;
-use netreel_protocol::history::{Level, Wanted};
+use netreel_protocol::history::Level;
 use netreel_protocol::session::{Fate, NodeId, Session, SessionError, SessionTime};
 use netreel_protocol::verdict::{Judgement, Verdict};
 use netreel_reel::{Ending, Header, Reel};
@@ -15,6 +15,7 @@ use netreel_replay::together::{
     Plan, Played, Reels, Sink, Story, StoryNode, StoryPacket, play_while,
 };
 use netreel_replay::{check_replayable, check_replayable_whole};
+use netreel_system::Cancel;
 use netreel_transport::mix;
 
 use super::boxes::Changes;
@@ -25,7 +26,7 @@ use crate::open;
 use crate::outcome::{Answer, Failure};
 
 pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
-    run_while(arguments, out, &|| true)
+    run_while(arguments, out, &Cancel::default())
 }
 
 /// The same as long as somebody wants it; where nobody does any more it fails, and nothing is left
@@ -33,7 +34,7 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
 pub fn run_while(
     arguments: &Replay,
     out: &mut dyn Write,
-    wanted: Wanted<'_>,
+    cancel: &Cancel,
 ) -> Result<Answer, Failure> {
     let Some(folder) = &arguments.together.out else {
         return Err(Failure::new(
@@ -47,7 +48,7 @@ pub fn run_while(
     let layer = arguments.together.layer.as_deref();
     let engine = Engine::asked(layer, changes)?;
     let words = engine.words();
-    let story = open::story_while(&arguments.read.source, wanted, |_, _, _| {})?;
+    let story = open::story_while(&arguments.read.source, cancel, |_, _| {})?;
     let before = Before::new(&story);
     let session = &story.session;
     let (nodes, left_out) = nodes(session, &engine)?;
@@ -56,9 +57,10 @@ pub fn run_while(
     }
     let plan = plan(session, nodes.clone());
     let seed = arguments.together.seed;
-    let unchanged = match words.is_empty() {
-        true => None,
-        false => unchanged((&plan, &nodes), seed, wanted)?,
+    let unchanged = if words.is_empty() {
+        None
+    } else {
+        unchanged((&plan, &nodes), seed, cancel)?
     };
 
     // Before the folder is made: a change that makes no sense leaves nothing behind.
@@ -73,7 +75,7 @@ pub fn run_while(
         words: &words,
         folder,
     };
-    let played = recording.record(reels, wanted)?;
+    let played = recording.record(reels, cancel)?;
     drop(plan);
 
     let found = open::reels(&paths)?;
@@ -95,9 +97,10 @@ pub fn run_while(
         played,
     };
     let compared = Compared::new(&played_on, &before, &after, &judgement);
-    match arguments.read.json {
-        true => writeln!(out, "{}", compared.json())?,
-        false => compared.print(out)?,
+    if arguments.read.json {
+        writeln!(out, "{}", compared.json())?
+    } else {
+        compared.print(out)?
     }
     Ok(match judgement.verdict {
         Verdict::Clean => Answer::Clean,
@@ -111,7 +114,7 @@ pub fn run_while(
 fn unchanged(
     (plan, nodes): (&Arc<Plan>, &[StoryNode]),
     seed: u64,
-    wanted: Wanted<'_>,
+    cancel: &Cancel,
 ) -> Result<Option<Played>, Failure> {
     let recorded = Engine::Boxes(Changes::default());
     let reels = nodes.iter().filter_map(|node| node.reel.as_ref());
@@ -119,7 +122,7 @@ fn unchanged(
         .into_iter()
         .all(|reel| recorded.cannot_play(reel).is_none());
     is_known
-        .then(|| run_layers(plan, nodes, (&recorded, seed), Box::new(()), wanted))
+        .then(|| run_layers(plan, nodes, (&recorded, seed), Box::new(()), cancel))
         .transpose()
 }
 
@@ -136,7 +139,7 @@ struct Recording<'a> {
 
 impl Recording<'_> {
     /// Plays it; where that fails, the folder goes.
-    fn record(&self, reels: Reels<FileAppend>, wanted: Wanted<'_>) -> Result<Played, Failure> {
+    fn record(&self, reels: Reels<FileAppend>, cancel: &Cancel) -> Result<Played, Failure> {
         // Half a session helps nobody, and keeps the next one from its folder.
         let remove = |failure: Failure| {
             remove(self.folder);
@@ -144,7 +147,7 @@ impl Recording<'_> {
         };
         let played = (self.engine, self.seed);
         let sink = Box::new(reels.clone());
-        let played = run_layers(self.plan, self.nodes, played, sink, wanted).map_err(remove)?;
+        let played = run_layers(self.plan, self.nodes, played, sink, cancel).map_err(remove)?;
         let is_cut = |node: usize| {
             let reel = self.nodes.get(node).and_then(|node| node.reel.as_ref());
             reel.is_some_and(|reel| *reel.ending() != Ending::Clean)
@@ -196,24 +199,27 @@ pub fn nodes(
             left_out.join("; ")
         )));
     }
-    let told = left_out.into_iter();
-    let told = told.map(|why| format!("{why}; what it sent arrives as it did"));
+    let told = left_out
+        .into_iter()
+        .map(|why| format!("{why}; what it sent arrives as it did"));
     Ok((nodes, told.collect()))
 }
 
 /// What the library has to know of the session.
 pub fn plan(session: &Session, nodes: Vec<StoryNode>) -> Arc<Plan> {
-    let packets = session.packets().map(|packet| {
-        let receipts = packet.received.iter().chain(&packet.duplicates);
-        StoryPacket {
-            from: packet.from.0.into(),
-            to: packet.to.0.into(),
-            sent: packet.sent.map(|sent| sent.number),
-            receipts: receipts.map(|receipt| receipt.number).collect(),
-            lost: packet.fate == Fate::Lost,
-        }
-    });
-    let packets = packets.collect();
+    let packets = session
+        .packets()
+        .map(|packet| {
+            let receipts = packet.received.iter().chain(&packet.duplicates);
+            StoryPacket {
+                from: packet.from.0.into(),
+                to: packet.to.0.into(),
+                sent: packet.sent.map(|sent| sent.number),
+                receipts: receipts.map(|receipt| receipt.number).collect(),
+                lost: packet.fate == Fate::Lost,
+            }
+        })
+        .collect();
     let clock = |node, time, number| {
         let node = u16::try_from(node).unwrap_or(u16::MAX);
         let time = session.time_of(NodeId(node), time, number);
@@ -227,16 +233,16 @@ fn run_layers(
     nodes: &[StoryNode],
     (engine, seed): (&Engine<'_>, u64),
     sink: Box<dyn Sink>,
-    wanted: Wanted<'_>,
+    cancel: &Cancel,
 ) -> Result<Played, Failure> {
     let mut layer = |node: usize, io| {
         let reel = nodes
             .get(node)
-            .and_then(|node: &StoryNode| node.reel.as_ref());
-        let reel = reel.ok_or_else(|| Failure::new("a node without a reel has no layer"))?;
+            .and_then(|node: &StoryNode| node.reel.as_ref())
+            .ok_or_else(|| Failure::new("a node without a reel has no layer"))?;
         engine.layer(reel, io)
     };
-    let played = play_while(plan, seed, sink, &mut layer, wanted)?;
+    let played = play_while(plan, seed, sink, &mut layer, cancel)?;
     played.ok_or_else(|| Failure::new(SessionError::GivenUp))
 }
 
@@ -317,13 +323,12 @@ fn create(folder: &Path, headers: Vec<Option<Header>>) -> Result<Written, Failur
             continue;
         };
         let path = names.file(folder, &header.node);
-        let made = File::create_new(&path);
-        let made = made.map_err(|error| Failure::new(format!("{}: {error}", path.display())))?;
+        let made = File::create_new(&path)
+            .map_err(|error| Failure::new(format!("{}: {error}", path.display())))?;
         slots.push(Some((header, FileAppend::new(made))));
         paths.push(path);
     }
-    let reels = Reels::create(slots);
-    let reels = reels
+    let reels = Reels::create(slots)
         .map_err(|error| Failure::new(format!("the reels in {}: {error}", folder.display())))?;
     Ok((reels, paths))
 }

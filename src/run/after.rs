@@ -99,8 +99,9 @@ fn shrink(
         command.arg("--wire").arg(wire);
     }
     // No runner that was killed leaves it behind.
-    let output = ends_with_this(command.stdin(Stdio::null())).output();
-    let output = output.map_err(|error| error.to_string())?;
+    let output = ends_with_this(command.stdin(Stdio::null()))
+        .output()
+        .map_err(|error| error.to_string())?;
     let shrunk: Option<Value> = serde_json::from_slice(&output.stdout).ok();
     let number = |name: &str| shrunk.as_ref().and_then(|it| it[name].as_u64());
     let Some(packets) = number("packets") else {

@@ -38,8 +38,9 @@ pub fn gather(arguments: &Run, level: &str, out: &mut dyn Write) -> Result<Answe
     let answer = tell(&over, arguments, out)?;
     if let Some(dataset) = &arguments.dataset {
         let parts = arguments.gather.iter().map(|part| part.join(DATASET));
-        let added = parts.map(|part| export::add_all(&part, dataset));
-        let added: u64 = added.sum::<Result<u64, Failure>>()?;
+        let added: u64 = parts
+            .map(|part| export::add_all(&part, dataset))
+            .sum::<Result<u64, Failure>>()?;
         if !arguments.json {
             let sessions = text::counted(added, "session");
             writeln!(out, "  {sessions} in the dataset {}", dataset.display())?;

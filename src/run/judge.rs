@@ -30,7 +30,7 @@ pub fn story(folder: &Path, wire: Option<&Arc<Wire>>) -> Result<Story, String> {
         no_index: true,
     };
     let wire = wire.cloned();
-    let story = open::in_silence(&source, &source.paths, wire, Session::build_with_keys);
+    let story = open::in_silence(&source, &source.paths, wire, Session::builder());
     story.map_err(|failure| failure.to_string())
 }
 
@@ -68,10 +68,7 @@ pub fn add(
     (dataset, played): (&Path, &Match),
 ) -> Result<(), String> {
     let (story, path) = (story(folder, wire)?, folder.display().to_string());
-    let rows = match is_kept {
-        true => Rows::All,
-        false => Rows::Sums,
-    };
+    let rows = if is_kept { Rows::All } else { Rows::Sums };
     let added = export::add((&story, &path), dataset, (rows, played));
     added.map_err(|failure| failure.to_string())
 }
@@ -88,8 +85,9 @@ fn believed(session: &Session, history: &History, asked: &AskedState) -> Option<
     if !known.recorded || !(known.span.start..=known.span.end).contains(&at) {
         return None;
     }
-    let belief = history.belief_at(asked.object, believer, at);
-    let belief = belief.map_or(Belief::Destroyed, |span| span.belief);
+    let belief = history
+        .belief_at(asked.object, believer, at)
+        .map_or(Belief::Destroyed, |span| span.belief);
     Some(Believed {
         exists: match belief {
             Belief::Owned(_) | Belief::Orphaned(_) => Some(true),
@@ -115,8 +113,8 @@ pub fn notes(path: &Path, seed: u64, brought: &[(String, String)]) -> Result<Not
         hashes: brought.to_vec(),
         ..Header::default()
     };
-    let recorder = Recorder::create(path.to_owned(), &header, Options::default());
-    let recorder = recorder.map_err(|error| error.to_string())?;
+    let recorder = Recorder::create(path.to_owned(), &header, Options::default())
+        .map_err(|error| error.to_string())?;
     let pusher = recorder.pusher().map_err(|error| error.to_string())?;
     let journal = netreel_capture::Journal::new(pusher);
     Ok(Box::new(move |text| {

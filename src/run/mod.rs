@@ -13,8 +13,7 @@ mod watch;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
@@ -28,6 +27,7 @@ use crate::outcome::{Answer, Failure};
 use after::After;
 use debuggers::Debuggers;
 use netreel_protocol::history::RULES;
+use netreel_system::Cancel;
 use sums::{Over, Played, matches};
 
 use crate::{export, open, text};
@@ -74,7 +74,7 @@ fn play(arguments: &Run, level: &str, out: &mut dyn Write) -> Result<Played, Fai
     begin(arguments, &scenario.name, (jobs, &folder), out)?;
     let debuggers = Debuggers::new(arguments.vscode.as_deref(), &scenario.folder);
     let hears = |waiting: &Waiting| debuggers.hear(waiting);
-    let is_cancelled = Arc::new(AtomicBool::new(false));
+    let cancel = Cancel::default();
     let (lines, said) = channel();
     let after = After {
         arguments,
@@ -102,15 +102,14 @@ fn play(arguments: &Run, level: &str, out: &mut dyn Write) -> Result<Played, Fai
         keeps_good: arguments.keep_all,
         netreel: &netreel,
         debugs: arguments.gdb.then_some(&hears),
-        is_cancelled: &is_cancelled,
+        cancel: &cancel,
         tell: &tell,
         notes: &judge::notes,
         network: &judge::network,
         judge: &|folder, asked| judge::judge(folder, asked, wire.as_ref()),
         rules: &RULES,
     };
-    let matches = printed(&is_cancelled, &said, out, || repeat(&wants))?;
-    let matches = matches.map_err(Failure::new)?;
+    let matches = printed(&cancel, &said, out, || repeat(&wants))?.map_err(Failure::new)?;
     let kept = netreel_scenario::kept(&folder, &matches);
     let over = Over {
         name: &scenario.name,
@@ -173,21 +172,21 @@ fn processors() -> usize {
 /// Does something that says lines and ends when it is told to; prints them, and tells it when somebody
 /// asks this program to stop, or reads no more.
 fn printed<T: Send>(
-    is_cancelled: &AtomicBool,
+    cancel: &Cancel,
     lines: &Receiver<String>,
     out: &mut dyn Write,
     act: impl FnOnce() -> T + Send,
 ) -> Result<T, Failure> {
     let signals = Signals::catch();
     let mut printed = Ok(());
-    let is_done = AtomicBool::new(false);
+    let is_done = Cancel::default();
     let done = std::thread::scope(|scope| {
         let acts = scope.spawn(act);
         // Apart from who prints, whom a full pipe may hold up.
         scope.spawn(|| {
-            while !is_done.load(Ordering::Relaxed) {
+            while is_done.goes_on() {
                 if signals.asked() > 0 {
-                    is_cancelled.store(true, Ordering::Relaxed);
+                    cancel.cancel();
                 }
                 std::thread::sleep(LOOK);
             }
@@ -196,7 +195,7 @@ fn printed<T: Send>(
             // Whatever was said before the end is there after it.
             let is_over = acts.is_finished();
             if printed.is_err() {
-                is_cancelled.store(true, Ordering::Relaxed);
+                cancel.cancel();
             }
             match lines.recv_timeout(LOOK) {
                 Ok(line) if printed.is_ok() => {
@@ -206,7 +205,7 @@ fn printed<T: Send>(
                 _ => {}
             }
         }
-        is_done.store(true, Ordering::Relaxed);
+        is_done.cancel();
         acts.join()
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     });

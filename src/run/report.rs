@@ -16,8 +16,10 @@ pub fn reasons(played: &Match, level: &str) -> Vec<String> {
         Outcome::Failed(why) => vec![why.clone()],
     };
     let words = ["info", "warning", "error"];
-    let grave = words.into_iter().skip_while(|word| *word != level);
-    let grave: Vec<&str> = grave.collect();
+    let grave: Vec<&str> = words
+        .into_iter()
+        .skip_while(|word| *word != level)
+        .collect();
     let findings = played.judged.findings.iter();
     for found in findings.filter(|found| grave.contains(&found.level.as_str())) {
         let node = match found.node.as_str() {

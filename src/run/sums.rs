@@ -53,15 +53,16 @@ impl Over<'_> {
         if let Some(folder) = bad.and_then(|it| self.kept.get(&it.number)) {
             let (is_found, folder) = (bad.is_some_and(after::has_error), folder.display());
             // What was not as the script expects stands above; what nodes made of it they may have printed.
-            match is_found {
-                true => writeln!(
+            if is_found {
+                writeln!(
                     out,
                     "  netreel check {folder}      what went wrong in the first of them"
-                )?,
-                false => writeln!(
+                )?
+            } else {
+                writeln!(
                     out,
                     "  {folder}/logs    what the nodes of the first of them printed"
-                )?,
+                )?
             }
             writeln!(out, "  netreel inspect {folder}    all of it in a window")?;
         }

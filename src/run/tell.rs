@@ -19,13 +19,17 @@ pub fn tell(over: &Over<'_>, arguments: &Run, out: &mut dyn Write) -> Result<Ans
     if let Some(file) = &arguments.html {
         html::write(file, over, &sums)?;
     }
-    let against = arguments.against.as_deref().map(|folder| {
-        let matches = netreel_scenario::played(folder)
-            .map_err(|error| Failure::new(format!("--against {}: {error}", folder.display())))?;
-        let other = Sums::of(&matches, over.level).bad;
-        Ok::<_, Failure>((other, netreel_scenario::chance(sums.bad, other)))
-    });
-    let against: Option<(Share, f64)> = against.transpose()?;
+    let against: Option<(Share, f64)> = arguments
+        .against
+        .as_deref()
+        .map(|folder| {
+            let matches = netreel_scenario::played(folder).map_err(|error| {
+                Failure::new(format!("--against {}: {error}", folder.display()))
+            })?;
+            let other = Sums::of(&matches, over.level).bad;
+            Ok::<_, Failure>((other, netreel_scenario::chance(sums.bad, other)))
+        })
+        .transpose()?;
     if arguments.json {
         let against = against.map(|(bad, chance)| json!({ "bad": bad, "chance": chance }));
         writeln!(out, "{}", json!({ "run": sums, "against": against }))?;

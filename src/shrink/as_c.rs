@@ -36,11 +36,13 @@ fn array(kind: &str, name: &str, rows: &[String], out: &mut String) {
 
 /// Whole numbers, so many a line.
 fn numbers<T: std::fmt::Display>(kind: &str, name: &str, all: &[T], out: &mut String) {
-    let rows = all.chunks(16).map(|line| {
-        let line = line.iter().map(T::to_string);
-        line.collect::<Vec<_>>().join(", ")
-    });
-    let rows: Vec<String> = rows.collect();
+    let rows: Vec<String> = all
+        .chunks(16)
+        .map(|line| {
+            let line = line.iter().map(T::to_string);
+            line.collect::<Vec<_>>().join(", ")
+        })
+        .collect();
     let rows = if rows.is_empty() {
         vec!["0".to_owned()]
     } else {

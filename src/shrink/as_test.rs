@@ -56,8 +56,12 @@ fn text(folder: &Path, session: &Session, sentence: &str) -> String {
     let mut packets = String::new();
     for packet in session.packets() {
         let Some(sent) = packet.sent else { continue };
-        let receipts = packet.received.iter().chain(&packet.duplicates);
-        let receipts: Vec<String> = receipts.map(|it| it.number.0.to_string()).collect();
+        let receipts: Vec<String> = packet
+            .received
+            .iter()
+            .chain(&packet.duplicates)
+            .map(|it| it.number.0.to_string())
+            .collect();
         let (from, to, sent) = (packet.from.0, packet.to.0, sent.number.0);
         let lost = packet.fate == Fate::Lost;
         let receipts = receipts.join(", ");

@@ -127,21 +127,18 @@ fn shrunk(arguments: &Shrink, out: &mut dyn Write) -> Result<Answer, Failure> {
         Some(path) => Some(written_test(&anew, &small, (path, arguments))?),
         None => None,
     };
-    match arguments.read.json {
-        true => {
-            let mut answer = as_json(&small, session, &reason, arguments);
-            answer["test_fails"] = json!(test);
-            writeln!(out, "{answer}")?;
-        }
-        false => {
-            print(&small, session, &reason, arguments, out)?;
-            if test == Some(false) {
-                writeln!(
-                    out,
-                    "the test does not fail: in what is wrong nodes do not part; keep {}/failing, and `netreel check`",
-                    arguments.out.display()
-                )?;
-            }
+    if arguments.read.json {
+        let mut answer = as_json(&small, session, &reason, arguments);
+        answer["test_fails"] = json!(test);
+        writeln!(out, "{answer}")?;
+    } else {
+        print(&small, session, &reason, arguments, out)?;
+        if test == Some(false) {
+            writeln!(
+                out,
+                "the test does not fail: in what is wrong nodes do not part; keep {}/failing, and `netreel check`",
+                arguments.out.display()
+            )?;
         }
     }
     Ok(Answer::Wrong)
@@ -154,18 +151,22 @@ fn written_test(
     (path, arguments): (&Path, &Shrink),
 ) -> Result<bool, Failure> {
     let session = anew.session(&small.reels)?;
-    let nodes = session.nodes.iter().zip(&session.reels);
-    let nodes = nodes.map(|(node, reel)| StoryNode {
-        name: node.name.clone(),
-        reel: reel.clone(),
-        endpoints: node.endpoints.clone(),
-    });
+    let nodes = session
+        .nodes
+        .iter()
+        .zip(&session.reels)
+        .map(|(node, reel)| StoryNode {
+            name: node.name.clone(),
+            reel: reel.clone(),
+            endpoints: node.endpoints.clone(),
+        });
     let plan = together::plan(&session, nodes.collect());
     let ground = Arc::new(Ground::healing(plan, TEST_REST));
     let sentence = &small.told.sentence;
-    match path.extension().is_some_and(|it| it == "c") {
-        true => as_test::write_c(path, &ground, sentence)?,
-        false => as_test::write(path, &arguments.out.join("failing"), &session, sentence)?,
+    if path.extension().is_some_and(|it| it == "c") {
+        as_test::write_c(path, &ground, sentence)?
+    } else {
+        as_test::write(path, &arguments.out.join("failing"), &session, sentence)?
     }
     let make = maker(
         arguments.layer.as_deref(),
@@ -186,14 +187,17 @@ fn reasons(
         Some(number) => place + 1 == number,
         None => finding.level == Level::Error,
     };
-    let reasons = findings.enumerate().filter(meant).map(|(_, it)| Reason {
-        rule: it.rule,
-        node: session.name(it.node),
-        sentence: it.sentence.clone(),
-        evidence: evidence(session, it),
-        recorded: None,
-    });
-    let reasons: Vec<Reason> = reasons.collect();
+    let reasons: Vec<Reason> = findings
+        .enumerate()
+        .filter(meant)
+        .map(|(_, it)| Reason {
+            rule: it.rule,
+            node: session.name(it.node),
+            sentence: it.sentence.clone(),
+            evidence: evidence(session, it),
+            recorded: None,
+        })
+        .collect();
     if !reasons.is_empty() {
         return Ok(reasons);
     }
@@ -229,8 +233,9 @@ fn staying(reasons: &[Reason], shown: &[CheckedError], is_asked: bool) -> Result
 fn not_shown(reason: &Reason, shown: &[CheckedError]) -> Failure {
     let shown = shown
         .iter()
-        .map(|it| format!("{} at {}", it.rule, it.key.node));
-    let shown = shown.collect::<Vec<_>>().join(", ");
+        .map(|it| format!("{} at {}", it.rule, it.key.node))
+        .collect::<Vec<_>>()
+        .join(", ");
     let shows = match shown.as_str() {
         "" => "nothing".to_owned(),
         shown => shown.to_owned(),
@@ -270,13 +275,16 @@ fn small(
     let (reels, _, delivered) = anew.written(runner, &[], &shrunk.cut)?;
     let session = anew.session(&reels)?;
     let told = anew.findings(&reels)?;
-    let told = reason.found(&told).cloned();
-    let told = told.ok_or_else(|| Failure::new("the small session does not fail any more"))?;
+    let told = reason
+        .found(&told)
+        .cloned()
+        .ok_or_else(|| Failure::new("the small session does not fail any more"))?;
     let (calls, ticks) = shrunk.cut.counts(&anew.ground);
     // In what is large still the search for it has no end.
-    let cure = match shrunk.minimal {
-        true => cured(anew, runner, reason, &shrunk.cut)?,
-        false => None,
+    let cure = if shrunk.minimal {
+        cured(anew, runner, reason, &shrunk.cut)?
+    } else {
+        None
     };
     Ok(Small {
         packets: session.packet_count() as u64,
@@ -355,15 +363,16 @@ fn print(
         1 => "1 try".to_owned(),
         tries => format!("{tries} tries"),
     };
-    match small.shrunk.minimal {
-        true => writeln!(
+    if small.shrunk.minimal {
+        writeln!(
             out,
             "{tries}: without any one tick, call or packet more it is cured"
-        )?,
-        false => writeln!(
+        )?
+    } else {
+        writeln!(
             out,
             "{tries}; the time was over before it was as small as it can be: --seconds"
-        )?,
+        )?
     }
     let folder = arguments.out.display();
     match &small.cure {

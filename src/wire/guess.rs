@@ -3,7 +3,6 @@
 use std::io::Write;
 
 use netreel_protocol::guess::Packets;
-use netreel_protocol::session::Session;
 
 use super::any::any;
 use super::new;
@@ -14,8 +13,7 @@ use crate::table::{self, Align};
 
 pub fn run(arguments: &WireGuess, out: &mut dyn Write) -> Result<Answer, Failure> {
     let reels = open::reels(&arguments.paths)?;
-    let wire = any()?;
-    let story = open::build_by(reels, |inputs| Session::build(inputs, Some(wire)))?;
+    let story = open::build(reels, Some(any()?))?;
     let guess = Packets::of(&story.session).guess();
     for remark in guess.remarks() {
         writeln!(out, "{remark}")?;

@@ -79,7 +79,7 @@ impl OpenCapture for Recordings {
 fn of_reels(path: &Path, add: &mut dyn FnMut(CapturedPacket) -> bool) -> Result<(), String> {
     let reels = open::reels(&[path]).map_err(|failure| failure.to_string())?;
     let wire = any().map_err(|failure| failure.to_string())?;
-    let session = Session::build(reels.inputs, Some(wire));
+    let session = Session::builder().wire(wire).build(reels.inputs);
     let session = session.map_err(|error| error.to_string())?;
     for number in 0..session.packet_count() {
         let id = PacketId(number as u32);

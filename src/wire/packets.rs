@@ -143,7 +143,10 @@ fn of_reels(
     each: &mut dyn FnMut(usize, Given) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let reels = open::reels(&[path])?;
-    let session = Session::build(reels.inputs, Some(wire.clone())).map_err(Failure::new)?;
+    let session = Session::builder()
+        .wire(wire.clone())
+        .build(reels.inputs)
+        .map_err(Failure::new)?;
     for number in 0..session.packet_count() {
         let id = PacketId(number as u32);
         let Some(decoded) = session.decode(id) else {

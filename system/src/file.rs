@@ -73,9 +73,10 @@ impl MappedFiles {
 
     /// Whether the file at `path` is one of them, or cannot be told from them.
     pub fn has(&self, path: &Path) -> bool {
-        match cfg!(windows) {
-            true => false,
-            false => FileIdentity::at(path).map_or(true, |it| self.inodes.contains(&it.inode)),
+        if cfg!(windows) {
+            false
+        } else {
+            FileIdentity::at(path).map_or(true, |it| self.inodes.contains(&it.inode))
         }
     }
 
@@ -402,9 +403,10 @@ mod here {
     /// # Errors
     /// There is no room.
     pub fn allocate(file: &File, offset: u64, length: u64) -> io::Result<()> {
-        match file.metadata()?.len() < offset + length {
-            true => file.set_len(offset + length),
-            false => Ok(()),
+        if file.metadata()?.len() < offset + length {
+            file.set_len(offset + length)
+        } else {
+            Ok(())
         }
     }
 

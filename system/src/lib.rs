@@ -5,6 +5,7 @@
 //! (an error of the kind `Unsupported`, `None`, `false`), and whoever called it does without or tells
 //! people what to do instead. Everybody else asks the standard library alone.
 
+mod cancel;
 pub mod clock;
 pub mod codes;
 pub mod file;
@@ -26,6 +27,8 @@ pub mod trigger;
 #[cfg_attr(not(target_os = "linux"), path = "udp_elsewhere.rs")]
 pub mod udp;
 pub mod wake;
+
+pub use cancel::{Cancel, CancelOnDrop};
 
 use std::ffi::OsString;
 use std::io;

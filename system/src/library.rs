@@ -36,13 +36,14 @@ mod here {
     use std::path::{Path, PathBuf};
 
     pub(super) fn load(path: &Path) -> Result<*mut c_void, String> {
-        let name = CString::new(path.as_os_str().as_bytes());
-        let name = name.map_err(|_| "the name has a zero byte".to_owned())?;
+        let name = CString::new(path.as_os_str().as_bytes())
+            .map_err(|_| "the name has a zero byte".to_owned())?;
         // SAFETY: it takes a text. Whoever names a library wants its code to run.
         let library = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
-        match library.is_null() {
-            true => Err(error()),
-            false => Ok(library),
+        if library.is_null() {
+            Err(error())
+        } else {
+            Ok(library)
         }
     }
 
@@ -100,9 +101,10 @@ mod here {
         let how = LOAD_LIBRARY_SEARCH_DEFAULT_DIRS | LOAD_LIBRARY_SEARCH_DLL_LOAD_DIR;
         // SAFETY: it takes a text. Whoever names a library wants its code to run.
         let library = unsafe { LoadLibraryExW(name.as_ptr(), std::ptr::null_mut(), how) };
-        match library.is_null() {
-            true => Err(io::Error::last_os_error().to_string()),
-            false => Ok(library),
+        if library.is_null() {
+            Err(io::Error::last_os_error().to_string())
+        } else {
+            Ok(library)
         }
     }
 

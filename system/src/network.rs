@@ -95,10 +95,10 @@ impl Network {
 /// # Errors
 /// The operating system's.
 pub fn wait(networks: &[Arc<Network>], most: Duration) -> io::Result<()> {
-    let descriptors = networks
+    let mut descriptors: Vec<PollFd<'_>> = networks
         .iter()
-        .map(|it| PollFd::from_borrowed_fd(it.packets.as_fd(), PollFlags::IN));
-    let mut descriptors: Vec<PollFd<'_>> = descriptors.collect();
+        .map(|it| PollFd::from_borrowed_fd(it.packets.as_fd(), PollFlags::IN))
+        .collect();
     let most = Timespec {
         tv_sec: most.as_secs() as i64,
         tv_nsec: i64::from(most.subsec_nanos()),

@@ -53,8 +53,10 @@ pub fn asks_to_end(signal: i32) -> bool {
 pub fn death_of(status: ExitStatus) -> Option<String> {
     let code = here::killed_by(status)?;
     let mut known = here::FATAL.iter();
-    let meant = known.find(|(it, _)| *it == code).map(|(_, what)| *what);
-    let meant = meant.unwrap_or(here::FATAL_ARE_IN);
+    let meant = known
+        .find(|(it, _)| *it == code)
+        .map(|(_, what)| *what)
+        .unwrap_or(here::FATAL_ARE_IN);
     Some(format!("{} ({meant})", here::killer(code)))
 }
 

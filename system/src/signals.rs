@@ -121,8 +121,12 @@ impl Signals {
     /// a program that is started now would have them so, were it started without this one.
     pub fn ignored_before(&self) -> impl Iterator<Item = i32> + use<> {
         let ignored = |Before(action): &Before| action.sa_sigaction == libc::SIG_IGN;
-        let before = self.before.iter().filter(move |(_, it)| ignored(it));
-        let mut before: Vec<i32> = before.map(|(signal, _)| *signal).collect();
+        let mut before: Vec<i32> = self
+            .before
+            .iter()
+            .filter(move |(_, it)| ignored(it))
+            .map(|(signal, _)| *signal)
+            .collect();
         if PIPE_IGNORED.load(Ordering::Relaxed) {
             before.push(libc::SIGPIPE);
         }

@@ -81,8 +81,10 @@ impl Target {
     /// # Errors
     /// There is none.
     pub fn of(process: u32) -> io::Result<Target> {
-        let pid = i32::try_from(process).ok().and_then(Pid::from_raw);
-        let pid = pid.ok_or(io::ErrorKind::NotFound)?;
+        let pid = i32::try_from(process)
+            .ok()
+            .and_then(Pid::from_raw)
+            .ok_or(io::ErrorKind::NotFound)?;
         Ok(Target(pidfd_open(pid, PidfdFlags::empty())?))
     }
 

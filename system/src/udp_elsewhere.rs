@@ -246,10 +246,10 @@ mod here {
 
     /// The places of those that have something to read.
     pub(super) fn readable(sockets: &[&UdpSocket], most: Duration) -> io::Result<Vec<usize>> {
-        let polled = sockets
+        let mut polled: Vec<PollFd<'_>> = sockets
             .iter()
-            .map(|socket| PollFd::new(*socket, PollFlags::IN));
-        let mut polled: Vec<PollFd<'_>> = polled.collect();
+            .map(|socket| PollFd::new(*socket, PollFlags::IN))
+            .collect();
         let most = Timespec::try_from(most).ok();
         match poll(&mut polled, most.as_ref()) {
             Ok(_) | Err(Errno::INTR) => {}

@@ -510,9 +510,10 @@ fn map_bell(fd: Option<i32>) -> Result<(), u32> {
         }
         sys::close(fd);
     }
-    match BELL.load(Ordering::Relaxed).is_null() {
-        true => Err(sys::EAGAIN as u32),
-        false => Ok(()),
+    if BELL.load(Ordering::Relaxed).is_null() {
+        Err(sys::EAGAIN as u32)
+    } else {
+        Ok(())
     }
 }
 

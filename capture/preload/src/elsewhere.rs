@@ -17,9 +17,10 @@ pub struct Elsewhere {
 
 impl Look for KeptFiles {
     fn look(&self, path: &[u8], probe: &mut [u8]) -> Option<()> {
-        match self.has(path) {
-            true => put(probe, &[self.folder(), path]),
-            false => put(probe, &[path]),
+        if self.has(path) {
+            put(probe, &[self.folder(), path])
+        } else {
+            put(probe, &[path])
         }
     }
 

@@ -163,9 +163,10 @@ fn take(this: Holder) {
         futex(sys::FUTEX_WAIT_PRIVATE, 2, Some(LOOK_EVERY_NS));
         let grant = GRANTS.load(Ordering::Acquire);
         let holder = Holder(HOLDER.load(Ordering::Relaxed));
-        let stuck = match replay::on() {
-            true => None,
-            false => watch.finds_it_stuck(holder, grant),
+        let stuck = if replay::on() {
+            None
+        } else {
+            watch.finds_it_stuck(holder, grant)
         };
         if stuck == Some(Stuck::Asleep) && is_taken_from_who_sleeps() {
             break;
@@ -284,9 +285,10 @@ pub fn ends(identity: u64, own: &Own) {
 
 /// Before a call of the C library's function.
 fn leaves() -> Left {
-    match is_on() && threads::several() {
-        true => leave(),
-        false => Left::Nothing,
+    if is_on() && threads::several() {
+        leave()
+    } else {
+        Left::Nothing
     }
 }
 
@@ -300,9 +302,10 @@ fn back(left: Left) {
 /// A handler of a signal begins in a thread: that gets the floor for it, where it has none now.
 /// To be given to [`hands_back`].
 pub fn lends() -> bool {
-    let own = match is_on() && threads::several() {
-        true => threads::floor().filter(|own| !own.has()),
-        false => None,
+    let own = if is_on() && threads::several() {
+        threads::floor().filter(|own| !own.has())
+    } else {
+        None
     };
     own.map(comes_back).is_some()
 }
@@ -329,18 +332,20 @@ pub fn passes() {
 /// many bytes are written; `None`: it reads.
 #[inline(always)]
 pub fn in_order<R>(fd: i32, length: Option<usize>, flags: i32, call: impl FnOnce() -> R) -> R {
-    match is_on() && threads::several() {
-        true => with_the_floor(|| may_wait(fd, length, flags), call),
-        false => call(),
+    if is_on() && threads::several() {
+        with_the_floor(|| may_wait(fd, length, flags), call)
+    } else {
+        call()
     }
 }
 
 /// The same of a call that never waits, and that other threads see the outcome of: a pipe's end that is closed.
 #[inline(always)]
 pub fn at_once<R>(call: impl FnOnce() -> R) -> R {
-    match is_on() && threads::several() {
-        true => with_the_floor(|| false, call),
-        false => call(),
+    if is_on() && threads::several() {
+        with_the_floor(|| false, call)
+    } else {
+        call()
     }
 }
 

@@ -57,9 +57,10 @@ impl Watch {
         let since = |then: Option<u64>| Some(now_ns?.saturating_sub(then?));
         let rests = since(self.latest_ns).is_none_or(|it| it < RESTS_NS);
         self.latest_ns = now_ns;
-        self.asleep = match rests && holder.does() != Does::GoesOn {
-            true => self.asleep + 1,
-            false => 0,
+        self.asleep = if rests && holder.does() != Does::GoesOn {
+            self.asleep + 1
+        } else {
+            0
         };
         if self.asleep >= ASLEEP_LOOKS {
             return Some(Stuck::Asleep);

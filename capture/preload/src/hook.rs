@@ -118,9 +118,10 @@ pub fn guard(guard: Guard) {
 pub fn calls<R>(point: u32, call: impl FnOnce() -> R) -> R {
     let left = leaves();
     let guard = GUARD.load(Ordering::Acquire);
-    let result = match point != 0 && !guard.is_null() {
-        true => guarded(guard, (point, left), call),
-        false => call(),
+    let result = if point != 0 && !guard.is_null() {
+        guarded(guard, (point, left), call)
+    } else {
+        call()
     };
     back(left);
     result

@@ -112,10 +112,7 @@ fn had_last(lock: *const c_void, step: &threads::Step) -> u64 {
     // Whoever has a lock is alone here.
     let before = place.last.load(Ordering::Relaxed);
     place.last.store(step.word(), Ordering::Relaxed);
-    match step.is_of_thread(before) {
-        true => 0,
-        false => before,
-    }
+    if step.is_of_thread(before) { 0 } else { before }
 }
 
 /// This thread was answered `result`, and has the lock if that was so.
@@ -235,9 +232,10 @@ unsafe fn on(real: &Real, pointer: *mut c_void) -> i32 {
     // SAFETY: the caller vouches for it.
     unsafe {
         let real: unsafe extern "C" fn(*mut c_void) -> i32 = core::mem::transmute(found);
-        let left = match is_free(pointer) {
-            true => hook::Left::Nothing,
-            false => hook::leaves(),
+        let left = if is_free(pointer) {
+            hook::Left::Nothing
+        } else {
+            hook::leaves()
         };
         let result = real(pointer);
         hook::back(left);

@@ -362,10 +362,7 @@ hook! {
             if let Some(mut pushing) = pushing() {
                 let told = if result < 0 { -code } else { result };
                 let own = length.as_ref().map_or(0, |length| (*length as usize).min(VALUE_MAX));
-                let own = match result == 0 && !value.is_null() {
-                    true => core::slice::from_raw_parts(value, own),
-                    false => &[],
-                };
+                let own = if result == 0 && !value.is_null() { core::slice::from_raw_parts(value, own) } else { &[] };
                 let parts = [&socket.to_le_bytes()[..], &level.to_le_bytes(), &name.to_le_bytes(), own];
                 pushing.called(CallId::GET_OPTION, told, &parts);
             }

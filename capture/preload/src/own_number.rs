@@ -19,9 +19,10 @@ fn meant(process: i32) -> i32 {
 
 /// The same where 0 is something else.
 fn by_number(process: i32) -> i32 {
-    match is_recorded(process) {
-        true => sys::process() as i32,
-        false => process,
+    if is_recorded(process) {
+        sys::process() as i32
+    } else {
+        process
     }
 }
 

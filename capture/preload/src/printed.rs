@@ -108,9 +108,10 @@ unsafe extern "C" fn stream_writes(file: *mut u8, data: *const u8, length: isize
     if let Some(index) = own {
         let stream = &STREAMS[index];
         let (start, seen) = (data as usize, stream.seen.load(Ordering::Relaxed));
-        let taken = match seen > start && seen <= start + length.max(0) as usize {
-            true => seen - start,
-            false => 0,
+        let taken = if seen > start && seen <= start + length.max(0) as usize {
+            seen - start
+        } else {
+            0
         };
         let written = result.max(0) as usize;
         if written > taken {
@@ -300,9 +301,10 @@ fn look_at(stream: &StdStream, all: bool, each: &mut dyn FnMut(&[u8])) {
                 0
             };
             let end = bytes.iter().skip(from).rposition(|byte| *byte == b'\n');
-            let length = match all {
-                true => bytes.len(),
-                false => end.map_or(0, |end| from + end + 1),
+            let length = if all {
+                bytes.len()
+            } else {
+                end.map_or(0, |end| from + end + 1)
             };
             if length > 0 {
                 each(bytes.get(..length).unwrap_or(&[]));

@@ -104,9 +104,12 @@ impl Outgoing {
     unsafe fn to_from_now(&self, fd: i32, socket: u16) -> Option<To> {
         // SAFETY: the caller vouches for it.
         let named = unsafe { self.named(fd) };
-        let peer = || match replay::on() {
-            true => sockets::known_peer(socket),
-            false => Some(sockets::peer(fd, socket)),
+        let peer = || {
+            if replay::on() {
+                sockets::known_peer(socket)
+            } else {
+                Some(sockets::peer(fd, socket))
+            }
         };
         let is_peer = named.is_none();
         let endpoint = named.or_else(peer)?;

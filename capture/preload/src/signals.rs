@@ -80,8 +80,10 @@ unsafe extern "C" fn handles(signal: i32, info: *mut c_void, context: *mut c_voi
 /// # Safety
 /// As the kernel calls a handler.
 unsafe fn call(signal: i32, info: *mut c_void, context: *mut c_void) {
-    let handler = usize::try_from(signal).ok().and_then(|at| HANDLERS.get(at));
-    let handler = handler.map(|place| place.load(Ordering::Acquire));
+    let handler = usize::try_from(signal)
+        .ok()
+        .and_then(|at| HANDLERS.get(at))
+        .map(|place| place.load(Ordering::Acquire));
     if let Some(handler) = handler.filter(|handler| is_function(*handler)) {
         // SAFETY: the program has said that it is one.
         unsafe {
@@ -140,13 +142,10 @@ hook! {
                 return real(signal, handler);
             };
             let before = place.load(Ordering::Acquire);
-            let wanted = match is_function(handler) && handler != ours() {
-                true => {
+            let wanted = if is_function(handler) && handler != ours() {
                     place.store(handler, Ordering::Release);
                     ours()
-                }
-                false => handler,
-            };
+                } else { handler };
             let old = real(signal, wanted);
             if old == ours() { before } else { old }
         }

@@ -111,8 +111,9 @@ fn is_static(fd: i32) -> bool {
     let arguments = [fd as usize, place.as_mut_ptr() as usize, HEAD, 0, 0, 0];
     // SAFETY: a place of that length.
     let length = unsafe { sys::syscall(nr::PREAD, arguments) };
-    let head = usize::try_from(length).ok();
-    let head = head.and_then(|length| place.get(..length));
+    let head = usize::try_from(length)
+        .ok()
+        .and_then(|length| place.get(..length));
     head.and_then(names_nobody).unwrap_or(false)
 }
 

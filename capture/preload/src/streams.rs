@@ -78,9 +78,10 @@ unsafe fn random(path: *const c_char, mode: *const c_char) -> Option<*mut c_void
     // SAFETY: the C library's function has this signature; the path is the program's.
     let stream = unsafe {
         type Make = unsafe extern "C" fn(*mut c_void, *const c_char, Functions) -> *mut c_void;
-        let fd = match make.is_null() {
-            true => -1,
-            false => randomness::open(path, flags, 0),
+        let fd = if make.is_null() {
+            -1
+        } else {
+            randomness::open(path, flags, 0)
         };
         if fd < 0 {
             place.0.store(core::ptr::null_mut(), Ordering::Release);
@@ -124,12 +125,11 @@ unsafe fn opened(path: *const c_char, mode: *const c_char, stream: *mut c_void) 
     let found = FILENO.get();
     // SAFETY: the C library's function has this signature; the caller vouches for the rest.
     unsafe {
-        let fd = match stream.is_null() || found.is_null() {
-            true => -1,
-            false => {
-                let fileno: unsafe extern "C" fn(*mut c_void) -> i32 = core::mem::transmute(found);
-                fileno(stream)
-            }
+        let fd = if stream.is_null() || found.is_null() {
+            -1
+        } else {
+            let fileno: unsafe extern "C" fn(*mut c_void) -> i32 = core::mem::transmute(found);
+            fileno(stream)
         };
         files::opened(sys::AT_FDCWD, path, fd, files::of_mode(mode));
     }

@@ -554,10 +554,15 @@ impl Drainer {
         let ringless = self.rings(|rings| rings.control().ringless.0.load(Ordering::Relaxed));
         let count = self.lanes.iter().map(dropped).sum::<u64>() + ringless;
         let dropped = (count > 0).then_some(Event::Dropped { count });
-        let let_go = self.shared.let_go.load(Ordering::Relaxed);
-        let let_go = let_go.then_some("the program goes on, unrecorded");
-        let limit = self.limit.map(|limit| limit.to_string());
-        let limit = limit.or(let_go.map(str::to_owned));
+        let let_go = self
+            .shared
+            .let_go
+            .load(Ordering::Relaxed)
+            .then_some("the program goes on, unrecorded");
+        let limit = self
+            .limit
+            .map(|limit| limit.to_string())
+            .or(let_go.map(str::to_owned));
         let limit = limit.map(|limit| format!("{LIMIT_NOTE}{limit}"));
         let limit = limit.as_ref().map(|text| Event::Note {
             text: text.as_bytes(),

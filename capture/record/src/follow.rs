@@ -81,8 +81,9 @@ impl Follower {
             let source = FileSource::new(File::open(&path)?);
             let (tail, header) = Tail::open(&source)?;
             let sockets = Start::read(&source)?.part.map(|part| part.sockets);
-            let base = base_of(&path).filter(|_| tail.part() > 0);
-            let base = base.unwrap_or_else(|| path.clone());
+            let base = base_of(&path)
+                .filter(|_| tail.part() > 0)
+                .unwrap_or_else(|| path.clone());
             Ok((source, tail, header, sockets.unwrap_or_default(), base))
         })();
         match opened {
@@ -212,8 +213,7 @@ impl Follower {
             if found.is_some() {
                 break;
             }
-            let later = named_like_parts(&self.base);
-            let later = later.into_iter().filter_map(part);
+            let later = named_like_parts(&self.base).into_iter().filter_map(part);
             found = later.min_by_key(|(number, ..)| *number);
         }
         let Some((_, start, source, name)) = found else {

@@ -190,20 +190,22 @@ impl Recorder {
             .ring_capacity
             .clamp(RING_CAPACITY_MIN, *RING_CAPACITY.end());
         let capacity = capacity.next_multiple_of(RING_PAGE);
-        let series = Series::create(&path, header, identity, options.clone());
-        let series = series.map_err(|error| match error {
-            CreateError::Make(error) => failed(&path, "make the reel")(error),
-            CreateError::Write(error) => {
-                // It holds nothing yet.
-                let _ = std::fs::remove_file(&path);
-                let (path, number) = (path.clone(), EventNumber(0));
-                RecordError::Stopped {
-                    path,
-                    number,
-                    error,
-                }
-            }
-        })?;
+        let series =
+            Series::create(&path, header, identity, options.clone()).map_err(
+                |error| match error {
+                    CreateError::Make(error) => failed(&path, "make the reel")(error),
+                    CreateError::Write(error) => {
+                        // It holds nothing yet.
+                        let _ = std::fs::remove_file(&path);
+                        let (path, number) = (path.clone(), EventNumber(0));
+                        RecordError::Stopped {
+                            path,
+                            number,
+                            error,
+                        }
+                    }
+                },
+            )?;
         let bell = writer.bell();
         // Another process waits for storage, unless it drops what finds no room.
         let begins = match (pushed_by, options.when_full) {
@@ -211,12 +213,12 @@ impl Recorder {
             _ => capacity,
         };
         let sizes = (capacity, begins);
-        let rings = RingFile::create(&ring_path, sizes, identity, (pushed_by, bell));
-        let rings = rings.map_err(|error| {
-            let _ = std::fs::remove_file(&ring_path);
-            let _ = std::fs::remove_file(&path);
-            failed(&ring_path, "make the ring file")(error)
-        })?;
+        let rings =
+            RingFile::create(&ring_path, sizes, identity, (pushed_by, bell)).map_err(|error| {
+                let _ = std::fs::remove_file(&ring_path);
+                let _ = std::fs::remove_file(&path);
+                failed(&ring_path, "make the ring file")(error)
+            })?;
         let mut rings = rings;
         let mut reserved = None;
         if options.ring.is_some() {
@@ -240,8 +242,11 @@ impl Recorder {
         let requests = Arc::new(Requests::new(bell));
         let triggers = options.triggers.clone();
         let start = |ring| RingRecording::start(&path, ring, requests.clone(), triggers.clone());
-        let ring = options.ring.map(start).transpose();
-        let ring = ring.map_err(failed(&path, "start the thread that keeps windows"))?;
+        let ring = options
+            .ring
+            .map(start)
+            .transpose()
+            .map_err(failed(&path, "start the thread that keeps windows"))?;
         let lane = {
             let (shared, gate, path) = (shared.clone(), gate.clone(), path.clone());
             let pushers_max = options.pushers_max;

@@ -51,8 +51,9 @@ fn read_ring(file: &FileSource, image: &mut [u8], (at, capacity): (usize, usize)
     };
     let (tail, head) = (field(64)?, field(128)?);
     let data = at + RING_PAGE;
-    let used = usize::try_from(tail.saturating_sub(head)).ok()?;
-    let used = used.min(capacity);
+    let used = usize::try_from(tail.saturating_sub(head))
+        .ok()?
+        .min(capacity);
     let start = (head % capacity as u64) as usize;
     let first = used.min(capacity - start);
     read(file, image, (data + start, first))?;

@@ -195,8 +195,10 @@ impl Series {
     pub(crate) fn due(&self, now: Instant, at_work: bool) -> Option<Instant> {
         let some = at_work || self.next_number() > self.next.first;
         let time = self.rotation.and_then(|limits| limits.time);
-        let rotation = time.filter(|_| some).map(|time| self.file_begun + time);
-        let rotation = rotation.map(|at| self.again_at.map_or(at, |again| at.max(again)));
+        let rotation = time
+            .filter(|_| some)
+            .map(|time| self.file_begun + time)
+            .map(|at| self.again_at.map_or(at, |again| at.max(again)));
         let oldest = self.ended.front().zip(self.options.keep.time);
         let deletion = oldest.map(|(oldest, keep)| oldest.ended + keep);
         let end = self.options.max.time.map(|time| self.begun + time);
@@ -272,8 +274,8 @@ impl Series {
             let file = open.open(&made).map_err(|error| os_code(&error))?;
             let mut own = Own::new(&made, &file).map_err(|error| os_code(&error))?;
             let out = FileAppend::new(file);
-            let writer = ReelWriter::create_part(out, &self.header, self.identity, part);
-            let mut writer = writer.map_err(|error| code(&error))?;
+            let mut writer = ReelWriter::create_part(out, &self.header, self.identity, part)
+                .map_err(|error| code(&error))?;
             if self.options.zstd {
                 writer.compress();
             }
@@ -482,8 +484,10 @@ pub fn named_like_parts(base: &Path) -> Vec<PathBuf> {
 fn existing(base: &Path) -> Vec<PathBuf> {
     let mut found = named_like_parts(base);
     found.retain(|path| {
-        let start = File::open(path).map(FileSource::new);
-        let start = start.ok().and_then(|file| Start::read(&file).ok());
+        let start = File::open(path)
+            .map(FileSource::new)
+            .ok()
+            .and_then(|file| Start::read(&file).ok());
         let part = start.and_then(|start| start.part);
         part.is_some_and(|part| part.number > 0)
     });

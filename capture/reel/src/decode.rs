@@ -423,8 +423,11 @@ impl<'a> Records<'a> {
     }
 
     fn clock_steps(&mut self, steps: u64) -> Result<Item<'a>, &'static str> {
-        let current = self.state.clocks.get_mut(self.state.clock);
-        let current = current.ok_or("a clock that was not read before")?;
+        let current = self
+            .state
+            .clocks
+            .get_mut(self.state.clock)
+            .ok_or("a clock that was not read before")?;
         let clock = current.clock;
         let later_ns = steps.wrapping_mul(clock.step_ns());
         current.value = current.value.wrapping_add(later_ns);

@@ -105,9 +105,10 @@ pub fn found_files(reel: &Reel) -> Vec<FoundFile> {
             // What is told once more is what the program made of it itself.
             let file = files.get_mut(index).filter(|_| growing == Some(index));
             if let Some(FoundAs::File { bytes, .. }) = file.map(|file| &mut file.was) {
-                match part.at == bytes.len() as u64 && part.at > 0 {
-                    true => bytes.extend_from_slice(part.bytes),
-                    false => growing = None,
+                if part.at == bytes.len() as u64 && part.at > 0 {
+                    bytes.extend_from_slice(part.bytes)
+                } else {
+                    growing = None
                 }
             }
             return;

@@ -147,9 +147,10 @@ pub(crate) struct Footer {
 
 impl Footer {
     pub(crate) fn bytes(self) -> [u8; FOOTER] {
-        let magic = match self.goes_on {
-            true => FOOTER_NEXT_MAGIC,
-            false => FOOTER_MAGIC,
+        let magic = if self.goes_on {
+            FOOTER_NEXT_MAGIC
+        } else {
+            FOOTER_MAGIC
         };
         let mut out = [0; FOOTER];
         out[..8].copy_from_slice(&self.index_at.to_le_bytes());

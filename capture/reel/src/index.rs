@@ -174,8 +174,11 @@ impl Totals {
     /// Adds sockets that were opened before the first event here; those that are known stay.
     pub(crate) fn add_open(&mut self, sockets: &[(SocketId, Endpoint)]) {
         let mut known: BTreeSet<_> = self.sockets.iter().copied().collect();
-        let fresh = sockets.iter().filter(|socket| known.insert(**socket));
-        let fresh: Vec<_> = fresh.copied().collect();
+        let fresh: Vec<_> = sockets
+            .iter()
+            .filter(|socket| known.insert(**socket))
+            .copied()
+            .collect();
         self.sockets.extend(fresh);
     }
 

@@ -158,9 +158,10 @@ impl Joining {
             });
         }
         if count > 0 {
-            let why = match missing {
-                true => GapWhy::PartMissing,
-                false => GapWhy::Damaged,
+            let why = if missing {
+                GapWhy::PartMissing
+            } else {
+                GapWhy::Damaged
             };
             let first = EventNumber(next);
             reel.gaps.push(Gap { first, count, why });

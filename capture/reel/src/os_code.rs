@@ -7,8 +7,8 @@ pub fn os_code_words(code: i32) -> String {
     let linux = place.and_then(|place| LINUX.get(place).copied());
     let words = linux
         .filter(|words| !words.is_empty())
-        .or_else(|| windows(code));
-    let words = words.map_or_else(|| format!("Unknown error {code}"), str::to_owned);
+        .or_else(|| windows(code))
+        .map_or_else(|| format!("Unknown error {code}"), str::to_owned);
     format!("{words} (os error {code})")
 }
 

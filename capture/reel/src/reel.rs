@@ -219,17 +219,20 @@ impl Reel {
             match self.in_memory.get(&index) {
                 Some(body) => show(body),
                 None => {
-                    let place = info.offset.checked_sub(start);
-                    let place = place.and_then(|at| usize::try_from(at).ok());
+                    let place = info
+                        .offset
+                        .checked_sub(start)
+                        .and_then(|at| usize::try_from(at).ok());
                     let known = place.and_then(|at| window.get(at..)?.get(..FRAME_HEAD));
                     if let Some(frame) = known {
                         show(frame);
                         continue;
                     }
                     // One reading tells of several short blocks.
-                    let length = match info.length < SHORT_BLOCK {
-                        true => WINDOW,
-                        false => FRAME_HEAD,
+                    let length = if info.length < SHORT_BLOCK {
+                        WINDOW
+                    } else {
+                        FRAME_HEAD
                     };
                     start = info.offset;
                     window.resize(length, 0);
@@ -356,15 +359,17 @@ impl Reel {
                 body: body.clone(),
             });
         }
-        let body = block_body(self.source.as_ref(), info.offset, info.length);
-        let body = body.map_err(|error| match error {
-            BodyError::Read(error) => BlockError::Read(error),
-            BodyError::Damaged(why) => BlockError::Damaged {
-                index,
-                bytes: info.offset..info.offset.saturating_add(info.length),
-                why,
-            },
-        })?;
+        let body =
+            block_body(self.source.as_ref(), info.offset, info.length).map_err(
+                |error| match error {
+                    BodyError::Read(error) => BlockError::Read(error),
+                    BodyError::Damaged(why) => BlockError::Damaged {
+                        index,
+                        bytes: info.offset..info.offset.saturating_add(info.length),
+                        why,
+                    },
+                },
+            )?;
         Ok(Block { index, info, body })
     }
 
@@ -460,12 +465,15 @@ impl Reel {
                 }
             };
             if let Some(error) = problem {
-                let end = self.blocks.get(index + 1).map(|next| next.first.0);
-                let end = end.unwrap_or_else(|| {
-                    self.blocks
-                        .get(index)
-                        .map_or(0, |b| b.first.0.saturating_add(b.events))
-                });
+                let end = self
+                    .blocks
+                    .get(index + 1)
+                    .map(|next| next.first.0)
+                    .unwrap_or_else(|| {
+                        self.blocks
+                            .get(index)
+                            .map_or(0, |b| b.first.0.saturating_add(b.events))
+                    });
                 if end > reached.0 {
                     let count = end - reached.0;
                     walk.gaps.push(Gap {

@@ -285,9 +285,10 @@ impl RingWriter {
         self.look();
         let by = self.fills_by();
         let filled = self.tail.wrapping_sub(self.head_seen) >= by;
-        self.fills_at = match filled {
-            true => self.tail + by / 2,
-            false => self.head_seen + by,
+        self.fills_at = if filled {
+            self.tail + by / 2
+        } else {
+            self.head_seen + by
         };
         filled
     }
@@ -540,9 +541,10 @@ fn walk<'a>(
             .ok()
             .filter(|&left| left <= capacity)?;
         // Most rings have a power of two, and no division is needed.
-        let place = match capacity.is_power_of_two() {
-            true => at as usize & (capacity - 1),
-            false => (at % capacity as u64) as usize,
+        let place = if capacity.is_power_of_two() {
+            at as usize & (capacity - 1)
+        } else {
+            (at % capacity as u64) as usize
         };
         let bytes = published(place, left.min(capacity - place))?;
         let number = u64::from_le_bytes(bytes.get(..8)?.try_into().ok()?);

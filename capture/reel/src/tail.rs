@@ -123,10 +123,13 @@ impl Tail {
             if frame.magic == INDEX_MAGIC {
                 let footer = read_vec(source, end, FOOTER)?;
                 return Ok(match Footer::read(&footer) {
-                    Some(Footer { index_at, goes_on }) if index_at == self.at => match goes_on {
-                        true => TailState::GoesOn,
-                        false => TailState::Ended,
-                    },
+                    Some(Footer { index_at, goes_on }) if index_at == self.at => {
+                        if goes_on {
+                            TailState::GoesOn
+                        } else {
+                            TailState::Ended
+                        }
+                    }
                     _ => TailState::Open,
                 });
             }

@@ -138,8 +138,7 @@ pub fn import<R: Read, W: Append>(
     let mut reels = Vec::with_capacity(targets.len());
     let at = |reel| move |error| ImportError::Write { reel, error };
     for (place, Target { out, node }) in targets.into_iter().enumerate() {
-        let writer = ReelWriter::create(out, &origin.header(node.as_ref()));
-        let writer = writer.map_err(at(place))?;
+        let writer = ReelWriter::create(out, &origin.header(node.as_ref())).map_err(at(place))?;
         reels.push((Track::new(node), Writing(writer)));
     }
     let (mut begun, mut latest) = (false, Time::ZERO);

@@ -56,8 +56,8 @@ impl Fragments {
             let oldest = self
                 .waiting
                 .iter()
-                .min_by_key(|(_, waiting)| waiting.number);
-            let oldest = oldest.map(|(key, _)| key.clone());
+                .min_by_key(|(_, waiting)| waiting.number)
+                .map(|(key, _)| key.clone());
             oldest.iter().for_each(|key| self.give_up(key));
         }
         self.added += 1;

@@ -348,8 +348,9 @@ impl<R: Read> Frames<R> {
             return Err(Stop::Broken(length));
         }
         let read = self.source.buffer.len();
-        let rest = (length as usize).checked_sub(read);
-        let rest = rest.ok_or(Stop::Broken(length))?;
+        let rest = (length as usize)
+            .checked_sub(read)
+            .ok_or(Stop::Broken(length))?;
         let packet = matches!(kind, SIMPLE_PACKET | ENHANCED_PACKET | PACKET_OBSOLETE);
         let wanted = packet || section || matches!(kind, INTERFACE_DESCRIPTION | STATISTICS);
         if !wanted || rest > FRAME_MAX {
@@ -501,8 +502,9 @@ fn drops(kind: u32, bytes: &[u8], order: Order, interfaces: &mut [Interface]) ->
         }
         ENHANCED_PACKET => {
             let length = order.u32(bytes, 20).map_or(usize::MAX, |it| it as usize);
-            let options = length.checked_next_multiple_of(4);
-            let options = options.and_then(|length| length.checked_add(28));
+            let options = length
+                .checked_next_multiple_of(4)
+                .and_then(|length| length.checked_add(28));
             let fresh = options.map_or(0, |at| sum(bytes, at, &PACKET_DROPS, order));
             drops.packets = drops.packets.saturating_add(fresh);
         }
@@ -526,9 +528,10 @@ fn sum(bytes: &[u8], at: usize, codes: &[u16], order: Order) -> u64 {
     while let (Some(code), Some(length)) = (u16(at), u16(at.saturating_add(2))) {
         let value = bytes.get(at + 4..).and_then(<[u8]>::first_chunk::<8>);
         if let (true, 8, Some(value)) = (codes.contains(&code), length, value) {
-            let value = match order.big_endian {
-                true => u64::from_be_bytes(*value),
-                false => u64::from_le_bytes(*value),
+            let value = if order.big_endian {
+                u64::from_be_bytes(*value)
+            } else {
+                u64::from_le_bytes(*value)
             };
             total = total.saturating_add(value);
         }
@@ -546,11 +549,14 @@ impl Ticks {
         let offset = block
             .options
             .iter()
-            .find(|option| option.code == OptionCode::IfTsoffset);
-        let offset = offset.and_then(|option| option.value().first_chunk::<8>());
-        let offset_s = offset.map_or(0, |bytes| match order.big_endian {
-            true => i64::from_be_bytes(*bytes),
-            false => i64::from_le_bytes(*bytes),
+            .find(|option| option.code == OptionCode::IfTsoffset)
+            .and_then(|option| option.value().first_chunk::<8>());
+        let offset_s = offset.map_or(0, |bytes| {
+            if order.big_endian {
+                i64::from_be_bytes(*bytes)
+            } else {
+                i64::from_le_bytes(*bytes)
+            }
         });
         let exponent = u32::from(block.if_tsresol & 0x7f);
         let per_second = match block.if_tsresol & 0x80 {
@@ -582,17 +588,19 @@ impl Order {
 
     fn u32(self, bytes: &[u8], at: usize) -> Option<u32> {
         let bytes = bytes.get(at..)?.first_chunk::<4>()?;
-        Some(match self.big_endian {
-            true => u32::from_be_bytes(*bytes),
-            false => u32::from_le_bytes(*bytes),
+        Some(if self.big_endian {
+            u32::from_be_bytes(*bytes)
+        } else {
+            u32::from_le_bytes(*bytes)
         })
     }
 
     fn u16(self, bytes: &[u8], at: usize) -> Option<u16> {
         let bytes = bytes.get(at..)?.first_chunk::<2>()?;
-        Some(match self.big_endian {
-            true => u16::from_be_bytes(*bytes),
-            false => u16::from_le_bytes(*bytes),
+        Some(if self.big_endian {
+            u16::from_be_bytes(*bytes)
+        } else {
+            u16::from_le_bytes(*bytes)
         })
     }
 }

@@ -159,11 +159,14 @@ impl Descendants {
 
     /// Whoever was expected and will not come.
     fn overdue(&mut self, lives: impl Fn(u32) -> bool) -> Vec<Missing> {
-        let late = self.expected.iter().filter_map(|(pid, expected)| {
-            let lives = lives(*pid);
-            (!lives || expected.since.elapsed() >= REACHING).then_some((*pid, lives))
-        });
-        let late: Vec<(u32, bool)> = late.collect();
+        let late: Vec<(u32, bool)> = self
+            .expected
+            .iter()
+            .filter_map(|(pid, expected)| {
+                let lives = lives(*pid);
+                (!lives || expected.since.elapsed() >= REACHING).then_some((*pid, lives))
+            })
+            .collect();
         let told = late.into_iter().filter_map(|(pid, lives)| {
             let expected = self.expected.remove(&pid)?;
             if lives {

@@ -182,8 +182,9 @@ pub(super) fn has_system_calls(path: &Path) -> bool {
     const PT_LOAD: u32 = 1;
     const EXECUTE: u32 = 1;
     let entries = (0..count.min(TABLE_MAX)).filter_map(|index| entry(&file, offset, size, index));
-    let loaded = entries.filter(|entry| u32_in(entry, 0) == Some(PT_LOAD));
-    let loaded: Vec<Vec<u8>> = loaded.collect();
+    let loaded: Vec<Vec<u8>> = entries
+        .filter(|entry| u32_in(entry, 0) == Some(PT_LOAD))
+        .collect();
     let ends = loaded
         .iter()
         .filter_map(|entry| u64_in(entry, 16)?.checked_add(u64_in(entry, 40)?));

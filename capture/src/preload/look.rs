@@ -83,8 +83,9 @@ pub(super) fn may_carry_packets(pid: u32) -> bool {
     let Ok(descriptors) = fs::read_dir(format!("/proc/{pid}/fd")) else {
         return true;
     };
-    let targets = descriptors.map(|entry| fs::read_link(entry.ok()?.path()).ok());
-    let targets: Option<Vec<PathBuf>> = targets.collect();
+    let targets: Option<Vec<PathBuf>> = descriptors
+        .map(|entry| fs::read_link(entry.ok()?.path()).ok())
+        .collect();
     let Some(targets) = targets else { return true };
     let table = fs::read_to_string(format!("/proc/{pid}/net/unix")).unwrap_or_default();
     let lines = table.lines().skip(1);
@@ -133,8 +134,8 @@ impl Sockets {
         if sockets.is_empty() {
             return found;
         }
-        let network = fs::read_link(format!("/proc/{pid}/ns/net"));
-        let network = network.unwrap_or_else(|_| pid.to_string().into());
+        let network =
+            fs::read_link(format!("/proc/{pid}/ns/net")).unwrap_or_else(|_| pid.to_string().into());
         let table = self.0.entry(network);
         let table = table.or_insert_with(|| udp_sockets(pid).into_iter().collect());
         let own = sockets.into_iter();

@@ -61,10 +61,12 @@ pub(super) fn write_welcome(
     bytes.extend_from_slice(&welcome.no_log.to_ne_bytes());
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
     let mut control = net::SendAncillaryBuffer::new(&mut space);
-    let fds = files
+    let fds: Vec<_> = files
         .into_iter()
-        .flat_map(|(ring, bell)| [Some(ring), bell]);
-    let fds: Vec<_> = fds.flatten().map(|file| file.as_fd()).collect();
+        .flat_map(|(ring, bell)| [Some(ring), bell])
+        .flatten()
+        .map(|file| file.as_fd())
+        .collect();
     if !fds.is_empty() {
         control.push(net::SendAncillaryMessage::ScmRights(&fds));
     }

@@ -483,9 +483,10 @@ fn tell_of_gaps(pid: u32, record: &Record<'_>, doings: &Telling) {
     }
     if let (CallId::PAST, [what, calls @ ..]) = (call, details) {
         let what = PastId(*what);
-        let calls = calls.chunks_exact(2);
-        let calls = calls.filter_map(|pair| pair.try_into().ok().map(u16::from_le_bytes));
-        let calls = calls.collect();
+        let calls = calls
+            .chunks_exact(2)
+            .filter_map(|pair| pair.try_into().ok().map(u16::from_le_bytes))
+            .collect();
         doings.send(Doing::Past { pid, what, calls });
     }
     let queue = match call {

@@ -53,19 +53,18 @@ pub fn rerun(
         let what = what.to_owned();
         |error| PreloadError::Io { what, error }
     };
-    let unpacked = Unpacked::in_temporary();
-    let unpacked = unpacked.map_err(failed("unpack the library into the temporary folder"))?;
+    let unpacked =
+        Unpacked::in_temporary().map_err(failed("unpack the library into the temporary folder"))?;
     let listener = listen(&unpacked.socket).map_err(failed("listen for the program"))?;
     let files = unpacked.library.with_file_name(REPLAY_FILES);
-    let scratch = Scratch::new(files, &wanted.kept);
-    let scratch = scratch.map_err(failed("put the files back that it changes"))?;
-    let tape = Tape::new(&wanted.tape, scratch.path().as_os_str().as_bytes());
-    let mut tape = tape.map_err(failed("make the tape"))?;
+    let scratch =
+        Scratch::new(files, &wanted.kept).map_err(failed("put the files back that it changes"))?;
+    let mut tape = Tape::new(&wanted.tape, scratch.path().as_os_str().as_bytes())
+        .map_err(failed("make the tape"))?;
     let shown = String::from_utf8_lossy(&wanted.program).into_owned();
     let starts = format!("start {shown}");
     let standards = Standards::open(&wanted.standard).map_err(failed(&starts))?;
-    let child = start::start(wanted, &standards, &unpacked);
-    let mut child = child.map_err(failed(&starts))?;
+    let mut child = start::start(wanted, &standards, &unpacked).map_err(failed(&starts))?;
     let relay = standards.relay();
     let watched = watch(wanted, &listener, &mut tape, &mut child, stopped);
     if watched.is_err() {
@@ -123,10 +122,7 @@ fn watch(
     loop {
         // Somebody waits for the program to come to its next stop.
         let is_awaited = let_go.is_some_and(|since| since.elapsed() < LOOK_EVERY);
-        let pause = match is_awaited {
-            true => LOOK_AT_ONCE,
-            false => LOOK_EVERY,
-        };
+        let pause = if is_awaited { LOOK_AT_ONCE } else { LOOK_EVERY };
         let pause = Timespec {
             tv_sec: 0,
             tv_nsec: pause.as_nanos() as i64,
@@ -196,8 +192,9 @@ fn go_on(control: &TapeControl, child: &Child, event: u64) -> io::Result<()> {
 fn is_stopped(pid: u32) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let mut lines = status.lines();
-    let state = lines.find_map(|line| line.strip_prefix("State:"));
-    let state = state.map_or("", str::trim_start);
+    let state = lines
+        .find_map(|line| line.strip_prefix("State:"))
+        .map_or("", str::trim_start);
     state.is_empty() || state.starts_with(['T', 't', 'Z', 'X'])
 }
 

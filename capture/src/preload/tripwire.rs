@@ -101,11 +101,12 @@ impl Tripwire {
     /// What was seen, in words: `sendto 12 times`.
     pub(super) fn summary(&self) -> Option<String> {
         let counts = self.seen.iter();
-        let words = counts.map(|(number, count)| match count {
-            1 => format!("{} once", name(*number)),
-            _ => format!("{} {count} times", name(*number)),
-        });
-        let words: Vec<String> = words.collect();
+        let words: Vec<String> = counts
+            .map(|(number, count)| match count {
+                1 => format!("{} once", name(*number)),
+                _ => format!("{} {count} times", name(*number)),
+            })
+            .collect();
         (!words.is_empty()).then(|| words.join(", "))
     }
 }

@@ -329,8 +329,10 @@ impl Passing {
         for verdict in treated.verdicts.into_iter().flatten() {
             self.fault(now, of, verdict);
         }
-        let turned = treated.corrupted.filter(|_| of.is_some());
-        let turned = turned.map(|bit| internet.turned(packet, bit));
+        let turned = treated
+            .corrupted
+            .filter(|_| of.is_some())
+            .map(|bit| internet.turned(packet, bit));
         let packet = turned.as_deref().unwrap_or(packet);
         for due in [treated.due, treated.copy].into_iter().flatten() {
             self.on_its_way(due, to, packet);

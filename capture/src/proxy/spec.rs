@@ -188,16 +188,17 @@ fn number(value: &str) -> Option<(f64, &str)> {
 }
 
 fn time(value: &str) -> Result<Duration, String> {
-    let seconds = number(value).and_then(|(number, unit)| {
-        let one = match unit {
-            "s" => 1.0,
-            "ms" => 1e-3,
-            "us" | "µs" => 1e-6,
-            _ => return None,
-        };
-        Some(number * one)
-    });
-    let seconds = seconds.ok_or("a time has a unit: us, ms or s, such as 50ms")?;
+    let seconds = number(value)
+        .and_then(|(number, unit)| {
+            let one = match unit {
+                "s" => 1.0,
+                "ms" => 1e-3,
+                "us" | "µs" => 1e-6,
+                _ => return None,
+            };
+            Some(number * one)
+        })
+        .ok_or("a time has a unit: us, ms or s, such as 50ms")?;
     match Duration::try_from_secs_f64(seconds) {
         Ok(time) if time <= DELAY_MAX => Ok(time),
         _ => Err(format!("times go up to {} s", DELAY_MAX.as_secs())),

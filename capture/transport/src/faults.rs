@@ -151,8 +151,9 @@ impl LinkFaults {
     /// so that it takes no memory of what was, `drawn` gives those of it and of the packets before it.
     fn is_in_burst(&self, packets: u64, drawn: impl Fn(u64) -> f64) -> bool {
         let stays = 1.0 - 1.0 / self.burst_length.max(1.0);
-        let changes = (0..packets).map(drawn);
-        let mut changes = changes.filter(|&it| it < self.burst || it >= stays);
+        let mut changes = (0..packets)
+            .map(drawn)
+            .filter(|&it| it < self.burst || it >= stays);
         changes.next().is_some_and(|it| it < self.burst)
     }
 }

@@ -113,9 +113,10 @@ impl Gate {
             let order = Ordering::Relaxed;
             self.state.compare_exchange(from, to, order, order).is_ok()
         };
-        match on {
-            true => change(OFF, ON),
-            false => change(ON, OFF) || change(FULL, OFF),
+        if on {
+            change(OFF, ON)
+        } else {
+            change(ON, OFF) || change(FULL, OFF)
         }
     }
 }

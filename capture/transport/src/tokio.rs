@@ -73,10 +73,12 @@ impl RecordedSocket {
 
     /// See [`UdpSocket::send_to`].
     pub async fn send_to(&self, packet: &[u8], address: impl ToSocketAddrs) -> io::Result<usize> {
-        let to = tokio::net::lookup_host(address).await?.next();
-        let to = to.ok_or_else(|| {
-            io::Error::new(io::ErrorKind::InvalidInput, "no addresses to send data to")
-        })?;
+        let to = tokio::net::lookup_host(address)
+            .await?
+            .next()
+            .ok_or_else(|| {
+                io::Error::new(io::ErrorKind::InvalidInput, "no addresses to send data to")
+            })?;
         let send = || self.send_now(packet, Some(to));
         self.socket.async_io(Interest::WRITABLE, send).await
     }
@@ -206,11 +208,12 @@ impl RecordedSocket {
     /// One call of the operating system; tokio calls this when the socket is ready. That there was
     /// nothing is told to the journal only if the engine is told.
     fn receive_now(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
-        let result = rustix::net::recvfrom(&self.socket, &mut *buffer, RecvFlags::empty());
-        let result = result.map_err(io::Error::from).map(|(length, _, from)| {
-            let from = from.and_then(|from| SocketAddr::try_from(from).ok());
-            (length, from.unwrap_or_else(|| self.peer()))
-        });
+        let result = rustix::net::recvfrom(&self.socket, &mut *buffer, RecvFlags::empty())
+            .map_err(io::Error::from)
+            .map(|(length, _, from)| {
+                let from = from.and_then(|from| SocketAddr::try_from(from).ok());
+                (length, from.unwrap_or_else(|| self.peer()))
+            });
         match &result {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             _ => {

@@ -1,11 +1,11 @@
 //! What is worked out beside the window, for whoever asks: a thread of its own makes it where it takes
 //! longer than a frame, and until then there is what was known before, or nothing.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
-use std::time::Duration;
+
+use netreel_system::{Cancel, CancelOnDrop};
 
 /// Up to this many packets in a session, everything is worked out at once.
 pub(crate) const AT_ONCE: usize = 4096;
@@ -30,45 +30,7 @@ struct State<K, T> {
 struct Coming<K, T> {
     of: K,
     from: Receiver<T>,
-    _wants: Wants,
-}
-
-/// Whether somebody still wants what is being worked on: whoever works looks now and then, and gives
-/// up where nobody does.
-#[derive(Clone, Debug)]
-pub(crate) struct Wanted(Arc<AtomicBool>);
-
-/// Who wants it: whoever works gives up when this is gone.
-pub(crate) struct Wants(Wanted);
-
-impl Wants {
-    /// Somebody wants it, and what whoever works looks at.
-    pub fn new() -> (Wants, Wanted) {
-        let wanted = Wanted(Arc::new(AtomicBool::new(true)));
-        (Wants(wanted.clone()), wanted)
-    }
-}
-
-impl Drop for Wants {
-    fn drop(&mut self) {
-        self.0.0.store(false, Ordering::Relaxed);
-    }
-}
-
-impl Wanted {
-    /// Whether to go on.
-    pub fn goes_on(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-
-    /// Does nothing for this long, or until nobody wants it any more.
-    pub fn rest(&self, mut pause: Duration) {
-        while !pause.is_zero() && self.goes_on() {
-            let step = pause.min(Duration::from_millis(20));
-            thread::sleep(step);
-            pause -= step;
-        }
-    }
+    _wants: CancelOnDrop,
 }
 
 impl<K, T> Default for Aside<K, T> {
@@ -92,7 +54,7 @@ impl<K: Clone + PartialEq, T: Send + 'static> Aside<K, T> {
         key: &K,
         at_once: bool,
         wake: &Arc<OnceLock<Wake>>,
-        work: impl FnOnce(&Wanted) -> Option<T> + Send + 'static,
+        work: impl FnOnce(&Cancel) -> Option<T> + Send + 'static,
     ) -> Option<(Arc<T>, bool)> {
         let mut state = self.lock();
         state.take_in(false);
@@ -109,25 +71,24 @@ impl<K: Clone + PartialEq, T: Send + 'static> Aside<K, T> {
         state.given_up = None;
         if at_once {
             state.coming = None;
-            let (_wants, wanted) = Wants::new();
-            let made = Arc::new(work(&wanted)?);
+            let made = Arc::new(work(&Cancel::default())?);
             state.latest = Some((key.clone(), Arc::clone(&made)));
             return Some((made, true));
         }
         if !state.coming.as_ref().is_some_and(|it| is_it(&it.of)) {
             let (to, from) = sync_channel(1);
             let wake = Arc::clone(wake);
-            let (wants, wanted) = Wants::new();
+            let cancel = Cancel::default();
             // Whoever works on another key gives up.
             state.coming = Some(Coming {
                 of: key.clone(),
                 from,
-                _wants: wants,
+                _wants: CancelOnDrop(cancel.clone()),
             });
             // Where there can be no thread nothing ever comes, and that is what is shown.
             let builder = thread::Builder::new().name("beside the window".to_owned());
             drop(builder.spawn(move || {
-                let Some(made) = work(&wanted) else { return };
+                let Some(made) = work(&cancel) else { return };
                 // Whoever no longer wants it has asked for something else.
                 drop(to.send(made));
                 if let Some(wake) = wake.get() {
@@ -210,9 +171,10 @@ impl<K: Clone, T> Work for Aside<K, T> {
 impl<K: Clone, T> State<K, T> {
     fn take_in(&mut self, waits: bool) {
         let Some(coming) = &self.coming else { return };
-        let came = match waits {
-            true => coming.from.recv().map_err(|_| TryRecvError::Disconnected),
-            false => coming.from.try_recv(),
+        let came = if waits {
+            coming.from.recv().map_err(|_| TryRecvError::Disconnected)
+        } else {
+            coming.from.try_recv()
         };
         match came {
             Ok(made) => {
@@ -257,8 +219,8 @@ mod tests {
         let aside: Aside<u32, u32> = Aside::default();
         let wake = Arc::default();
         let (gave_up, told) = sync_channel(3);
-        let endless = move |wanted: &Wanted| {
-            while wanted.goes_on() {
+        let endless = move |cancel: &Cancel| {
+            while cancel.goes_on() {
                 thread::yield_now();
             }
             gave_up.send(()).ok();
@@ -283,8 +245,8 @@ mod tests {
         let aside: Aside<u32, u32> = Aside::default();
         let wake = Arc::default();
         let (gave_up, told) = sync_channel(1);
-        let endless = move |wanted: &Wanted| {
-            while wanted.goes_on() {
+        let endless = move |cancel: &Cancel| {
+            while cancel.goes_on() {
                 thread::yield_now();
             }
             gave_up.send(()).ok();

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use netreel_protocol::session::{Fate, PacketId};
 use netreel_protocol::stats::{LinkStats, RowOf, Stats};
 use netreel_protocol::why::Cause;
+use netreel_system::Cancel;
 
 use crate::Model;
-use crate::aside::Wanted;
 use crate::links::LinkEnds;
 use crate::taken::Taken;
 use crate::text;
@@ -77,12 +77,12 @@ impl Model {
         // A bit a packet: the list is made beside the window.
         let is_known = self.beside.stats.is_of(&key);
         let taken = taken.filter(|_| !is_known).cloned();
-        let work = move |wanted: &Wanted| {
+        let work = move |cancel: &Cancel| {
             let ids: Vec<PacketId> = match taken {
                 Some(taken) => (0..taken.len()).filter_map(|row| taken.get(row)).collect(),
                 None => (0..session.packet_count() as u32).map(PacketId).collect(),
             };
-            Stats::while_wanted(&session, &history, &ids, &|| wanted.goes_on())
+            Stats::while_wanted(&session, &history, &ids, cancel)
         };
         let stats = &self.beside.stats;
         let (stats, _) = stats.get(&key, self.is_quick(), &self.coming.wake, work)?;
@@ -91,8 +91,10 @@ impl Model {
 
     /// The packets that the filter takes, once it has looked at all, and by what they are known.
     pub(crate) fn taken_by_now(&self) -> ((u32, String), Option<&Taken>) {
-        let taken = self.filter.taken();
-        let taken = taken.filter(|_| self.filter.looked_at().is_none());
+        let taken = self
+            .filter
+            .taken()
+            .filter(|_| self.filter.looked_at().is_none());
         let text = taken.map_or_else(String::new, |_| self.filter.text.clone());
         ((self.grown, text), taken)
     }
@@ -163,14 +165,17 @@ impl Model {
     /// What senders had heard when they sent messages again: `3 nacked, 2 silence`; of many packets who
     /// counts it. `None` where none were sent again.
     pub fn resent_text(&self, stats: &LinkStats) -> Option<String> {
-        let causes = Cause::ALL.into_iter().filter_map(|cause| {
-            let count = stats.resent_for.get(&cause)?;
-            Some(format!("{} {}", text::count(*count), cause.name()))
-        });
-        let causes: Vec<String> = causes.collect();
-        let said = match causes.is_empty() {
-            true => "`netreel stats` counts it".to_owned(),
-            false => causes.join(", "),
+        let causes: Vec<String> = Cause::ALL
+            .into_iter()
+            .filter_map(|cause| {
+                let count = stats.resent_for.get(&cause)?;
+                Some(format!("{} {}", text::count(*count), cause.name()))
+            })
+            .collect();
+        let said = if causes.is_empty() {
+            "`netreel stats` counts it".to_owned()
+        } else {
+            causes.join(", ")
         };
         (stats.resent > 0).then_some(said)
     }
@@ -303,16 +308,18 @@ pub fn squarify(rows: &mut [LedgerRow], width: f32, height: f32) {
         let mut along = 0.0;
         for row in &mut rows[at..end] {
             let long = row.bits as f64 * scale / thick.max(1e-9);
-            row.place = match is_column {
-                true => [left, top + along, thick, long],
-                false => [left + along, top, long, thick],
+            row.place = if is_column {
+                [left, top + along, thick, long]
+            } else {
+                [left + along, top, long, thick]
             }
             .map(|it| it as f32);
             along += long;
         }
-        match is_column {
-            true => (left, room_x) = (left + thick, room_x - thick),
-            false => (top, room_y) = (top + thick, room_y - thick),
+        if is_column {
+            (left, room_x) = (left + thick, room_x - thick)
+        } else {
+            (top, room_y) = (top + thick, room_y - thick)
         }
         at = end;
     }

@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use netreel_protocol::history::state::{Apart, Known, States, words};
 use netreel_protocol::history::{Belief, Existence, History};
 use netreel_protocol::session::{NodeId, Session, SessionTime};
+use netreel_system::Cancel;
 use netreel_wire::{PropertyId, PropertyKind};
 
 use crate::Model;
-use crate::aside::Wanted;
 use crate::map::{Extent, Mark, Walked};
 
 /// A property of an object.
@@ -107,16 +107,18 @@ pub(crate) struct Asked {
 
 impl Believed {
     /// `None` where it is no longer wanted.
-    pub(crate) fn new(session: &Session, history: &History, wanted: &Wanted) -> Option<Believed> {
-        let states = States::of(session, history, &|_| wanted.goes_on());
+    pub(crate) fn new(session: &Session, history: &History, cancel: &Cancel) -> Option<Believed> {
+        let states = States::of(session, history, &|_| cancel.goes_on());
         let objects = states.objects();
-        let rows = objects.into_iter().flat_map(|(object, properties)| {
-            let properties = properties.into_iter();
-            properties.map(move |property| ValueRow { object, property })
-        });
-        let rows: Vec<ValueRow> = rows.collect();
+        let rows: Vec<ValueRow> = objects
+            .into_iter()
+            .flat_map(|(object, properties)| {
+                let properties = properties.into_iter();
+                properties.map(move |property| ValueRow { object, property })
+            })
+            .collect();
         let extent = Extent::of(&states, &rows, session);
-        wanted.goes_on().then(|| Believed {
+        cancel.goes_on().then(|| Believed {
             states,
             existence: Existence::new(session, history),
             rows,
@@ -216,7 +218,7 @@ impl Model {
             return None;
         }
         let (session, history) = (Arc::clone(&self.session), Arc::clone(&self.judged.history));
-        let work = move |wanted: &Wanted| Believed::new(&session, &history, wanted);
+        let work = move |cancel: &Cancel| Believed::new(&session, &history, cancel);
         let believed = &self.beside.believed;
         let got = believed.get(&self.grown, self.is_quick(), &self.coming.wake, work);
         got.map(|(believed, _)| believed)
@@ -409,9 +411,10 @@ impl Model {
                 is_owner: word.owner == Some(node),
                 differs: apart.unwrap_or_else(|| self.differs(believed, row, &word, node, at)),
                 before: before.filter(|before| *before != now),
-                text: match is_missed {
-                    true => "never told".to_owned(),
-                    false => now,
+                text: if is_missed {
+                    "never told".to_owned()
+                } else {
+                    now
                 },
             }
         });
@@ -445,8 +448,10 @@ impl Model {
         let held = believed
             .states
             .at(row.object, row.property, node, self.moment())?;
-        let packet = held.because.and_then(|it| self.session().carrier(it));
-        let packet = packet.map_or_else(String::new, |it| format!(", packet {}", it.0));
+        let packet = held
+            .because
+            .and_then(|it| self.session().carrier(it))
+            .map_or_else(String::new, |it| format!(", packet {}", it.0));
         let since = crate::text::seconds(held.since);
         Some(format!("since {since} s{packet}"))
     }
@@ -509,14 +514,14 @@ impl Model {
             .lanes
             .iter()
             .flat_map(|lane| [lane.sends(session), lane.receipts(session)]);
-        let times = lines.filter_map(|line| match is_next {
-            true => line.get(line.place(at.saturating_add(1))),
-            false => line.get(line.place(at).checked_sub(1)?),
+        let times = lines.filter_map(|line| {
+            if is_next {
+                line.get(line.place(at.saturating_add(1)))
+            } else {
+                line.get(line.place(at).checked_sub(1)?)
+            }
         });
-        let found = match is_next {
-            true => times.min(),
-            false => times.max(),
-        };
+        let found = if is_next { times.min() } else { times.max() };
         found.map(SessionTime)
     }
 }

@@ -134,8 +134,9 @@ impl Model {
     /// Looks all of them up in the session.
     pub(crate) fn find_bookmarks(&mut self) {
         let all = Arc::clone(&self.bookmarks.all);
-        let rows = all.iter().enumerate();
-        let mut rows: Vec<BookmarkRow> = rows
+        let mut rows: Vec<BookmarkRow> = all
+            .iter()
+            .enumerate()
             .map(|(place, it)| self.bookmark_row(place, &it.at, &it.note))
             .collect();
         rows.sort_by_key(|row| {
@@ -174,9 +175,10 @@ impl Model {
                 row(Some(id), Some(node), time, title)
             }
             Spot::Time { from, to } => {
-                let title = match from == to {
-                    true => format!("{} s", text::seconds(*from)),
-                    false => format!("{} to {} s", text::seconds(*from), text::seconds(*to)),
+                let title = if from == to {
+                    format!("{} s", text::seconds(*from))
+                } else {
+                    format!("{} to {} s", text::seconds(*from), text::seconds(*to))
                 };
                 row(None, None, Some(*from..*to), title)
             }
@@ -239,10 +241,13 @@ impl Model {
     /// The bookmarks as text for a bug report: a line each.
     pub fn bookmarks_text(&self) -> String {
         let lines = self.bookmarks.rows.iter().map(|row| {
-            let when = row.time.as_ref().filter(|_| row.packet.is_some());
-            let when = when.map_or_else(String::new, |time| {
-                format!("{} s  ", text::seconds(time.start))
-            });
+            let when = row
+                .time
+                .as_ref()
+                .filter(|_| row.packet.is_some())
+                .map_or_else(String::new, |time| {
+                    format!("{} s  ", text::seconds(time.start))
+                });
             let note = match row.note.as_str() {
                 "" => String::new(),
                 note => format!("  {note}"),

@@ -5,8 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use netreel_protocol::session::{PacketId, Session, SessionTime};
-
-use crate::aside::Wanted;
+use netreel_system::Cancel;
 
 /// See the module.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -43,15 +42,17 @@ impl LinkBytes {
 }
 
 impl ByBytes {
-    pub(crate) fn new(sessions: [&Session; 2], wanted: &Wanted) -> ByBytes {
+    pub(crate) fn new(sessions: [&Session; 2], cancel: &Cancel) -> ByBytes {
         let [mine, theirs] = sessions.map(by_link);
         let names: BTreeSet<&String> = mine.keys().chain(theirs.keys()).collect();
         let none = Vec::new();
-        let links = names.into_iter().map(|name| {
-            let packets = [&mine, &theirs].map(|links| links.get(name).unwrap_or(&none));
-            link(name, sessions, packets, wanted)
-        });
-        let links: Vec<LinkBytes> = links.collect();
+        let links: Vec<LinkBytes> = names
+            .into_iter()
+            .map(|name| {
+                let packets = [&mine, &theirs].map(|links| links.get(name).unwrap_or(&none));
+                link(name, sessions, packets, cancel)
+            })
+            .collect();
         let when = |link: &&LinkBytes| link.time[0].or(link.time[1]);
         let parted = links.iter().filter(|link| !link.is_same());
         let first = parted.min_by_key(when).cloned();
@@ -90,13 +91,13 @@ fn link(
     name: &str,
     sessions: [&Session; 2],
     packets: [&Vec<PacketId>; 2],
-    wanted: &Wanted,
+    cancel: &Cancel,
 ) -> LinkBytes {
     let [mine, theirs] = packets;
     let payload = |side: usize, id: &PacketId| sessions[side].payload(*id);
     let pairs = mine.iter().zip(theirs);
     let equal = pairs
-        .take_while(|(one, other)| wanted.goes_on() && payload(0, one) == payload(1, other))
+        .take_while(|(one, other)| cancel.goes_on() && payload(0, one) == payload(1, other))
         .count();
     let at = packets.map(|packets| packets.get(equal).copied());
     let time = |side: usize| {

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use netreel_protocol::session::{PacketId, Session};
+use netreel_system::Cancel;
 use netreel_wire::{Decoded, Name, StreamId, TreeId};
 
-use crate::aside::Wanted;
 use crate::bandwidth::LedgerRow;
 use crate::{Model, text};
 
@@ -43,7 +43,7 @@ impl ByField {
         session: &Session,
         rows: usize,
         packet: impl Fn(usize) -> Option<PacketId>,
-        wanted: &Wanted,
+        cancel: &Cancel,
     ) -> Option<ByField> {
         let mut all = ByField {
             of: rows as u64,
@@ -51,7 +51,7 @@ impl ByField {
         };
         let count = rows.min(DECODED_MAX);
         for number in 0..count {
-            if !wanted.goes_on() {
+            if !cancel.goes_on() {
                 return None;
             }
             let row = (number as u128 * rows as u128 / count as u128) as usize;
@@ -134,12 +134,14 @@ impl ByField {
         let mut rows: Vec<LedgerRow> = shown
             .map(|(path, counted)| row(short(path), counted))
             .collect();
-        let rest = fields.iter().skip(ROWS_MAX);
-        let rest = rest.fold(Counted::default(), |all, (_, counted)| Counted {
-            bits: all.bits + counted.bits,
-            packets: all.packets.max(counted.packets),
-            fields: all.fields + counted.fields,
-        });
+        let rest = fields
+            .iter()
+            .skip(ROWS_MAX)
+            .fold(Counted::default(), |all, (_, counted)| Counted {
+                bits: all.bits + counted.bits,
+                packets: all.packets.max(counted.packets),
+                fields: all.fields + counted.fields,
+            });
         if rest.bits > 0 {
             rows.push(row("all others".to_owned(), &rest));
         }
@@ -149,13 +151,14 @@ impl ByField {
     /// Of how many packets this is, for people.
     pub fn of_text(&self) -> String {
         let bytes = text::bytes(self.bits.div_ceil(8));
-        match self.decoded == self.of {
-            true => format!("{bytes} of payload in {}", text::packets(self.of)),
-            false => format!(
+        if self.decoded == self.of {
+            format!("{bytes} of payload in {}", text::packets(self.of))
+        } else {
+            format!(
                 "{bytes} in {} of {} packets, evenly taken",
                 text::count(self.decoded),
                 text::count(self.of)
-            ),
+            )
         }
     }
 }
@@ -176,11 +179,11 @@ impl Model {
         let session = Arc::clone(&self.session);
         let is_known = self.beside.by_field.is_of(&key);
         let taken = taken.filter(|_| !is_known).cloned();
-        let work = move |wanted: &Wanted| match &taken {
-            Some(taken) => ByField::new(&session, taken.len(), |row| taken.get(row), wanted),
+        let work = move |cancel: &Cancel| match &taken {
+            Some(taken) => ByField::new(&session, taken.len(), |row| taken.get(row), cancel),
             None => {
                 let all = |row: usize| Some(PacketId(row as u32));
-                ByField::new(&session, session.packet_count(), all, wanted)
+                ByField::new(&session, session.packet_count(), all, cancel)
             }
         };
         let by_field = &self.beside.by_field;

@@ -38,17 +38,20 @@ impl Model {
     /// What was compared and how much is otherwise, in a sentence.
     pub fn changes_text(&self) -> Option<String> {
         let changes = self.changes()?;
-        let new = changes.fields.values().filter(|it| **it == Change::New);
-        let new = new.count();
-        let counts = [
+        let new = changes
+            .fields
+            .values()
+            .filter(|it| **it == Change::New)
+            .count();
+        let counts: Vec<String> = [
             (changes.fields.len() - new, "changed"),
             (new, "new"),
             (changes.gone, "gone"),
-        ];
-        let counts = counts.into_iter().filter(|(count, _)| *count > 0);
-        let counts: Vec<String> = counts
-            .map(|(count, what)| format!("{count} {what}"))
-            .collect();
+        ]
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{count} {what}"))
+        .collect();
         let mut said = Vec::new();
         let packets: Vec<String> = changes.before.iter().map(|id| id.0.to_string()).collect();
         if !packets.is_empty() {
@@ -57,9 +60,10 @@ impl Model {
             } else {
                 "packets"
             };
-            let counts = match counts.is_empty() {
-                true => "nothing changed".to_owned(),
-                false => format!("fields: {}", counts.join(", ")),
+            let counts = if counts.is_empty() {
+                "nothing changed".to_owned()
+            } else {
+                format!("fields: {}", counts.join(", "))
             };
             said.push(format!("against {noun} {}: {counts}", packets.join(", ")));
         }
@@ -216,8 +220,10 @@ impl Detail {
             let around = node
                 .parent()
                 .and_then(|it| within.get(it.0 as usize).copied());
-            let is_root = roots.iter().position(|root| *root == Some(id));
-            let is_root = is_root.map(|message| (message, self.path(id).len()));
+            let is_root = roots
+                .iter()
+                .position(|root| *root == Some(id))
+                .map(|message| (message, self.path(id).len()));
             let begins = || {
                 let bits = node.bits();
                 let is_in = |(facts, root): (&MessageFacts, &Option<TreeId>)| {

@@ -10,8 +10,9 @@ use std::thread;
 
 use netreel_protocol::history::History;
 use netreel_protocol::session::Session;
+use netreel_system::{Cancel, CancelOnDrop};
 
-use crate::aside::{Wake, Wanted, Wants};
+use crate::aside::Wake;
 use crate::judged::Judged;
 use crate::{GIVEN_UP, Model, NOT_YET};
 
@@ -35,7 +36,7 @@ enum State {
     /// A thread works on it.
     UnderWay {
         coming: Receiver<Judged>,
-        _wants: Wants,
+        _wants: CancelOnDrop,
     },
     /// It was, and somebody gave it up.
     GivenUp,
@@ -80,15 +81,12 @@ impl Model {
     ) -> Model {
         let is_small = session.is_small();
         let mut model = Model::of_session(session, unread);
-        match is_small {
-            true => {
-                model.finish();
-                keep(Some(&model.judged.history));
-            }
-            false => {
-                model.coming.keep = Arc::new(Mutex::new(Some(Box::new(keep))));
-                model.begin();
-            }
+        if is_small {
+            model.finish();
+            keep(Some(&model.judged.history));
+        } else {
+            model.coming.keep = Arc::new(Mutex::new(Some(Box::new(keep))));
+            model.begin();
         }
         model
     }
@@ -159,7 +157,8 @@ impl Model {
         let (to, coming) = sync_channel(1);
         let (session, unread) = (self.session.clone(), self.unread.clone());
         let (wake, keep) = (self.coming.wake.clone(), Arc::clone(&self.coming.keep));
-        let (wants, wanted) = Wants::new();
+        let cancel = Cancel::default();
+        let wants = CancelOnDrop(cancel.clone());
         let tell = move || {
             if let Some(wake) = wake.get() {
                 wake();
@@ -177,7 +176,7 @@ impl Model {
             // What packets carry is shown as soon as it is known.
             session.message_count();
             tell();
-            let Some(history) = history(&session, &wanted) else {
+            let Some(history) = history(&session, &cancel) else {
                 return;
             };
             // Whoever no longer wants it has closed the window.
@@ -225,6 +224,6 @@ impl Model {
     }
 }
 
-fn history(session: &Session, wanted: &Wanted) -> Option<Arc<History>> {
-    History::while_wanted(session, &|| wanted.goes_on()).map(Arc::new)
+fn history(session: &Session, cancel: &Cancel) -> Option<Arc<History>> {
+    History::while_wanted(session, cancel).map(Arc::new)
 }

@@ -8,8 +8,8 @@ use netreel_protocol::diff::{ComparedSession, Diff, First};
 use netreel_protocol::export::{self, DiffJson};
 use netreel_protocol::history::{History, Level};
 use netreel_protocol::session::{NodeId, PacketId, Session, SessionTime};
+use netreel_system::Cancel;
 
-use crate::aside::Wanted;
 use crate::by_bytes::ByBytes;
 use crate::command::Command;
 use crate::swapped::{Swapped, swapped};
@@ -53,12 +53,12 @@ impl Comparison {
     pub(crate) fn new(
         one: &SessionTold,
         other: &SessionTold,
-        wanted: &Wanted,
+        cancel: &Cancel,
     ) -> Option<Comparison> {
-        let bytes = ByBytes::new([&one.0, &other.0], wanted);
+        let bytes = ByBytes::new([&one.0, &other.0], cancel);
         let sides = [one, other].map(|(session, history)| ComparedSession { session, history });
         let mut offset_ns = bytes.offset_ns;
-        let (summary, rows) = match Diff::while_wanted(sides, &|| wanted.goes_on()) {
+        let (summary, rows) = match Diff::while_wanted(sides, cancel) {
             Err(why) => (why.to_string(), Vec::new()),
             Ok(diff) => {
                 let told = export::diff(sides, &diff);
@@ -69,14 +69,14 @@ impl Comparison {
                     told: &told,
                     offset_ns,
                 };
-                let swapped = swapped(sides.map(|it| it.session), &|| wanted.goes_on());
+                let swapped = swapped(sides.map(|it| it.session), cancel);
                 let first = swapped.iter().take(SWAPPED_MAX);
                 let mut all: Vec<_> = first.map(|it| rows.swapped(it)).collect();
                 all.append(&mut rows.all());
                 (summary(&told, swapped.len()), all)
             }
         };
-        wanted.goes_on().then_some(Comparison {
+        cancel.goes_on().then_some(Comparison {
             offset_ns,
             bytes,
             summary,
@@ -113,7 +113,7 @@ fn summary(told: &DiffJson, swapped: usize) -> String {
         [here, there] => Some(format!("{what} {here} only here, {there} only there")),
     };
     let one = |count: usize, what: &str| (count > 0).then(|| format!("{count} {what}"));
-    let parts = [
+    let parts: Vec<String> = [
         one(swapped, "the other way round"),
         two(
             [
@@ -128,8 +128,10 @@ fn summary(told: &DiffJson, swapped: usize) -> String {
         one(told.differently.len(), "taken otherwise"),
         one(told.believed.len(), "beliefs"),
         one(told.valued.len(), "values"),
-    ];
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
     parts.join("   ")
 }
 
@@ -168,8 +170,10 @@ impl Rows<'_> {
             let Some(&place) = alike.places.first() else {
                 continue;
             };
-            let first = told.changed.get(place);
-            let first = first.map_or_else(String::new, |it| it.fields_in_words());
+            let first = told
+                .changed
+                .get(place)
+                .map_or_else(String::new, |it| it.fields_in_words());
             let words = format!("{}, first: {first}", alike.words());
             rows.push(self.changed(place, words));
         }
@@ -316,15 +320,17 @@ impl Rows<'_> {
 
     fn other_nodes(&self) -> Vec<Difference> {
         let both = [&self.told.other_nodes.first, &self.told.other_nodes.second];
-        let rows = both.into_iter().zip(["only here", "only there"]);
-        let rows = rows.filter(|(names, _)| !names.is_empty());
-        let rows = rows.map(|(names, mark)| Difference {
-            mark,
-            words: format!("nodes, of which nothing is compared: {}", names.join(", ")),
-            level: None,
-            shown_by: [None, None],
-            time: None,
-        });
+        let rows = both
+            .into_iter()
+            .zip(["only here", "only there"])
+            .filter(|(names, _)| !names.is_empty())
+            .map(|(names, mark)| Difference {
+                mark,
+                words: format!("nodes, of which nothing is compared: {}", names.join(", ")),
+                level: None,
+                shown_by: [None, None],
+                time: None,
+            });
         rows.collect()
     }
 }
@@ -343,7 +349,7 @@ impl Model {
         };
         let (one, two) = (side(self), side(other));
         let key = (self.grown, Arc::as_ptr(&other.session) as usize);
-        let work = move |wanted: &Wanted| Comparison::new(&one, &two, wanted);
+        let work = move |cancel: &Cancel| Comparison::new(&one, &two, cancel);
         let is_quick = self.is_quick() && other.is_quick();
         let compared = &self.beside.compared;
         let (compared, is_it) = compared.get(&key, is_quick, &self.coming.wake, work)?;

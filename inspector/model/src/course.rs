@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use netreel_protocol::history::state::{Known, States, words};
 use netreel_protocol::session::{NodeId, Session};
+use netreel_system::Cancel;
 
 use crate::Model;
-use crate::aside::Wanted;
 use crate::believed::{Believed, ValueRow};
 use crate::map::numbers;
 use crate::pyramid::{Piece, Pyramid, Span};
@@ -118,7 +118,7 @@ impl Model {
         scale: &Scale,
     ) -> Option<Courses> {
         let (session, known) = (Arc::clone(&self.session), Arc::clone(believed));
-        let work = move |_: &Wanted| Some(Track::new(&session, &known.states, row));
+        let work = move |_: &Cancel| Some(Track::new(&session, &known.states, row));
         let key = (self.grown, row);
         let track = &self.beside.track;
         let (track, is_it) = track.get(&key, self.is_quick(), &self.coming.wake, work)?;

@@ -143,8 +143,10 @@ impl Crowd {
     /// How many bytes of memory it takes.
     pub fn memory(&self) -> usize {
         let lanes = self.lanes.iter();
-        let moments = lanes.flat_map(|lane| [&lane.sends, &lane.receipts, &lane.lost]);
-        let moments: usize = moments.map(Kept::memory).sum();
+        let moments: usize = lanes
+            .flat_map(|lane| [&lane.sends, &lane.receipts, &lane.lost])
+            .map(Kept::memory)
+            .sum();
         self.arrows.memory() + self.lanes.len() * size_of::<Lane>() + moments
     }
 }

@@ -132,9 +132,10 @@ fn draw(
 impl Columns {
     fn move_to(&mut self, to: &Range<i64>, session: &Session, crowd: &Crowd, scale: &Scale) -> u64 {
         let kept = self.places.start.max(to.start)..self.places.end.min(to.end);
-        let (ahead, behind) = match kept.is_empty() {
-            true => (to.start..to.start, to.clone()),
-            false => (to.start..kept.start, kept.end..to.end),
+        let (ahead, behind) = if kept.is_empty() {
+            (to.start..to.start, to.clone())
+        } else {
+            (to.start..kept.start, kept.end..to.end)
         };
         let mut counted = 0;
         for (lane, counts) in crowd.lanes.iter().zip(&mut self.lanes) {

@@ -187,9 +187,10 @@ impl Filter {
         self.waits = history.is_none() && query.needs_history();
         self.query = Some(query.clone());
         let search = Search::new(query, session, history.cloned(), links);
-        self.found = Some(match self.waits {
-            true => search.nothing(),
-            false => search.begin(),
+        self.found = Some(if self.waits {
+            search.nothing()
+        } else {
+            search.begin()
         });
         true
     }
@@ -333,9 +334,12 @@ impl Model {
     /// The filter in force joined with another, of which it takes no part twice; where none is in
     /// force, the other alone.
     pub fn joined(&self, how: Join, other: &str) -> String {
-        let within = |text: &str| match text.contains("||") || text.contains(" or ") {
-            true => format!("({text})"),
-            false => text.to_owned(),
+        let within = |text: &str| {
+            if text.contains("||") || text.contains(" or ") {
+                format!("({text})")
+            } else {
+                text.to_owned()
+            }
         };
         let now = self.filter.text.trim();
         match how {
@@ -347,9 +351,10 @@ impl Model {
                 let mut new = parts(other);
                 new.retain(|part| !known.contains(part));
                 let new = new.join(" && ");
-                match new.is_empty() {
-                    true => now.to_owned(),
-                    false => format!("{} && {}", within(now), within(&new)),
+                if new.is_empty() {
+                    now.to_owned()
+                } else {
+                    format!("{} && {}", within(now), within(&new))
                 }
             }
             Join::Or => format!("{now} || {other}"),
@@ -362,8 +367,12 @@ impl Model {
     pub fn filter_parts(&self) -> Vec<(String, String)> {
         let parts = parts(self.filter.text.trim());
         let without = |place: usize| {
-            let others = parts.iter().enumerate().filter(|(at, _)| *at != place);
-            let others: Vec<&str> = others.map(|(_, part)| *part).collect();
+            let others: Vec<&str> = parts
+                .iter()
+                .enumerate()
+                .filter(|(at, _)| *at != place)
+                .map(|(_, part)| *part)
+                .collect();
             others.join(" && ")
         };
         match parts.len() {
@@ -384,9 +393,10 @@ impl Model {
 
     /// Takes a filter as it is while somebody types it.
     pub(crate) fn type_filter(&mut self, text: String) {
-        let typing = match Query::ends_amid_a_word(&text, self.session()) {
-            true => Typing::AmidAWord,
-            false => Typing::BehindAWord,
+        let typing = if Query::ends_amid_a_word(&text, self.session()) {
+            Typing::AmidAWord
+        } else {
+            Typing::BehindAWord
         };
         self.take_filter((text, typing));
     }

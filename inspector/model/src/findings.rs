@@ -261,15 +261,18 @@ impl Model {
             })
             .collect();
         // Among equals the one with the most proof tells the most.
-        let told = story.iter().copied().max_by_key(|&place| {
-            let proof = self
-                .history()
-                .findings
-                .get(place)
-                .map_or(0, |f| f.evidence.len());
-            (proof, std::cmp::Reverse(place))
-        });
-        let told = told.unwrap_or(first);
+        let told = story
+            .iter()
+            .copied()
+            .max_by_key(|&place| {
+                let proof = self
+                    .history()
+                    .findings
+                    .get(place)
+                    .map_or(0, |f| f.evidence.len());
+                (proof, std::cmp::Reverse(place))
+            })
+            .unwrap_or(first);
         self.select_finding(told);
         // What no packet proves is about a recording, which is seen best whole.
         let proven = self.history().findings.get(told);

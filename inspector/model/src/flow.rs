@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use netreel_protocol::history::History;
 use netreel_protocol::session::{Fate, PacketId, Session};
+use netreel_system::Cancel;
 use netreel_table::Column;
 
 use crate::Model;
-use crate::aside::Wanted;
 use crate::links::{LinkEnds, Links};
 use crate::pyramid::{Piece, Pyramid, Span};
 use crate::scale::Scale;
@@ -99,7 +99,7 @@ impl LinkFlow {
         history: &History,
         links: &Links,
         link: LinkEnds,
-        wanted: &Wanted,
+        cancel: &Cancel,
     ) -> Option<LinkFlow> {
         let mut ids = Column::new();
         let mut in_flight = Column::new();
@@ -122,7 +122,7 @@ impl LinkFlow {
             }
             let under_way = arrivals.len() as u64;
             let place = ids.len();
-            if place.is_multiple_of(4096) && !wanted.goes_on() {
+            if place.is_multiple_of(4096) && !cancel.goes_on() {
                 return None;
             }
             ids.push(u64::from(id.0));
@@ -154,16 +154,15 @@ impl LinkFlow {
         let time = scale.range();
         let most = scale.columns().max(1) * 2;
         let places = self.blocks.places(&time);
-        let pieces: Vec<Flow> = match places.len() * BLOCK <= most {
-            true => {
-                let rows = places.start * BLOCK..(places.end * BLOCK).min(self.ids.len());
-                let flows = rows.filter_map(|row| {
-                    let id = PacketId(self.ids.get(row) as u32);
-                    flow(session, history, id, self.in_flight.get(row))
-                });
-                flows.collect()
-            }
-            false => self.blocks.within(&time, most / 2).1.to_vec(),
+        let pieces: Vec<Flow> = if places.len() * BLOCK <= most {
+            let rows = places.start * BLOCK..(places.end * BLOCK).min(self.ids.len());
+            let flows = rows.filter_map(|row| {
+                let id = PacketId(self.ids.get(row) as u32);
+                flow(session, history, id, self.in_flight.get(row))
+            });
+            flows.collect()
+        } else {
+            self.blocks.within(&time, most / 2).1.to_vec()
         };
         Flows {
             rates: rates(&pieces, scale),
@@ -186,8 +185,9 @@ fn flow(session: &Session, history: &History, id: PacketId, in_flight: u64) -> O
     let acked = history
         .acked(session, id)
         .filter(|_| !history.is_ambiguous(id));
-    let rtt = acked.zip(packet.departed());
-    let rtt = rtt.map(|(acked, sent)| acked.time.0.saturating_sub(sent.time.0) as f64);
+    let rtt = acked
+        .zip(packet.departed())
+        .map(|(acked, sent)| acked.time.0.saturating_sub(sent.time.0) as f64);
     Some(Flow {
         time: at..at,
         packets: 1,
@@ -217,9 +217,10 @@ fn rates(pieces: &[Flow], scale: &Scale) -> Vec<Rate> {
             continue;
         }
         for bar in first as usize..=last as usize {
-            let within = match length < 1e-6 {
-                true => 1.0,
-                false => (end.min(bar as f64 + 1.0) - start.max(bar as f64)).max(0.0) / length,
+            let within = if length < 1e-6 {
+                1.0
+            } else {
+                (end.min(bar as f64 + 1.0) - start.max(bar as f64)).max(0.0) / length
             };
             if let Some(sum) = sums.get_mut(bar) {
                 sum.0 += piece.bytes as f64 * within;
@@ -229,8 +230,10 @@ fn rates(pieces: &[Flow], scale: &Scale) -> Vec<Rate> {
         }
     }
     let seconds = (scale.ns(BAR).max(1)) as f64 / 1e9;
-    let bars = sums.into_iter().enumerate();
-    let bars = bars.filter(|(_, (_, packets, _))| *packets > 0.0);
+    let bars = sums
+        .into_iter()
+        .enumerate()
+        .filter(|(_, (_, packets, _))| *packets > 0.0);
     let rates = bars.map(|(bar, (bytes, packets, lost))| Rate {
         x: bar as f32 * BAR..(bar as f32 + 1.0) * BAR,
         bytes_per_s: bytes / seconds,
@@ -249,7 +252,7 @@ impl Model {
         let (session, history) = (Arc::clone(&self.session), Arc::clone(&self.judged.history));
         let links = Arc::clone(&self.index.links);
         let key = (self.grown, link);
-        let work = move |wanted: &Wanted| LinkFlow::new(&session, &history, &links, link, wanted);
+        let work = move |cancel: &Cancel| LinkFlow::new(&session, &history, &links, link, cancel);
         let (flow, is_it) = self
             .beside
             .flow

@@ -45,13 +45,15 @@ impl Model {
         if selected.is_some() && messages.iter().any(|facts| facts.object == selected) {
             return selected;
         }
-        let about = messages.iter().filter(|facts| facts.object.is_some());
-        let about = about.max_by_key(|facts| {
-            let kind = self.session.kind_of(facts);
-            let role = kind.map(|kind| lead::weight(kind.role));
-            // Of equals the first in the packet.
-            (role, std::cmp::Reverse(facts.bits.start))
-        });
+        let about = messages
+            .iter()
+            .filter(|facts| facts.object.is_some())
+            .max_by_key(|facts| {
+                let kind = self.session.kind_of(facts);
+                let role = kind.map(|kind| lead::weight(kind.role));
+                // Of equals the first in the packet.
+                (role, std::cmp::Reverse(facts.bits.start))
+            });
         about.and_then(|facts| facts.object)
     }
 

@@ -158,9 +158,10 @@ fn stands(session: &Session) -> u32 {
     let (mut low, mut high) = (0, session.packet_count() as u32);
     while low < high {
         let middle = low + (high - low) / 2;
-        match is_before(middle) {
-            true => low = middle + 1,
-            false => high = middle,
+        if is_before(middle) {
+            low = middle + 1
+        } else {
+            high = middle
         }
     }
     low

@@ -58,12 +58,11 @@ impl Model {
         self.minimap = Default::default();
         self.densities = Default::default();
         self.select_nothing();
-        match is_known {
-            true => {
-                self.settle(judged);
-                self.behind = behind;
-            }
-            false => self.go_on_with(early),
+        if is_known {
+            self.settle(judged);
+            self.behind = behind;
+        } else {
+            self.go_on_with(early)
         }
         if !self.is_looked_at && self.selection.finding.is_some() {
             return;
@@ -115,9 +114,10 @@ impl Model {
         (self.cursor, self.pinned) = (beginning.cursor, beginning.pinned);
         self.measured = beginning.measured.clone();
         self.plotted = beginning.plotted.clone();
-        self.visible = match beginning.visible == beginning.whole() {
-            true => self.whole(),
-            false => beginning.visible.clone(),
+        self.visible = if beginning.visible == beginning.whole() {
+            self.whole()
+        } else {
+            beginning.visible.clone()
         };
     }
 

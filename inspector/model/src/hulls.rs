@@ -44,8 +44,8 @@ impl Hulls {
         if let Some(top) = self.levels.last().filter(|top| top.len() > FAN) {
             let above = top
                 .chunks(FAN)
-                .filter_map(|hulls| hulls.iter().copied().reduce(around));
-            let above = above.collect();
+                .filter_map(|hulls| hulls.iter().copied().reduce(around))
+                .collect();
             self.levels.push(above);
         }
     }

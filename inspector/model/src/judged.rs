@@ -107,8 +107,11 @@ impl Marks {
 
     /// How many bytes of memory they take.
     pub fn memory(&self) -> usize {
-        let flags = self.flags.iter().flatten();
-        let flags = flags.map(|times| times.capacity() * size_of::<(i64, u32)>());
+        let flags = self
+            .flags
+            .iter()
+            .flatten()
+            .map(|times| times.capacity() * size_of::<(i64, u32)>());
         flags.sum::<usize>() + self.worst.capacity() * size_of::<(PacketId, Level)>()
     }
 }

@@ -118,8 +118,7 @@ impl Lanes {
     }
 
     fn ordered(&self, talking: &[NodeId]) -> Vec<NodeId> {
-        let places = self.plan.order.iter().zip(0_usize..);
-        let places: BTreeMap<&String, usize> = places.collect();
+        let places: BTreeMap<&String, usize> = self.plan.order.iter().zip(0_usize..).collect();
         let place = |node: &NodeId| {
             let key = self.keys.get(usize::from(node.0));
             let place = key.and_then(|key| places.get(key));
@@ -140,9 +139,10 @@ impl Lanes {
 
     fn is_shown(&self, node: NodeId) -> bool {
         let key = self.key(node);
-        match self.plan.alone.is_empty() {
-            true => !self.plan.hidden.contains(key),
-            false => self.plan.alone.contains(key),
+        if self.plan.alone.is_empty() {
+            !self.plan.hidden.contains(key)
+        } else {
+            self.plan.alone.contains(key)
         }
     }
 
@@ -205,9 +205,10 @@ impl Lanes {
         order.retain(|node| !unit.contains(node));
         let mut places = order.iter().enumerate();
         let is_other = |(_, node): &(usize, &NodeId)| other.contains(node);
-        let at = match is_down {
-            true => places.rfind(is_other)?.0 + 1,
-            false => places.find(is_other)?.0,
+        let at = if is_down {
+            places.rfind(is_other)?.0 + 1
+        } else {
+            places.find(is_other)?.0
         };
         order.splice(at..at, unit);
         Some(
@@ -228,10 +229,7 @@ impl Lanes {
         let mut plan = LanePlan::clone(&self.plan);
         let beside = |node: NodeId, down: bool| {
             let row = self.row_of(node)?;
-            let other = match down {
-                true => row + 1,
-                false => row.checked_sub(1)?,
-            };
+            let other = if down { row + 1 } else { row.checked_sub(1)? };
             self.rows.get(other)?.nodes.first().copied()
         };
         match *change {
@@ -243,9 +241,10 @@ impl Lanes {
                     return None;
                 }
                 let with = self.with(node);
-                match plan.alone.is_empty() {
-                    true => plan.hidden.extend(with),
-                    false => plan.alone.retain(|it| !with.contains(it)),
+                if plan.alone.is_empty() {
+                    plan.hidden.extend(with)
+                } else {
+                    plan.alone.retain(|it| !with.contains(it))
                 }
             }
             LaneMove::Toggle(node) => {
@@ -257,9 +256,10 @@ impl Lanes {
             }
             LaneMove::Alone(node) => {
                 let with = self.with(node);
-                plan.alone = match plan.alone == with {
-                    true => BTreeSet::new(),
-                    false => with,
+                plan.alone = if plan.alone == with {
+                    BTreeSet::new()
+                } else {
+                    with
                 };
             }
             LaneMove::ByHost(by_host) => plan.by_host = by_host,
@@ -268,9 +268,10 @@ impl Lanes {
                 // Whoever folds the nodes of a host wants them together.
                 let is_folded = plan.by_host && plan.folded.contains(&host);
                 plan.by_host = true;
-                match is_folded {
-                    true => drop(plan.folded.remove(&host)),
-                    false => drop(plan.folded.insert(host)),
+                if is_folded {
+                    plan.folded.remove(&host);
+                } else {
+                    plan.folded.insert(host);
                 }
             }
             LaneMove::AsAtFirst => plan = LanePlan::default(),
@@ -349,8 +350,10 @@ impl Model {
             ([first, then @ ..], _) => {
                 let node = |id: &NodeId| self.session.node(*id);
                 let port = |id: &NodeId| Some(address(node(id)?)?.port());
-                let ports = then.iter().filter_map(port);
-                let ports = ports.map(|port| format!(", :{port}"));
+                let ports = then
+                    .iter()
+                    .filter_map(port)
+                    .map(|port| format!(", :{port}"));
                 ports.fold(self.lane_name(*first).to_owned(), |title, port| {
                     title + &port
                 })

@@ -275,9 +275,10 @@ impl Model {
 
     /// What there is to say of the recording, a sentence each.
     pub fn warnings(&self) -> Vec<String> {
-        match self.is_beginning {
-            true => Vec::new(),
-            false => self.session.warnings(),
+        if self.is_beginning {
+            Vec::new()
+        } else {
+            self.session.warnings()
         }
     }
 
@@ -464,9 +465,12 @@ impl Model {
             );
         };
         // Whoever looks at another finding than the worst is told of that one.
-        let worst = self.selection.finding.as_ref();
-        let worst = worst.or(self.judged.finding_order.first());
-        let worst = worst.and_then(|&place| self.history().findings.get(place));
+        let worst = self
+            .selection
+            .finding
+            .as_ref()
+            .or(self.judged.finding_order.first())
+            .and_then(|&place| self.history().findings.get(place));
         match (judgement.verdict, worst) {
             (Verdict::Wrong, Some(worst)) => {
                 let text = format!("{} · {}", judgement.headline(), worst.sentence);
@@ -479,8 +483,8 @@ impl Model {
                 let lesser = [
                     (Level::Warning, "warning", "warnings"),
                     (Level::Info, "info", "info"),
-                ];
-                let lesser = lesser.map(|(level, one, many)| match self.finding_count(level) {
+                ]
+                .map(|(level, one, many)| match self.finding_count(level) {
                     0 => String::new(),
                     1 => format!(" · 1 {one}"),
                     count => format!(" · {count} {many}"),

@@ -81,11 +81,12 @@ impl Links {
     ) -> impl Iterator<Item = PacketId> + 'a {
         let known = self.links.get(&link);
         let blocks = known.into_iter().flat_map(|known| known.blocks.iter());
-        let ids = blocks.flat_map(|block| {
-            let start = (block as u32).saturating_mul(BLOCK);
-            start..start.saturating_add(BLOCK)
-        });
-        let ids = ids.map(PacketId);
+        let ids = blocks
+            .flat_map(|block| {
+                let start = (block as u32).saturating_mul(BLOCK);
+                start..start.saturating_add(BLOCK)
+            })
+            .map(PacketId);
         ids.filter(move |&id| session.link(id) == Some(link))
     }
 

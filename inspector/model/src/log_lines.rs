@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use netreel_protocol::session::{NodeId, Session, SessionTime};
 use netreel_reel::{CallId, Event};
+use netreel_system::Cancel;
 
 use crate::Model;
-use crate::aside::Wanted;
 
 /// A line that somebody wrote into a recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,12 +63,12 @@ impl Printing {
 
 impl LogLines {
     /// `None` where they are no longer wanted.
-    fn read(session: &Session, wanted: &Wanted) -> Option<LogLines> {
+    fn read(session: &Session, cancel: &Cancel) -> Option<LogLines> {
         let mut all = LogLines::default();
         let reels = session.session_reels();
         let most = LINES_MAX / reels.len().max(1);
         for reel in reels {
-            if !wanted.goes_on() {
+            if !cancel.goes_on() {
                 return None;
             }
             let mut own = 0;
@@ -131,7 +131,7 @@ impl Model {
             counts.sum::<u64>()
         };
         let is_quick = self.is_quick() && (lines.is_of(&self.grown) || events() <= QUICK_EVENTS);
-        let work = move |wanted: &Wanted| LogLines::read(&session, wanted);
+        let work = move |cancel: &Cancel| LogLines::read(&session, cancel);
         let got = lines.get(&self.grown, is_quick, &self.coming.wake, work);
         got.map(|(lines, _)| lines)
     }

@@ -43,8 +43,9 @@ const WAY_MAX: i64 = 400;
 impl Extent {
     /// Of three parts the one that varies least is up.
     pub fn of(states: &States, rows: &[ValueRow], session: &Session) -> Option<Extent> {
-        let nodes = (0..session.nodes.len()).map(|node| NodeId(node as u16));
-        let nodes: Vec<NodeId> = nodes.collect();
+        let nodes: Vec<NodeId> = (0..session.nodes.len())
+            .map(|node| NodeId(node as u16))
+            .collect();
         let mut ranges: Vec<(f64, f64)> = Vec::new();
         for row in rows.iter().filter(|row| is_position(states, row.property)) {
             for &node in &nodes {

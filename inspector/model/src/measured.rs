@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use netreel_protocol::session::{Fate, PacketId, Session, SessionTime};
+use netreel_system::Cancel;
 
-use crate::aside::Wanted;
 use crate::taken::Taken;
 use crate::{Model, text};
 
@@ -41,11 +41,11 @@ impl Measured {
         session: &Session,
         taken: Option<&Taken>,
         rows: Range<usize>,
-        wanted: &Wanted,
+        cancel: &Cancel,
     ) -> Option<Measured> {
         let mut sum = Measured::default();
         for row in rows {
-            if row.is_multiple_of(BATCH) && !wanted.goes_on() {
+            if row.is_multiple_of(BATCH) && !cancel.goes_on() {
                 return None;
             }
             let id = match taken {
@@ -90,9 +90,9 @@ impl Model {
         let is_again = sums.latest().is_some_and(|(_, known)| known == key.1);
         let pause = Duration::from_nanos(200 * rows.len() as u64);
         let pause = (is_again && !is_quick).then_some(pause);
-        let work = move |wanted: &Wanted| {
-            wanted.rest(pause.unwrap_or_default());
-            Measured::new(&session, taken.as_ref(), rows, wanted)
+        let work = move |cancel: &Cancel| {
+            cancel.rest(pause.unwrap_or_default());
+            Measured::new(&session, taken.as_ref(), rows, cancel)
         };
         let (sum, is_it) = sums.get(&key, is_quick, &self.coming.wake, work)?;
         // Of another look it is near enough until this one's is there.

@@ -64,9 +64,10 @@ impl Model {
 
     pub(crate) fn mute(&mut self, rule: &str, is_muted: bool) {
         let mut rules = BTreeSet::clone(&self.muted.rules);
-        match is_muted {
-            true => rules.insert(rule.to_owned()),
-            false => rules.remove(rule),
+        if is_muted {
+            rules.insert(rule.to_owned())
+        } else {
+            rules.remove(rule)
         };
         self.set_muted(rules.into());
     }

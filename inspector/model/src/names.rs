@@ -46,14 +46,17 @@ impl Names {
         // Where no wire says what packets carry, there is room for whole addresses.
         let short = short(&full, &talking, session.wire.is_none());
         let length = |node: NodeId| short.get(usize::from(node.0)).map_or(1, |it| length(it));
-        let links = session.links().iter();
-        let links = links.map(|&(from, to)| length(from) + 3 + length(to));
+        let links = session
+            .links()
+            .iter()
+            .map(|&(from, to)| length(from) + 3 + length(to));
         let port = |node: &Node| Some(node.endpoints.first()?.port());
         let ports: Vec<Option<u16>> = session.nodes.iter().map(port).collect();
         let lanes = lanes(&full, &ports);
         let longest = |names: &[String]| {
-            let named = shown.iter();
-            let named = named.filter_map(|node| names.get(usize::from(node.0)));
+            let named = shown
+                .iter()
+                .filter_map(|node| names.get(usize::from(node.0)));
             named.map(|name| name.chars().count()).max().unwrap_or(0)
         };
         Names {
@@ -196,8 +199,11 @@ fn lanes(full: &[&str], ports: &[Option<u16>]) -> Vec<String> {
 /// ran once, a process without its program where there is no other program.
 fn short(full: &[&str], talking: &BTreeSet<NodeId>, roomy: bool) -> Vec<String> {
     let kinds: Vec<Kind<'_>> = full.iter().map(|name| kind(name)).collect();
-    let talking = talking.iter().map(|node| usize::from(node.0));
-    let talking: Vec<&Kind<'_>> = talking.filter_map(|at| kinds.get(at)).collect();
+    let talking: Vec<&Kind<'_>> = talking
+        .iter()
+        .map(|node| usize::from(node.0))
+        .filter_map(|at| kinds.get(at))
+        .collect();
     let addresses: Vec<SocketAddr> = talking.iter().filter_map(|kind| address(kind)).collect();
     let hosts: BTreeSet<String> = addresses.iter().map(|at| at.ip().to_string()).collect();
     let shared = shared_start(&hosts);
@@ -211,9 +217,10 @@ fn short(full: &[&str], talking: &BTreeSet<NodeId>, roomy: bool) -> Vec<String> 
         Kind::Address(at) if hosts.len() == 1 && addresses.len() > 1 => format!(":{}", at.port()),
         Kind::Address(at) if hosts.len() == addresses.len() && hosts.len() > 1 => {
             let host = at.ip().to_string();
-            match hosts.iter().all(|host| length(host) <= HOST_MAX) {
-                true => host,
-                false => behind(&host, shared),
+            if hosts.iter().all(|host| length(host) <= HOST_MAX) {
+                host
+            } else {
+                behind(&host, shared)
             }
         }
         Kind::Address(at) if shared > 0 => {
@@ -317,8 +324,8 @@ fn differing(names: &[&str]) -> Vec<String> {
             .count()
     };
     let start = all(&|name, at| name.get(at) == first.get(at));
-    let end = all(&|name, at| name.iter().rev().nth(at) == first.iter().rev().nth(at));
-    let end = end.min(least - start);
+    let end =
+        all(&|name, at| name.iter().rev().nth(at) == first.iter().rev().nth(at)).min(least - start);
     let sign = |left_out: usize| if left_out > 0 { "…" } else { "" };
     let name = |name: &Vec<char>| {
         let middle: String = name.iter().take(name.len() - end).skip(start).collect();

@@ -106,8 +106,12 @@ impl Model {
             return String::new();
         };
         let mut lines = vec![node.name.clone()];
-        let endpoints = node.endpoints.iter().map(ToString::to_string);
-        let endpoints: Vec<String> = endpoints.filter(|it| *it != node.name).collect();
+        let endpoints: Vec<String> = node
+            .endpoints
+            .iter()
+            .map(ToString::to_string)
+            .filter(|it| *it != node.name)
+            .collect();
         if !endpoints.is_empty() {
             lines.push(endpoints.join(" "));
         }
@@ -191,16 +195,15 @@ impl Model {
         let (lost, unknown) = (self.index.lost, self.index.unknown);
         let mut pieces = vec![(format!("{nodes} · {packets} · "), None)];
         // Who only saw packets pass cannot know.
-        match unknown > 0 && unknown == total {
-            true => pieces.push(("losses unknown".to_owned(), None)),
-            false => {
-                let said = format!("{} lost", text::count(lost as u64));
-                let filter = match self.index.failed {
-                    0 => "lost",
-                    _ => "lost || failed",
-                };
-                pieces.push((said, (lost > 0).then_some(filter)));
-            }
+        if unknown > 0 && unknown == total {
+            pieces.push(("losses unknown".to_owned(), None))
+        } else {
+            let said = format!("{} lost", text::count(lost as u64));
+            let filter = match self.index.failed {
+                0 => "lost",
+                _ => "lost || failed",
+            };
+            pieces.push((said, (lost > 0).then_some(filter)));
         }
         if unknown > 0 && unknown < total {
             let said = format!("{} unknown", text::count(unknown as u64));
@@ -225,8 +228,10 @@ impl Model {
                 several => format!("told by {several} proxies"),
             });
         }
-        let silent = session.nodes.iter();
-        let silent = silent.filter(|node| !node.recorded && !node.seen && !node.group);
+        let silent = session
+            .nodes
+            .iter()
+            .filter(|node| !node.recorded && !node.seen && !node.group);
         match silent.count() {
             0 => {}
             silent => parts.push(format!("{silent} without a recording")),

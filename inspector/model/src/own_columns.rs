@@ -138,8 +138,7 @@ impl Known {
 impl Own {
     /// What stood in packets is asked again: they have other places, or another wire.
     pub fn forget(&mut self) {
-        let known = self.known.get_mut();
-        let known = known.unwrap_or_else(PoisonError::into_inner);
+        let known = self.known.get_mut().unwrap_or_else(PoisonError::into_inner);
         known.cells.clear();
         known.order.clear();
     }
@@ -231,9 +230,10 @@ impl Model {
     /// nothing while only decoding all packets could tell.
     pub(crate) fn cells(&self, id: PacketId) -> Cells {
         let session = self.session();
-        match self.own.columns.fields.is_empty() || !session.looks_at_once() {
-            true => Cells::default(),
-            false => self.own.cells(session, id),
+        if self.own.columns.fields.is_empty() || !session.looks_at_once() {
+            Cells::default()
+        } else {
+            self.own.cells(session, id)
         }
     }
 
@@ -265,9 +265,10 @@ impl Model {
             return String::new();
         };
         let since = self.between(Some(selected), Some(id));
-        match since.starts_with(['-', '?']) {
-            true => since,
-            false => format!("+{since}"),
+        if since.starts_with(['-', '?']) {
+            since
+        } else {
+            format!("+{since}")
         }
     }
 
@@ -316,12 +317,13 @@ impl Model {
     /// What can be drawn over time, each with its name: the fields of the selected packet.
     pub fn plot_offers(&self) -> Vec<(String, Command)> {
         let paths = self.paths_offered().into_iter();
-        let offers = paths.filter_map(|(field, path)| {
-            let plotted = self.plot_of(field)?;
-            let is_it = self.plotted() == Some(&plotted);
-            (!is_it).then(|| (format!("over time: {path}"), Command::Plot(Some(plotted))))
-        });
-        let mut offers: Vec<(String, Command)> = offers.collect();
+        let mut offers: Vec<(String, Command)> = paths
+            .filter_map(|(field, path)| {
+                let plotted = self.plot_of(field)?;
+                let is_it = self.plotted() == Some(&plotted);
+                (!is_it).then(|| (format!("over time: {path}"), Command::Plot(Some(plotted))))
+            })
+            .collect();
         if self.plotted().is_some() {
             offers.push((
                 "over time: the value in focus".to_owned(),

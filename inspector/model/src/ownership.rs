@@ -87,8 +87,9 @@ impl Model {
     pub fn stretches(&self, row: Row, scale: &Scale) -> Vec<Stretch> {
         match row {
             Row::Object(object) => {
-                let merged = self.summary(object);
-                let merged = merged.map_or(&[][..], |summary| summary.merged(self.history()));
+                let merged = self
+                    .summary(object)
+                    .map_or(&[][..], |summary| summary.merged(self.history()));
                 folded(
                     merged,
                     |entry| &entry.0,

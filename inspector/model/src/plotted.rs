@@ -9,9 +9,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use netreel_protocol::session::{PacketId, Session, SessionTime};
+use netreel_system::Cancel;
 use netreel_wire::{MessageFacts, Tree, TreeId, TreeNode, Value};
 
-use crate::aside::Wanted;
 use crate::course::Course;
 use crate::links::LinkEnds;
 use crate::pyramid::{Piece, Pyramid, Span};
@@ -123,13 +123,13 @@ pub(crate) struct Track {
 
 impl Track {
     /// `None` where nobody wants it any more.
-    fn new(session: &Session, taken: Option<&Taken>, of: Of, wanted: &Wanted) -> Option<Track> {
+    fn new(session: &Session, taken: Option<&Taken>, of: Of, cancel: &Cancel) -> Option<Track> {
         let rows = taken.map_or(session.packet_count(), Taken::len);
         let mut lines: BTreeMap<LineOf, Vec<Point>> = BTreeMap::new();
         let (mut values, mut until, mut are_words) = (0, None, false);
         let mut decoded = 0;
         for row in 0..rows {
-            if row.is_multiple_of(BATCH) && !wanted.goes_on() {
+            if row.is_multiple_of(BATCH) && !cancel.goes_on() {
                 return None;
             }
             if !is_decoded(row, rows) {
@@ -275,8 +275,9 @@ fn message_of<'m>(
     field: TreeId,
     messages: &'m [MessageFacts],
 ) -> Option<&'m MessageFacts> {
-    let around = std::iter::once(field).chain(tree.ancestors(field));
-    let mut around = around.filter_map(|id| tree.get(id));
+    let mut around = std::iter::once(field)
+        .chain(tree.ancestors(field))
+        .filter_map(|id| tree.get(id));
     around.find_map(|node| {
         let bits = node.bits();
         messages.iter().find(|facts| {
@@ -319,9 +320,10 @@ impl Model {
         let tree = &self.detail.decoded.as_ref()?.tree;
         let look = self.look(self.selection.packet?)?;
         let message = message_of(tree, field, &look.messages);
-        let by = match message.is_some_and(|facts| facts.object.is_some()) {
-            true => PlotBy::Object,
-            false => PlotBy::Link,
+        let by = if message.is_some_and(|facts| facts.object.is_some()) {
+            PlotBy::Object
+        } else {
+            PlotBy::Link
         };
         Some(Plotted { path, by })
     }
@@ -345,9 +347,9 @@ impl Model {
         // What is made anew with each look leaves the processor to others most of the time.
         let is_again = tracks.latest().is_some_and(|(_, known)| known == of);
         let pause = (is_again && !self.is_quick()).then_some(PAUSE);
-        let work = move |wanted: &Wanted| {
-            wanted.rest(pause.unwrap_or_default());
-            Track::new(&session, taken.as_ref(), wanted_of, wanted)
+        let work = move |cancel: &Cancel| {
+            cancel.rest(pause.unwrap_or_default());
+            Track::new(&session, taken.as_ref(), wanted_of, cancel)
         };
         let (track, _) = tracks.get(&key, self.is_quick(), &self.coming.wake, work)?;
         (track.of == of).then(|| self.drawn(&track, scale))

@@ -25,13 +25,15 @@ impl<P: Piece> Pyramid<P> {
     pub fn new(pieces: Vec<P>) -> Pyramid<P> {
         let mut levels = vec![pieces];
         while let Some(last) = levels.last().filter(|level| level.len() > FOLD) {
-            let next = last.chunks(FOLD).filter_map(|pieces| {
-                let (first, rest) = pieces.split_first()?;
-                let mut merged = first.clone();
-                rest.iter().for_each(|piece| merged.merge(piece));
-                Some(merged)
-            });
-            let next = next.collect();
+            let next = last
+                .chunks(FOLD)
+                .filter_map(|pieces| {
+                    let (first, rest) = pieces.split_first()?;
+                    let mut merged = first.clone();
+                    rest.iter().for_each(|piece| merged.merge(piece));
+                    Some(merged)
+                })
+                .collect();
             levels.push(next);
         }
         Pyramid { levels }

@@ -85,8 +85,7 @@ impl Scale {
 
     /// The visible times that are folded, and how long each is: `2.8 days`.
     pub fn gaps(&self) -> Vec<(Range<SessionTime>, String)> {
-        let gaps = self.folds.within(&self.range());
-        let gaps = gaps.map(|gap| {
+        let gaps = self.folds.within(&self.range()).map(|gap| {
             let length = text::duration(gap.end.saturating_sub(gap.start));
             (SessionTime(gap.start)..SessionTime(gap.end), length)
         });
@@ -112,9 +111,10 @@ impl Scale {
         if column == 0 {
             return self.start;
         }
-        match self.columns() == column {
-            true => self.end,
-            false => self.folds.session(at as i64),
+        if self.columns() == column {
+            self.end
+        } else {
+            self.folds.session(at as i64)
         }
     }
 }
@@ -192,9 +192,10 @@ pub fn ticks(scale: &Scale, spacing: f32) -> Vec<Tick> {
     let least = scale.ns(spacing).max(1);
     let furthest = range.start.saturating_abs().max(range.end.saturating_abs());
     let is_clock = furthest / SECOND >= SECONDS_MAX;
-    let step = match is_clock {
-        true => clock_step(least),
-        false => round_step(least),
+    let step = if is_clock {
+        clock_step(least)
+    } else {
+        round_step(least)
     };
     let minor = (step / 5).max(1);
     let mut ticks = Vec::new();

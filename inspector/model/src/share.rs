@@ -113,8 +113,11 @@ impl Model {
     pub fn filter_of_objects(&self, id: PacketId) -> Option<String> {
         let messages = self.messages_of(id);
         let objects: BTreeSet<u64> = messages.filter_map(|(_, facts)| facts.object).collect();
-        let each = objects.iter().take(OBJECTS_MAX);
-        let each: Vec<String> = each.map(|object| format!("object == {object}")).collect();
+        let each: Vec<String> = objects
+            .iter()
+            .take(OBJECTS_MAX)
+            .map(|object| format!("object == {object}"))
+            .collect();
         (!each.is_empty()).then(|| each.join(" || "))
     }
 

@@ -12,9 +12,9 @@ use std::time::Duration;
 use netreel_protocol::history::History;
 use netreel_protocol::packet_fields::{FieldType, FieldValue, PacketAt, PacketField, SHOWN};
 use netreel_protocol::session::{Fate, Look, NodeId, Packet, PacketId, Session};
+use netreel_system::Cancel;
 use netreel_wire::{MessageFacts, Value};
 
-use crate::aside::Wanted;
 use crate::lead::most_telling_first;
 use crate::table::Column;
 use crate::taken::Taken;
@@ -224,9 +224,9 @@ impl Model {
         // What is made anew with each look leaves the processor to others most of the time.
         let again = self.order.as_ref().filter(|_| !self.is_quick());
         let pause = again.map(|order| order.pause());
-        let work = move |wanted: &Wanted| {
-            wanted.rest(pause.unwrap_or_default());
-            Order::new(&session, taken.as_ref(), of, wanted)
+        let work = move |cancel: &Cancel| {
+            cancel.rest(pause.unwrap_or_default());
+            Order::new(&session, taken.as_ref(), of, cancel)
         };
         let got = orders.get(&key, self.is_quick(), &self.coming.wake, work);
         if let Some((order, _)) = got
@@ -258,12 +258,12 @@ impl Model {
 
 impl Order {
     /// Of all packets, or of those that a filter takes; `None` where nobody wants it any more.
-    fn new(session: &Session, taken: Option<&Taken>, of: Of, wanted: &Wanted) -> Option<Order> {
+    fn new(session: &Session, taken: Option<&Taken>, of: Of, cancel: &Cancel) -> Option<Order> {
         let Sorting { by, down } = of.sorting;
         let all = (0..session.packet_count() as u32).map(PacketId);
         let mut walk = Walk {
             row: 0,
-            wanted,
+            cancel,
             taken,
         };
         let rows = match by {
@@ -329,7 +329,7 @@ fn too_many(by: Column, rows: usize) -> Option<String> {
 /// Through the rows of a table in the order of time.
 struct Walk<'a> {
     row: u32,
-    wanted: &'a Wanted,
+    cancel: &'a Cancel,
     taken: Option<&'a Taken>,
 }
 
@@ -341,7 +341,7 @@ impl Walk<'_> {
         mut call: impl FnMut(PacketId, u32),
     ) -> Option<()> {
         for id in all {
-            if id.0.is_multiple_of(BATCH) && !self.wanted.goes_on() {
+            if id.0.is_multiple_of(BATCH) && !self.cancel.goes_on() {
                 return None;
             }
             if self.taken.is_none_or(|taken| taken.has(id)) {
@@ -470,12 +470,15 @@ impl Keys<'_> {
             let kind = kind.and_then(|kind| names.get(usize::from(kind)));
             kind.map_or("?", |kind| kind.name.as_str())
         };
-        let named = self.kinds.iter().map(|(kinds, &number)| {
-            let words: Vec<&str> = kinds.iter().map(|(kind, _)| name(kind)).collect();
-            let counts: Vec<u32> = kinds.iter().map(|(_, count)| *count).collect();
-            (words, counts, number)
-        });
-        let mut named: Vec<_> = named.collect();
+        let mut named: Vec<_> = self
+            .kinds
+            .iter()
+            .map(|(kinds, &number)| {
+                let words: Vec<&str> = kinds.iter().map(|(kind, _)| name(kind)).collect();
+                let counts: Vec<u32> = kinds.iter().map(|(_, count)| *count).collect();
+                (words, counts, number)
+            })
+            .collect();
         named.sort();
         let mut places = vec![0; named.len()];
         for (place, (_, _, number)) in named.iter().enumerate() {

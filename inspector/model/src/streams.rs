@@ -108,8 +108,9 @@ impl Detail {
     /// unpacked from. `None` where nothing of the stream became it.
     pub fn bits(&self, field: TreeId, stream: StreamId) -> Option<Range<u32>> {
         let tree = &self.decoded.as_ref()?.tree;
-        let around = std::iter::once(field).chain(tree.ancestors(field));
-        let mut around = around.filter_map(|id| tree.get(id));
+        let mut around = std::iter::once(field)
+            .chain(tree.ancestors(field))
+            .filter_map(|id| tree.get(id));
         around
             .find(|node| node.stream() == stream)
             .map(|node| node.bits())
@@ -184,10 +185,13 @@ impl Detail {
 
     fn order_of(&self, stream: StreamId) -> BitOrder {
         match &self.decoded {
-            Some(decoded) if stream != PACKET => match decoded.tree.is_lsb_first(stream) {
-                true => BitOrder::Lsb,
-                false => BitOrder::Msb,
-            },
+            Some(decoded) if stream != PACKET => {
+                if decoded.tree.is_lsb_first(stream) {
+                    BitOrder::Lsb
+                } else {
+                    BitOrder::Msb
+                }
+            }
             _ => self.order,
         }
     }

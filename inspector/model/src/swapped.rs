@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use netreel_protocol::session::{PacketId, Session, Stamp};
+use netreel_system::Cancel;
 use netreel_wire::Role;
 
 /// Two messages of different senders that came to a node in one order here, and in the other one there.
@@ -24,8 +25,8 @@ type Arrived = BTreeMap<(String, u64), BTreeMap<Message, (Stamp, PacketId)>>;
 
 /// The pairs that came the other way round, in the order of nodes and objects; UPDATEs, of which there are many, are
 /// left out. Nothing where it is no longer wanted.
-pub(crate) fn swapped(sides: [&Session; 2], wanted: &dyn Fn() -> bool) -> Vec<Swapped> {
-    let [here, there] = sides.map(|session| arrived(session, wanted));
+pub(crate) fn swapped(sides: [&Session; 2], cancel: &Cancel) -> Vec<Swapped> {
+    let [here, there] = sides.map(|session| arrived(session, cancel));
     let mut found = Vec::new();
     for ((node, object), messages) in &here {
         let Some(others) = there.get(&(node.clone(), *object)) else {
@@ -55,10 +56,10 @@ pub(crate) fn swapped(sides: [&Session; 2], wanted: &dyn Fn() -> bool) -> Vec<Sw
     found
 }
 
-fn arrived(session: &Session, wanted: &dyn Fn() -> bool) -> Arrived {
+fn arrived(session: &Session, cancel: &Cancel) -> Arrived {
     let mut arrived = Arrived::new();
     for (place, packet) in session.packets().enumerate() {
-        if !wanted() {
+        if !cancel.goes_on() {
             return Arrived::new();
         }
         let Some(came) = packet.received else {

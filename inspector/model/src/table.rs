@@ -195,9 +195,10 @@ impl Model {
             let middle = low + (high - low) / 2;
             let packet = self.packet_by_time(middle).and_then(|id| self.packet(id));
             let begins = packet.and_then(|packet| packet.first());
-            match begins.is_none_or(|stamp| stamp.time < time) {
-                true => low = middle + 1,
-                false => high = middle,
+            if begins.is_none_or(|stamp| stamp.time < time) {
+                low = middle + 1
+            } else {
+                high = middle
             }
         }
         low
@@ -239,9 +240,10 @@ impl Model {
             marks.any(|mark| wire.has_field(None, Some(mark)))
         };
         let acks = session.wire.as_ref().is_some_and(acks);
-        match sees && acks {
-            true => "seen, acked +25.8 ms".len(),
-            false => "received ".len(),
+        if sees && acks {
+            "seen, acked +25.8 ms".len()
+        } else {
+            "received ".len()
         }
     }
 
@@ -285,8 +287,8 @@ impl Model {
         let history = || self.history();
         let value = PacketAt::with(self.session(), &history, (id, Some(look)), |it| {
             it.named(field)
-        });
-        let value = value.unwrap_or(FieldValue::Nothing);
+        })
+        .unwrap_or(FieldValue::Nothing);
         match (field.declared().of, &value) {
             (FieldType::Utc, value) => {
                 let time = value.number().map(|ns| SessionTime(ns as i64));
@@ -361,8 +363,9 @@ impl Model {
             Some(look) if look.messages.is_empty() => "no messages".to_owned(),
             Some(look) => self.kinds_of(id, &look.messages),
         });
-        let sequence = look.and_then(|look| look.sequence);
-        let sequence = sequence.map_or_else(String::new, |s| format!("sequence {}, ", s.value));
+        let sequence = look
+            .and_then(|look| look.sequence)
+            .map_or_else(String::new, |s| format!("sequence {}, ", s.value));
         lines.push(format!(
             "{sequence}{} bytes",
             text::count(packet.length.into())

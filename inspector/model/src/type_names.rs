@@ -41,8 +41,11 @@ impl TypeNames {
 impl Name {
     /// Decodes packets that say the type until one of them names it.
     fn look(&mut self, session: &Session, history: &History, object: &Object, kind: u64) {
-        let deliveries = object.deliveries.iter().take(DELIVERIES_MAX);
-        let deliveries = deliveries.filter_map(|&place| history.deliveries.get(place as usize));
+        let deliveries = object
+            .deliveries
+            .iter()
+            .take(DELIVERIES_MAX)
+            .filter_map(|&place| history.deliveries.get(place as usize));
         let messages = deliveries.filter_map(|delivery| session.message(delivery.message));
         let telling = messages.filter(|message| message.facts.object_type == Some(kind));
         for message in telling {

@@ -56,15 +56,19 @@ impl Model {
             lengths.clone().min().unwrap_or(0),
             lengths.max().unwrap_or(0),
         );
-        let times = packets.iter().filter_map(|it| it.first());
-        let times: Vec<i64> = times.map(|stamp| stamp.time.0).collect();
+        let times: Vec<i64> = packets
+            .iter()
+            .filter_map(|it| it.first())
+            .map(|stamp| stamp.time.0)
+            .collect();
         let spread = match (times.first(), times.last()) {
             (Some(first), Some(last)) => last.saturating_sub(*first),
             _ => 0,
         };
-        let lengths = match least == most {
-            true => format!("{} each", text::counted(least as u64, "byte")),
-            false => format!("{least} to {most} bytes"),
+        let lengths = if least == most {
+            format!("{} each", text::counted(least as u64, "byte"))
+        } else {
+            format!("{least} to {most} bytes")
         };
         let rate = match spread {
             0 => String::new(),
@@ -83,8 +87,10 @@ impl Model {
 fn columns(payloads: &[Vec<u8>]) -> Vec<ByteColumn> {
     let longest = payloads.iter().map(Vec::len).max().unwrap_or(0);
     let column = |offset: usize| {
-        let bytes = payloads.iter().filter_map(|it| it.get(offset).copied());
-        let bytes: Vec<u8> = bytes.collect();
+        let bytes: Vec<u8> = payloads
+            .iter()
+            .filter_map(|it| it.get(offset).copied())
+            .collect();
         let values: BTreeSet<u8> = bytes.iter().copied().collect();
         let steps = bytes.windows(2).filter_map(|pair| match pair {
             [before, after] => Some(after.wrapping_sub(*before)),
@@ -92,8 +98,12 @@ fn columns(payloads: &[Vec<u8>]) -> Vec<ByteColumn> {
         });
         let small = steps.clone().filter(|step| (1..=8).contains(step)).count();
         let all = steps.count();
-        let shown = values.iter().take(FEW).map(|it| format!("{it:02x}"));
-        let shown = shown.collect::<Vec<_>>().join(" ");
+        let shown = values
+            .iter()
+            .take(FEW)
+            .map(|it| format!("{it:02x}"))
+            .collect::<Vec<_>>()
+            .join(" ");
         let what = match values.len() {
             1 if bytes.len() > 1 => format!("always {shown}"),
             _ if all >= 4 && small * 10 >= all * 8 => "counts up".to_owned(),

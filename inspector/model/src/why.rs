@@ -56,14 +56,14 @@ impl Model {
         };
         // The finding itself stands above.
         let order = why.in_order().into_iter().filter(|&(_, _, again)| !again);
-        let rows = order.filter_map(|(id, depth, _)| self.why_row(why.step(id)?, depth));
-        let rows: Arc<[WhyRow]> = rows.collect();
+        let rows: Arc<[WhyRow]> = order
+            .filter_map(|(id, depth, _)| self.why_row(why.step(id)?, depth))
+            .collect();
         let chain = chain(&why);
         // That a packet took no longer than others is where a chain ends that leads to nothing.
         let telling = chain.iter().rposition(|step| !is_usual(&step.fact));
         let cause = telling.and_then(|place| self.why_row(chain.get(place)?, place));
-        let transit = chain.iter().rev().copied();
-        let transit = transit.chain(&why.steps);
+        let transit = chain.iter().rev().copied().chain(&why.steps);
         let held = transit.clone().find_map(|step| match step.fact {
             Fact::Held {
                 link,

@@ -6,9 +6,8 @@ use std::sync::Arc;
 
 use netreel_inspector_model::{Followed, Growth, Model};
 use netreel_protocol::history::{History, Level, Ongoing};
-use netreel_protocol::session::{Growing, Session};
+use netreel_protocol::session::Session;
 use netreel_reel::{Ending, Reel};
-use netreel_wire::Keys;
 
 const MS: i64 = 1_000_000;
 const SECONDS: i64 = 16;
@@ -16,7 +15,7 @@ const SECONDS: i64 = 16;
 /// Looks at the recording while it goes on, and once more when it is over.
 fn looks(mut look: impl FnMut(Arc<Session>, History)) {
     let reels = fixture::race_that_goes_on(SECONDS);
-    let mut growing = Growing::new(None, Keys::default());
+    let mut growing = Session::builder().growing();
     let mut ongoing = Ongoing::default();
     let mut at = 0;
     while at < SECONDS * 1_000 * MS {

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use netreel_inspector_model::{Column, Command, Growth, Model, OwnColumns, Sorting, Step};
 use netreel_protocol::packet_fields::PacketField;
-use netreel_protocol::session::{Fate, Growing, NodeId, PacketId};
-use netreel_wire::{Keys, KindId};
+use netreel_protocol::session::{Fate, NodeId, PacketId, Session};
+use netreel_wire::KindId;
 
 /// The race, with all columns that are not of fields.
 fn model() -> Model {
@@ -291,7 +291,7 @@ fn what_somebody_gives_up_is_not_sorted_until_it_is_gone_on_with() {
 fn of_a_recording_that_goes_on_new_rows_stand_at_the_end_until_the_order_is_made_anew() {
     const MS: i64 = 1_000_000;
     let reels = fixture::race_that_goes_on(16);
-    let mut growing = Growing::new(None, Keys::default());
+    let mut growing = Session::builder().growing();
     let mut growth = Growth::default();
     let mut window = Model::of_session(Arc::default(), &[]);
     let is_sorted = |model: &Model, all: &[PacketId]| {

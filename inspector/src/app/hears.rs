@@ -72,10 +72,13 @@ impl Inspector {
                 self.go_to(Workspace::Why);
             }
             // A filter that begins anew with each look would come to no end.
-            Answer::Grown { model, live } => match self.model.is_filtering() {
-                true => self.further = Some((model, live)),
-                false => self.grows(*model, live),
-            },
+            Answer::Grown { model, live } => {
+                if self.model.is_filtering() {
+                    self.further = Some((model, live))
+                } else {
+                    self.grows(*model, live)
+                }
+            }
             Answer::Followed(followed) => match &mut self.further {
                 Some((model, _)) => model.take_followed(*followed),
                 None => self.model.take_followed(*followed),

@@ -108,8 +108,7 @@ fn wanted(tree: &Tree, axis: Axis, room: f32, sizes: &dyn Sizes) -> Option<f32> 
     match (tree, tree.cut()) {
         (Tree::Pane(pane), _) => sizes.wanted(*pane, axis, room),
         (_, Some((cuts, cut))) if cuts != axis => {
-            let parts = [&cut.first, &cut.second];
-            let parts = parts.map(|part| wanted(part, axis, room, sizes));
+            let parts = [&cut.first, &cut.second].map(|part| wanted(part, axis, room, sizes));
             parts.into_iter().flatten().reduce(f32::max)
         }
         _ => None,
@@ -143,9 +142,10 @@ fn least(tree: &Tree, sizes: &dyn Sizes) -> Vec2 {
 /// The last pane of a tree, or the first.
 fn nearest(tree: &Tree, is_last: bool) -> Option<Pane> {
     let panes = tree.panes();
-    match is_last {
-        true => panes.last().copied(),
-        false => panes.first().copied(),
+    if is_last {
+        panes.last().copied()
+    } else {
+        panes.first().copied()
     }
 }
 

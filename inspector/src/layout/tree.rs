@@ -213,9 +213,12 @@ impl Tree {
         let Some(cut) = self.cut_mut() else {
             return Some(());
         };
-        cut.share = cut.share.map(|share| match share.is_finite() {
-            true => share.clamp(0.05, 0.95),
-            false => 0.5,
+        cut.share = cut.share.map(|share| {
+            if share.is_finite() {
+                share.clamp(0.05, 0.95)
+            } else {
+                0.5
+            }
         });
         cut.first.straighten(depth + 1)?;
         cut.second.straighten(depth + 1)

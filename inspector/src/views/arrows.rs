@@ -71,9 +71,12 @@ pub fn line(
         f64::from(bounds.right()) + OUTSIDE,
     );
     // What is cut off takes its height along, so that the rest lies where it lay.
-    let at = |x: f64| match end.0 == start.0 {
-        true => start.1,
-        false => start.1 + (end.1 - start.1) * ((x - start.0) / (end.0 - start.0)),
+    let at = |x: f64| {
+        if end.0 == start.0 {
+            start.1
+        } else {
+            start.1 + (end.1 - start.1) * ((x - start.0) / (end.0 - start.0))
+        }
     };
     let cut = |(x, y): (f64, f64)| match (x < left, x > right) {
         (true, _) => (left, at(left)),

@@ -125,9 +125,10 @@ pub fn show(painter: &Painter, axis: Rect, bottom: f32, scale: &Scale) {
         // The last one stands before its line where there is no room behind it; where there is none
         // there either, its line is enough.
         let width = width(&tick.label);
-        let left = match x + 4.0 + width <= axis.right() + MARGIN {
-            true => x + 4.0,
-            false => x - 4.0 - width,
+        let left = if x + 4.0 + width <= axis.right() + MARGIN {
+            x + 4.0
+        } else {
+            x - 4.0 - width
         };
         write(tick.label, left, theme::weak());
     }

@@ -118,10 +118,7 @@ fn line(ui: &mut Ui, candidate: &Candidate) -> bool {
     let part = vec2(BAR * share.clamp(0.0, 1.0), 8.0);
     painter.rect_filled(Rect::from_min_size(bar.min, part), 0.0, theme::accent());
     let left = NAME + BAR + 14.0;
-    let color = match can {
-        true => theme::text(),
-        false => theme::error(),
-    };
+    let color = if can { theme::text() } else { theme::error() };
     label::write(painter, rect, left, rect.width() - left, &words, color);
     let response = match (&candidate.path, why) {
         (_, Some(why)) => response.on_hover_text(why),

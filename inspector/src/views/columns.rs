@@ -139,16 +139,18 @@ pub fn fitting(model: &Model, room: f32) -> (Vec<(Column, f32)>, Vec<Column>) {
 /// That columns have no room, and what helps; empty where all have some.
 pub fn no_room(without: &[Column], model: &Model) -> String {
     let heads: Vec<Cow<'_, str>> = without.iter().map(|it| head(*it, model)).collect();
-    match heads.is_empty() {
-        true => String::new(),
-        false => format!(
+    if heads.is_empty() {
+        String::new()
+    } else {
+        format!(
             "   no room for {}: widen the pane{}",
             heads.join(", "),
-            match model.own_columns().is_empty() {
-                true => "",
-                false => " or remove a column",
+            if model.own_columns().is_empty() {
+                ""
+            } else {
+                " or remove a column"
             }
-        ),
+        )
     }
 }
 

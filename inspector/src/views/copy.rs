@@ -52,12 +52,11 @@ fn filters(ui: &mut Ui, model: &Model, name: &str, filter: &str) -> Option<Comma
             asked = Some(Command::SetFilter(joined));
         }
     };
-    match model.filter().text.trim().is_empty() {
-        true => {
-            way(ui, name, Join::Alone);
-            way(ui, &format!("not: {name}"), Join::Not);
-        }
-        false => drop(ui.menu_button(name, |ui| {
+    if model.filter().text.trim().is_empty() {
+        way(ui, name, Join::Alone);
+        way(ui, &format!("not: {name}"), Join::Not);
+    } else {
+        drop(ui.menu_button(name, |ui| {
             for (name, how) in [
                 ("and", Join::And),
                 ("or", Join::Or),
@@ -66,7 +65,7 @@ fn filters(ui: &mut Ui, model: &Model, name: &str, filter: &str) -> Option<Comma
             ] {
                 way(ui, name, how);
             }
-        })),
+        }))
     }
     asked
 }

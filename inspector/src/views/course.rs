@@ -41,12 +41,15 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     } = &shown;
     let (view, time) = (*view, *time);
     if let Some(courses) = model.courses(&believed, row, scale) {
-        let lines = courses.nodes.into_iter().map(|(node, pieces)| Line {
-            name: model.lane_name(node).to_owned(),
-            color: node_color(model, node),
-            pieces,
-        });
-        let lines: Vec<Line> = lines.collect();
+        let lines: Vec<Line> = courses
+            .nodes
+            .into_iter()
+            .map(|(node, pieces)| Line {
+                name: model.lane_name(node).to_owned(),
+                color: node_color(model, node),
+                pieces,
+            })
+            .collect();
         legend(ui, signs, &lines);
         match courses.parts {
             0 => ribbons(painter, view, time, scale, &lines),

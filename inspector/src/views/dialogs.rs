@@ -134,9 +134,10 @@ fn key_group(ui: &mut Ui, (name, acts): &(&str, Vec<(String, &str)>), width: f32
 
 /// Says over the window what becomes of the files that are held over it.
 pub fn held(ui: &Ui, are_wires: bool) {
-    let said = match are_wires {
-        true => "let go: read the recording with this wire",
-        false => "let go: open it",
+    let said = if are_wires {
+        "let go: read the recording with this wire"
+    } else {
+        "let go: open it"
     };
     let layer = LayerId::new(Order::Tooltip, Id::unique("files are held"));
     let painter = ui.ctx().layer_painter(layer);
@@ -292,9 +293,10 @@ fn list(ui: &mut Ui, asked: &PathBox) -> Option<usize> {
         let is_picked = place == asked.picked;
         response.widget_info(|| WidgetInfo::selected(Role::ListItem, true, is_picked, path));
         if is_picked || response.hovered() {
-            let fill = match is_picked {
-                true => theme::selected(),
-                false => theme::related(),
+            let fill = if is_picked {
+                theme::selected()
+            } else {
+                theme::related()
             };
             ui.painter().rect_filled(rect, 2.0, fill);
         }

@@ -194,9 +194,10 @@ fn changes(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
 
 /// The sign of what changed, or of what has something below it that did.
 fn changed(painter: &egui::Painter, at: egui::Pos2, is_own: bool) {
-    match is_own {
-        true => painter.circle_filled(at, 2.5, theme::accent()),
-        false => painter.circle_stroke(at, 2.5, (1.0, theme::accent())),
+    if is_own {
+        painter.circle_filled(at, 2.5, theme::accent())
+    } else {
+        painter.circle_stroke(at, 2.5, (1.0, theme::accent()))
     };
 }
 

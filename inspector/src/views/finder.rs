@@ -83,9 +83,10 @@ pub fn show(ui: &Ui, model: &Model, (panes, sits): (&[Pane], bool), finder: &mut
         // Up and down are the list's.
         for (key, back) in [(Key::ArrowDown, false), (Key::ArrowUp, true)] {
             if ui.input_mut(|input| input.consume_key(Modifiers::NONE, key)) {
-                finder.at = match back {
-                    true => finder.at.saturating_sub(1),
-                    false => finder.at + 1,
+                finder.at = if back {
+                    finder.at.saturating_sub(1)
+                } else {
+                    finder.at + 1
                 };
             }
         }
@@ -182,8 +183,10 @@ fn find(model: &Model, shown: (&[Pane], bool), text: &str, names: &mut Names) ->
 
 /// Whether a name has all words: 0 where it begins so, which comes first.
 fn fit(lower: &str, words: &[&str]) -> Option<usize> {
-    let places = words.iter().map(|word| lower.find(word));
-    let places = places.collect::<Option<Vec<usize>>>()?;
+    let places = words
+        .iter()
+        .map(|word| lower.find(word))
+        .collect::<Option<Vec<usize>>>()?;
     Some(places.first().copied().unwrap_or(0).min(1))
 }
 
@@ -215,8 +218,9 @@ impl Names {
     fn fitting(&mut self, text: &str, words: &[&str]) -> impl Iterator<Item = (usize, &Named)> {
         if self.fit.as_ref().is_none_or(|(of, _)| of != text) {
             let rows = self.rows.iter().enumerate();
-            let fits = rows.filter_map(|(place, row)| Some((fit(&row.lower, words)?, place)));
-            let mut fits: Vec<(usize, usize)> = fits.collect();
+            let mut fits: Vec<(usize, usize)> = rows
+                .filter_map(|(place, row)| Some((fit(&row.lower, words)?, place)))
+                .collect();
             fits.sort_unstable();
             fits.truncate(ROWS);
             let places = fits.into_iter().map(|(_, place)| place);
@@ -337,9 +341,10 @@ fn looks(panes: &[Pane]) -> Vec<Found> {
         add(format!("colours: {name}"), Asked::Theme(theme));
     }
     for (name, pane) in Pane::ALL {
-        let (word, what) = match panes.contains(&pane) {
-            true => ("hide", Move::Hide(pane)),
-            false => ("show", Move::Edge(pane, Edge::Bottom)),
+        let (word, what) = if panes.contains(&pane) {
+            ("hide", Move::Hide(pane))
+        } else {
+            ("show", Move::Edge(pane, Edge::Bottom))
         };
         add(format!("{word} pane {name}"), Asked::Pane(what));
         add(format!("pane {name} alone"), Asked::Pane(Move::Alone(pane)));

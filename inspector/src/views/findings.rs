@@ -174,9 +174,10 @@ fn one(ui: &mut Ui, rect: Rect, finding: &FindingRow) -> Response {
     let galley = elided(&painter, &weak, theme::small(), room, theme::weak());
     painter.galley(pos2(left, rect.top() + 9.0 + below), galley, theme::weak());
     // What stands there whole needs nothing that hides the rows below it.
-    match is_cut {
-        true => response.on_hover_text(&finding.sentence),
-        false => response,
+    if is_cut {
+        response.on_hover_text(&finding.sentence)
+    } else {
+        response
     }
 }
 
@@ -212,9 +213,10 @@ fn proof(ui: &mut Ui, rect: Rect, model: &Model, finding: usize, commands: &mut 
         for (text, characters, color) in columns {
             let width = characters as f32 * character;
             let galley = elided(&painter, &text, theme::mono(), width + 4.0, color);
-            let left = match text.starts_with(|c: char| c.is_ascii_digit() || c == '#') {
-                true => x + width - galley.size().x,
-                false => x,
+            let left = if text.starts_with(|c: char| c.is_ascii_digit() || c == '#') {
+                x + width - galley.size().x
+            } else {
+                x
             };
             painter.galley(
                 pos2(left.max(x), line.center().y - galley.size().y / 2.0),
@@ -246,12 +248,13 @@ fn proof(ui: &mut Ui, rect: Rect, model: &Model, finding: usize, commands: &mut 
         let proves = piece.of.map_or_else(String::new, |rule| {
             format!("\nproves {rule}, which tells the same story")
         });
-        let response = match is_cut || piece.of.is_some() {
-            true => response.on_hover_text(format!(
+        let response = if is_cut || piece.of.is_some() {
+            response.on_hover_text(format!(
                 "{} at {}, {} s{proves}",
                 piece.what, piece.node, piece.time
-            )),
-            false => response,
+            ))
+        } else {
+            response
         };
         if response.clicked() {
             commands.push(Command::SelectEvidence(finding, place));

@@ -142,18 +142,20 @@ fn menu(ui: &mut Ui, rect: Rect, within: Within) {
     let response = ui.interact(button, id, Sense::click());
     let label = format!("menu of {}", pane.name());
     response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &label));
-    let color = match response.hovered() {
-        true => theme::text(),
-        false => theme::dim(),
+    let color = if response.hovered() {
+        theme::text()
+    } else {
+        theme::dim()
     };
     for step in -1..=1 {
         let at = button.center() + vec2(step as f32 * 5.0, 0.0);
         ui.painter().circle_filled(at, 1.4, color);
     }
     Popup::menu(&response).show(|ui| {
-        let said = match alone {
-            true => "with the others  Z",
-            false => "alone  Z",
+        let said = if alone {
+            "with the others  Z"
+        } else {
+            "alone  Z"
         };
         if ui.button(said).clicked() {
             ask(ui.ctx(), Move::Alone(pane));

@@ -91,9 +91,10 @@ pub fn show(
         };
         let mut name = lanes.whole(view, place);
         name.max.x = lanes.time.left() - 2.0;
-        let sense = match lanes.height >= FOCUS_MIN {
-            true => Sense::click_and_drag(),
-            false => Sense::CLICK | Sense::DRAG,
+        let sense = if lanes.height >= FOCUS_MIN {
+            Sense::click_and_drag()
+        } else {
+            Sense::CLICK | Sense::DRAG
         };
         let id = ui.scope_id().with(("lane", node.0));
         let response = ui.interact(name.intersect(ui.clip_rect()), id, sense);
@@ -197,9 +198,10 @@ fn menu(
             }
         };
         let is_alone = !plan.alone.is_empty() && rows.len() == 1;
-        let said = match is_alone {
-            true => "with the others again  Shift+L",
-            false => "alone  Shift+L",
+        let said = if is_alone {
+            "with the others again  Shift+L"
+        } else {
+            "alone  Shift+L"
         };
         offer(ui, said, LaneMove::Alone(node));
         if rows.len() > 1 {
@@ -213,9 +215,10 @@ fn menu(
         }
         ui.separator();
         let host = model.host_of(node);
-        let said = match row.folded {
-            true => format!("a lane for each node of {host}"),
-            false => format!("one lane for all nodes of {host}"),
+        let said = if row.folded {
+            format!("a lane for each node of {host}")
+        } else {
+            format!("one lane for all nodes of {host}")
         };
         offer(ui, &said, LaneMove::Fold(node));
         by_host(ui, plan, commands);

@@ -50,8 +50,10 @@ pub fn show(ui: &mut Ui, model: &Model, by: &mut LedgerBy, commands: &mut Vec<Co
     let is_small = |row: &&LedgerRow| row.place[2] < NAMED.x || row.place[3] < NAMED.y;
     let small = rows.iter().filter(is_small).count();
     if small > 0 && view.height() > 4.0 * LINE {
-        let lines = small.div_ceil(columns(view)).min(LINES_MAX);
-        let lines = lines.min((view.height() / 4.0 / LINE) as usize);
+        let lines = small
+            .div_ceil(columns(view))
+            .min(LINES_MAX)
+            .min((view.height() / 4.0 / LINE) as usize);
         map.max.y -= lines as f32 * LINE + 2.0;
         squarify(&mut rows, map.width(), map.height());
     }
@@ -137,9 +139,10 @@ fn names(
     if room == 0 {
         return;
     }
-    let shown = match rows.len() <= room {
-        true => rows.len(),
-        false => room - 1,
+    let shown = if rows.len() <= room {
+        rows.len()
+    } else {
+        room - 1
     };
     let painter = ui.painter().with_clip_rect(view.intersect(ui.clip_rect()));
     let cell = |place: usize| {
@@ -185,8 +188,10 @@ fn names(
         let id = ui.scope_id().with(("ledger rest", first.0.bits));
         let response = ui.interact(rect, id, Sense::hover());
         response.widget_info(|| WidgetInfo::labeled(Role::Label, true, &said));
-        let lines = left.iter().take(40);
-        let lines = lines.map(|(row, _)| format!("{}  {}", row.name, bits_text(row.bits)));
+        let lines = left
+            .iter()
+            .take(40)
+            .map(|(row, _)| format!("{}  {}", row.name, bits_text(row.bits)));
         response.on_hover_text(lines.collect::<Vec<_>>().join("\n"));
     }
 }
@@ -247,9 +252,10 @@ fn write(painter: &egui::Painter, rect: Rect, row: &LedgerRow, color: egui::Colo
     let bits = bits_text(row.bits);
     let both = format!("{bits}  {}", text::percent(row.part));
     let said = painter.layout_no_wrap(both, theme::small(), color);
-    let said = match said.size().x <= room {
-        true => said,
-        false => label::elided(painter, &bits, theme::small(), room, color),
+    let said = if said.size().x <= room {
+        said
+    } else {
+        label::elided(painter, &bits, theme::small(), room, color)
     };
     painter.galley(pos2(rect.left() + 5.0, below), said, color);
 }

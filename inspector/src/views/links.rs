@@ -58,9 +58,10 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         ((room.y - ROW - 8.0) / nodes.len() as f32).min(CELL_HEIGHT_MAX),
     );
     let fits = cell.x >= CELL.x && cell.y >= CELL.y && nodes.len() <= MATRIX_MAX;
-    match fits {
-        true => matrix(ui, model, &stats, &nodes, (names, cell), commands),
-        false => list(ui, model, &stats, commands),
+    if fits {
+        matrix(ui, model, &stats, &nodes, (names, cell), commands)
+    } else {
+        list(ui, model, &stats, commands)
     }
 }
 
@@ -196,12 +197,11 @@ impl Square<'_> {
         let fill = theme::panel().lerp_to_gamma(theme::accent(), 0.08 + 0.22 * part);
         // What was lost or late is seen from afar, and of the worst link most.
         let bad = bad_part(model, ends, link);
-        let fill = match bad > 0.0 {
-            true => {
-                let strength = 0.12 + 0.14 * bad.sqrt() + if is_worst { 0.06 } else { 0.0 };
-                theme::panel().lerp_to_gamma(theme::warning(), strength)
-            }
-            false => fill,
+        let fill = if bad > 0.0 {
+            let strength = 0.12 + 0.14 * bad.sqrt() + if is_worst { 0.06 } else { 0.0 };
+            theme::panel().lerp_to_gamma(theme::warning(), strength)
+        } else {
+            fill
         };
         painter.rect_filled(rect, 2.0, fill);
         if is_worst {
@@ -243,9 +243,10 @@ fn bad_part(model: &Model, ends: LinkEnds, link: &LinkStats) -> f32 {
 
 /// How many packets were late; what the filter takes of them nobody has counted.
 fn late(model: &Model, ends: LinkEnds) -> u64 {
-    match model.filter().is_narrow() {
-        true => 0,
-        false => model.late_packets(ends),
+    if model.filter().is_narrow() {
+        0
+    } else {
+        model.late_packets(ends)
     }
 }
 
@@ -306,9 +307,10 @@ fn lines(
         _ => fates(model, ends, link),
     };
     // Faint letters cannot be read on what stands out.
-    let color = match bad_part(model, ends, link) > 0.0 {
-        false => theme::weak(),
-        true => theme::text(),
+    let color = if bad_part(model, ends, link) > 0.0 {
+        theme::text()
+    } else {
+        theme::weak()
     };
     let one_way = |delay: i64| format!("one way {}", text::duration(delay));
     let delay = link.delay_ns.map(|delay| one_way(delay.median));
@@ -330,9 +332,10 @@ fn lines(
         (again, color),
     ];
     let is_large = rect.width() >= LARGE.x && rect.height() >= LARGE.y;
-    let (font, line) = match is_large {
-        true => (theme::body(), 18.0),
-        false => (theme::small(), 14.0),
+    let (font, line) = if is_large {
+        (theme::body(), 18.0)
+    } else {
+        (theme::small(), 14.0)
     };
     let lines: Vec<_> = all
         .into_iter()
@@ -414,9 +417,10 @@ fn list(ui: &mut Ui, model: &Model, stats: &Stats, commands: &mut Vec<Command>) 
                     split,
                     rect.width() - split - 6.0,
                     &said,
-                    match bad_part(model, **ends, link) > 0.0 {
-                        true => theme::warning(),
-                        false => theme::weak(),
+                    if bad_part(model, **ends, link) > 0.0 {
+                        theme::warning()
+                    } else {
+                        theme::weak()
                     },
                 ),
             ] {

@@ -156,8 +156,10 @@ fn drawn(
     for (&object, marks) in objects {
         let places = draw(painter, model, ground, marks, selected == Some(object));
         if let Some(pointer) = pointer {
-            let distance = places.iter().map(|at| at.distance(pointer));
-            let distance = distance.fold(f32::MAX, f32::min);
+            let distance = places
+                .iter()
+                .map(|at| at.distance(pointer))
+                .fold(f32::MAX, f32::min);
             if distance < NEAR && near.is_none_or(|(least, _)| distance < least) {
                 near = Some((distance, object));
             }
@@ -185,8 +187,8 @@ fn more(
 ) -> String {
     let differ = objects
         .values()
-        .filter(|it| it.iter().any(|mark| mark.differs));
-    let differ = differ.count();
+        .filter(|it| it.iter().any(|mark| mark.differs))
+        .count();
     let count = text::count(objects.len() as u64);
     let mut more = format!("{count} objects   {across} →  {along} ↑");
     if differ > 0 {
@@ -210,8 +212,8 @@ fn name(painter: &Painter, name: String, at: Pos2, (view, written): (Rect, &mut 
         (right, -height),
         (left, height),
         (left, -height),
-    ];
-    let places = places.map(|(aside, below)| {
+    ]
+    .map(|(aside, below)| {
         let at = at + vec2(aside, below - height / 2.0);
         Rect::from_min_size(at, galley.size())
     });

@@ -34,8 +34,12 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
 
     let columns = model.minimap(time.width());
     let taken = model.minimap_taken(time.width());
-    let most = columns.iter().map(|column| column.events).max();
-    let most = most.unwrap_or(1).max(1);
+    let most = columns
+        .iter()
+        .map(|column| column.events)
+        .max()
+        .unwrap_or(1)
+        .max(1);
     let quiet = if taken.is_some() { 0.3 } else { 0.75 };
     strip(
         &painter,
@@ -113,9 +117,10 @@ fn edges(
         ("left edge of the frame", true),
         ("right edge of the frame", false),
     ] {
-        let (at, outwards) = match is_left {
-            true => (x(visible.start), -1.0),
-            false => (x(visible.end).max(x(visible.start) + 3.0), 1.0),
+        let (at, outwards) = if is_left {
+            (x(visible.start), -1.0)
+        } else {
+            (x(visible.end).max(x(visible.start) + 3.0), 1.0)
         };
         // Mostly outside, so that a narrow frame can be taken in its middle.
         let centre = pos2(at + outwards * EDGE * 0.6, view.center().y);
@@ -128,9 +133,10 @@ fn edges(
             && let Some(pointer) = response.interact_pointer_pos()
         {
             let to = whole.time(pointer.x - time.left());
-            let range = match is_left {
-                true => to.min(visible.end)..visible.end,
-                false => visible.start..to.max(visible.start),
+            let range = if is_left {
+                to.min(visible.end)..visible.end
+            } else {
+                visible.start..to.max(visible.start)
             };
             if range != visible {
                 commands.push(Command::Show(range));

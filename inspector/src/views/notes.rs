@@ -164,15 +164,21 @@ impl Search {
             let mut words = words.iter();
             words.all(|word| parts.iter().any(|part| part.contains(word)))
         };
-        let rows = model.bookmark_rows().iter().enumerate();
-        let rows = rows.filter(|(_, row)| has([&row.title, &row.note]));
-        let rows = rows.map(|(place, row)| {
-            let time = row.time.as_ref().map(|time| time.start);
-            ((time.is_none(), time), Entry::Bookmark(place))
-        });
-        let written = lines.lines.iter().enumerate();
-        let written = written.filter(|(_, line)| has([&line.who, &line.text]));
-        let written = written.map(|(place, line)| ((false, Some(line.time)), Entry::Line(place)));
+        let rows = model
+            .bookmark_rows()
+            .iter()
+            .enumerate()
+            .filter(|(_, row)| has([&row.title, &row.note]))
+            .map(|(place, row)| {
+                let time = row.time.as_ref().map(|time| time.start);
+                ((time.is_none(), time), Entry::Bookmark(place))
+            });
+        let written = lines
+            .lines
+            .iter()
+            .enumerate()
+            .filter(|(_, line)| has([&line.who, &line.text]))
+            .map(|(place, line)| ((false, Some(line.time)), Entry::Line(place)));
         let mut found: Vec<_> = rows.chain(written).collect();
         found.sort_by_key(|(time, _)| *time);
         let found: Arc<[Entry]> = found.into_iter().map(|(_, entry)| entry).collect();
@@ -224,9 +230,10 @@ fn bookmark(ui: &mut Ui, model: &Model, row: &BookmarkRow, commands: &mut Vec<Co
         let response = ui.interact(area, id, Sense::click());
         let label = format!("{name} bookmark {}", row.title);
         response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &label));
-        let color = match response.hovered() {
-            true => theme::text(),
-            false => theme::weak(),
+        let color = if response.hovered() {
+            theme::text()
+        } else {
+            theme::weak()
         };
         let galley = painter.layout_no_wrap(name.to_owned(), theme::small(), color);
         let at = area.center() - galley.size() / 2.0;
@@ -260,9 +267,10 @@ fn line(ui: &mut Ui, model: &Model, written: &LogLine, place: usize, commands: &
     label::write(&painter, rect, 10.0, TIME - 14.0, &when, theme::weak());
     label::write(&painter, rect, TIME, WHO - 8.0, &written.who, theme::weak());
     let room = rect.width() - TIME - WHO - 8.0;
-    let color = match model.visible().contains(&written.time) {
-        true => theme::text(),
-        false => theme::weak(),
+    let color = if model.visible().contains(&written.time) {
+        theme::text()
+    } else {
+        theme::weak()
     };
     label::write(&painter, rect, TIME + WHO, room, &written.text, color);
     if response.clicked() {

@@ -258,9 +258,10 @@ fn draw(
     match stretch.shown {
         Shown::Agreed(Belief::Owned(peer)) => {
             let color = theme::owner(peer);
-            let fill = match of_node {
-                true => theme::panel().lerp_to_gamma(color, 0.75),
-                false => color,
+            let fill = if of_node {
+                theme::panel().lerp_to_gamma(color, 0.75)
+            } else {
+                color
             };
             painter.rect_filled(bar, 2.0, fill);
             let counter = match stretch.counter {

@@ -31,9 +31,10 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     let visible = model.visible();
     let panned = scroll::changed(ui.ctx(), "packets time", (visible.start, visible.end));
     let sorts = scroll::changed(ui.ctx(), "packets sorting", model.sorting());
-    let fills = match columns.iter().any(|(it, _)| *it == MESSAGES) {
-        true => MESSAGES,
-        false => Column::Of(PacketField::Link),
+    let fills = if columns.iter().any(|(it, _)| *it == MESSAGES) {
+        MESSAGES
+    } else {
+        Column::Of(PacketField::Link)
     };
     let key = ui.scope_id().with("scrolled");
     let offset: f32 = ui.ctx().data(|data| data.get_temp(key)).unwrap_or(0.0);
@@ -160,9 +161,10 @@ fn line(
     row.set_selected(packet.selected);
     row.set_hovered(model.hover() == Some(Hover::Packet(packet.packet)));
     let quiet = packet.lead.is_none() && packet.described;
-    let text = match quiet || !packet.in_view {
-        true => theme::weak(),
-        false => theme::text(),
+    let text = if quiet || !packet.in_view {
+        theme::weak()
+    } else {
+        theme::text()
     };
     for &(column, _) in columns {
         row.col(|ui| match column {
@@ -205,8 +207,9 @@ fn line(
 
 /// What can be done with a packet.
 fn offers(model: &Model, packet: &PacketRow, since: &[String; 3]) -> Vec<(&'static str, What)> {
-    let fields = Column::fields().map(|(_, field)| field);
-    let fields = fields.filter(|it| *it != PacketField::Utc);
+    let fields = Column::fields()
+        .map(|(_, field)| field)
+        .filter(|it| *it != PacketField::Utc);
     let mut row: Vec<String> = fields.map(|it| packet.cell(it).to_owned()).collect();
     let own = model.own_columns();
     row.extend(own.clock.then(|| packet.cell(PacketField::Utc).to_owned()));

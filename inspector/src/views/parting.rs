@@ -66,9 +66,10 @@ pub fn show(ui: &mut Ui, seat: &Seat) {
 
 /// What it likely comes from, which stands out.
 fn cause(ui: &mut Ui, what: &str) {
-    let color = match what.starts_with("likely") {
-        true => theme::warning(),
-        false => theme::text(),
+    let color = if what.starts_with("likely") {
+        theme::warning()
+    } else {
+        theme::text()
     };
     sentence(ui, what, theme::body(), color);
     ui.add_space(2.0);

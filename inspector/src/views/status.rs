@@ -59,8 +59,7 @@ pub fn show(ui: &mut Ui, model: &Model, bar: &mut Bar, commands: &mut Vec<Comman
                 commands.push(Command::EndStory);
             }
         }
-        let measured = model.measured_text();
-        let measured = measured.map(|said| format!("measured {said}"));
+        let measured = model.measured_text().map(|said| format!("measured {said}"));
         let room = ui.available_width() - beside(ui, model, measured.as_deref());
         judged(ui, model, (level, &verdict), room.max(60.0), commands);
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
@@ -121,11 +120,15 @@ fn judged(
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, verdict));
     let reasons = model.judgement().map_or(&[][..], |it| &it.reasons);
     let until = model.judgement().and_then(|it| it.until());
-    let said = reasons.iter().map(|reason| reason.sentence.as_str());
-    let said: Vec<&str> = said.chain(until.as_deref()).collect();
-    let response = response.on_hover_text(match said.is_empty() {
-        true => verdict.to_owned(),
-        false => said.join("\n"),
+    let said: Vec<&str> = reasons
+        .iter()
+        .map(|reason| reason.sentence.as_str())
+        .chain(until.as_deref())
+        .collect();
+    let response = response.on_hover_text(if said.is_empty() {
+        verdict.to_owned()
+    } else {
+        said.join("\n")
     });
     if response.clicked() && !model.history().findings.is_empty() {
         commands.push(Command::Step(Step::NextFinding));
@@ -161,11 +164,13 @@ fn times(ui: &mut Ui, model: &Model, measured: Option<String>, commands: &mut Ve
         }
     }
     if let Some(at) = axis::pointer_time(ui) {
-        let apart = model.cursor().map(|cursor| at.0.saturating_sub(cursor.0));
-        let apart = apart.map_or_else(String::new, |ns| {
-            let sign = if ns < 0 { "" } else { "+" };
-            format!(" ({sign}{})", text::duration(ns))
-        });
+        let apart = model
+            .cursor()
+            .map(|cursor| at.0.saturating_sub(cursor.0))
+            .map_or_else(String::new, |ns| {
+                let sign = if ns < 0 { "" } else { "+" };
+                format!(" ({sign}{})", text::duration(ns))
+            });
         ui.label(weak(
             format!("{}{apart} s", text::seconds(at)).replace(") s", ")"),
         ));

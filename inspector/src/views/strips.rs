@@ -62,9 +62,10 @@ pub fn strips(
         let row = Rect::from_x_y_ranges(view.x_range(), top..=top + height);
         let (least, most) = ranges.get(place).copied().unwrap_or((0.0, 1.0));
         // A line that never moves lies in the middle.
-        let (least, most) = match most - least > 0.0 {
-            true => (least, most),
-            false => (least - 1.0, most + 1.0),
+        let (least, most) = if most - least > 0.0 {
+            (least, most)
+        } else {
+            (least - 1.0, most + 1.0)
         };
         let name = match parts {
             1 => "",
@@ -174,9 +175,10 @@ pub fn ribbons(painter: &Painter, view: Rect, time: Rect, scale: &Scale, lines: 
         painter.hline(row.x_range(), row.bottom() - 0.5, (1.0, theme::faint()));
         let room = time.left() - view.left() - 20.0;
         // The face of plain text has no arrows.
-        let font = match line.name.contains('→') {
-            true => theme::mono(),
-            false => theme::body(),
+        let font = if line.name.contains('→') {
+            theme::mono()
+        } else {
+            theme::body()
         };
         let name = label::elided(painter, &line.name, font, room, theme::text());
         let at = pos2(view.left() + 10.0, row.center().y - name.size().y / 2.0);

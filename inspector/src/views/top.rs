@@ -94,9 +94,10 @@ fn menus(ui: &mut Ui, bar: &mut Bar, settings: &Settings, panes: &[Pane]) {
         if ui.button("Wires that may fit…").clicked() {
             bar.asked.push(Asked::Candidates);
         }
-        let (follow, said) = match bar.live {
-            true => (false, "Follow no longer"),
-            false => (true, "Follow while it is recorded"),
+        let (follow, said) = if bar.live {
+            (false, "Follow no longer")
+        } else {
+            (true, "Follow while it is recorded")
         };
         if ui.button(said).clicked() {
             bar.asked.push(Asked::Follow(follow));
@@ -130,9 +131,10 @@ fn menus(ui: &mut Ui, bar: &mut Bar, settings: &Settings, panes: &[Pane]) {
             for (name, pane) in Pane::ALL {
                 let mut is_there = panes.contains(&pane);
                 if ui.checkbox(&mut is_there, title(name)).clicked() {
-                    bar.asked.push(Asked::Pane(match is_there {
-                        true => Move::Edge(pane, Edge::Bottom),
-                        false => Move::Hide(pane),
+                    bar.asked.push(Asked::Pane(if is_there {
+                        Move::Edge(pane, Edge::Bottom)
+                    } else {
+                        Move::Hide(pane)
                     }));
                 }
             }
@@ -295,9 +297,10 @@ fn transport(ui: &mut Ui, model: &Model, bar: &mut Bar, commands: &mut Vec<Comma
     if sign(ui, Transport::Forward, next) {
         to(true);
     }
-    let (plays, what) = match bar.plays {
-        true => (Transport::Stop, "stop the cursor (space)"),
-        false => (Transport::Play, "let the cursor go on by itself (space)"),
+    let (plays, what) = if bar.plays {
+        (Transport::Stop, "stop the cursor (space)")
+    } else {
+        (Transport::Play, "let the cursor go on by itself (space)")
     };
     if sign(ui, plays, what) {
         bar.plays = !bar.plays;

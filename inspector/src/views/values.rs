@@ -248,9 +248,10 @@ fn names(
         let label = format!("hold {name} against another node");
         response.widget_info(|| WidgetInfo::selected(Role::Button, true, is_held, &label));
         if is_held || response.hovered() {
-            let fill = match is_held {
-                true => theme::selected(),
-                false => theme::related(),
+            let fill = if is_held {
+                theme::selected()
+            } else {
+                theme::related()
             };
             painter.rect_filled(area, 2.0, fill);
         }

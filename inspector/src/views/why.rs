@@ -59,9 +59,10 @@ fn laid(ui: &Ui, model: &Model, name: &'static str, rows: Arc<[WhyRow]>) -> Line
 /// The height of all rows, in points.
 pub fn height(lines: &Lines) -> f32 {
     let rows = lines.galleys.iter().map(|galley| galley.size().y + GAP);
-    match lines.galleys.is_empty() {
-        true => 0.0,
-        false => rows.sum::<f32>() + GAP,
+    if lines.galleys.is_empty() {
+        0.0
+    } else {
+        rows.sum::<f32>() + GAP
     }
 }
 

@@ -83,9 +83,10 @@ impl Column {
                 Some(LogicalType::timestamp(true, TimeUnit::MICROS)),
             ),
         };
-        let repetition = match self.is_optional {
-            true => Repetition::OPTIONAL,
-            false => Repetition::REQUIRED,
+        let repetition = if self.is_optional {
+            Repetition::OPTIONAL
+        } else {
+            Repetition::REQUIRED
         };
         let built = Type::primitive_type_builder(self.name, physical)
             .with_repetition(repetition)

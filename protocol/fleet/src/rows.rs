@@ -73,8 +73,8 @@ impl Rows {
             ("netreel.table", table.name().to_owned()),
             ("netreel.date", name.date.clone()),
             ("netreel.session", name.session.clone()),
-        ];
-        let told = told.map(|(key, value)| KeyValue::new(key.to_owned(), value));
+        ]
+        .map(|(key, value)| KeyValue::new(key.to_owned(), value));
         let properties = WriterProperties::builder()
             .set_created_by(format!("netreel {}", env!("CARGO_PKG_VERSION")))
             .set_compression(Compression::ZSTD(ZstdLevel::default()))

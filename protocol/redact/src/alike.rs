@@ -52,8 +52,9 @@ pub(crate) fn text_fits(
     }
     // Also in another spelling than the one that is searched for, `FD77::ABCD`.
     let word_at = |at: usize| words(old.get(..at).unwrap_or_default()).len() - 1;
-    let mapped = map.mapped(old, form).into_iter();
-    let mapped: Vec<_> = mapped
+    let mapped: Vec<_> = map
+        .mapped(old, form)
+        .into_iter()
         .map(|(range, _)| word_at(range.start)..=word_at(range.end))
         .collect();
     let named = |at: usize, word: &str| {
@@ -97,8 +98,9 @@ pub(crate) fn missing(old: &Reel, new: &Reel) -> Result<(), String> {
         return Err("other events are missing".to_owned());
     }
     let ends = |reel: &Reel| (reel.ending().goes_on(), reel.ending().is_closed());
-    match ends(old) == ends(new) {
-        true => Ok(()),
-        false => Err("it ends in another way".to_owned()),
+    if ends(old) == ends(new) {
+        Ok(())
+    } else {
+        Err("it ends in another way".to_owned())
     }
 }

@@ -49,9 +49,10 @@ pub(crate) fn blank(
         fragments: Fragments::new(story, fields, &mut tally),
         tally,
     };
-    let ways = reels.iter();
-    let ways = ways.map(|reel| BlankedReel::new(reel, story.wire(), fields));
-    let mut ways: Vec<BlankedReel<'_>> = ways.collect();
+    let mut ways: Vec<BlankedReel<'_>> = reels
+        .iter()
+        .map(|reel| BlankedReel::new(reel, story.wire(), fields))
+        .collect();
     loop {
         let mut moved = false;
         for place in 0..ways.len() {

@@ -270,9 +270,10 @@ impl<'s> Checker<'s> {
         let found = shown.chain(others).find_map(|text| survey.stands_in(text));
         still_stands(found, "the header")?;
         let in_wire = new.wires.iter().any(|it| survey.stands_in_wire(&it.text));
-        match in_wire {
-            true => Err("something that was to be removed still stands in a wire".to_owned()),
-            false => Ok(()),
+        if in_wire {
+            Err("something that was to be removed still stands in a wire".to_owned())
+        } else {
+            Ok(())
         }
     }
 

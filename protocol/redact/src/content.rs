@@ -45,9 +45,10 @@ impl<'e, 'b> Parts<'e, 'b> {
             Event::Snapshot { state } => ([None, None], Content::Bytes(Removed::Snapshots, state)),
             Event::Note { text } => ([None, None], Content::Text(Form::Note, text)),
             Event::Triggered { trigger, text } => {
-                let form = match trigger.from_peer {
-                    true => Form::PeerTrigger,
-                    false => Form::Any,
+                let form = if trigger.from_peer {
+                    Form::PeerTrigger
+                } else {
+                    Form::Any
                 };
                 ([None, None], Content::Text(form, text))
             }
@@ -101,16 +102,21 @@ pub(crate) fn bare(mut event: Event<'_>) -> Event<'_> {
 /// The texts of a header, what each counts as, and how it was written. The wires' own texts, the
 /// build and the boot are none of them.
 pub(crate) fn texts(header: &mut Header) -> Vec<(&mut String, Removed, Form)> {
-    let args = header.args.iter_mut();
-    let args = args.map(|text| (text, Removed::Args, Form::Argument));
+    let args = header
+        .args
+        .iter_mut()
+        .map(|text| (text, Removed::Args, Form::Argument));
     let seeds = header.seeds.iter_mut().map(|(name, _)| name);
     let hashes = header
         .hashes
         .iter_mut()
         .flat_map(|(name, hash)| [name, hash]);
     let wires = header.wires.iter_mut().map(|wire| &mut wire.name);
-    let others = seeds.chain(hashes).chain(wires).chain([&mut header.engine]);
-    let others = others.map(|text| (text, Removed::Texts, Form::Any));
+    let others = seeds
+        .chain(hashes)
+        .chain(wires)
+        .chain([&mut header.engine])
+        .map(|text| (text, Removed::Texts, Form::Any));
     let node = (&mut header.node, Removed::Nodes, Form::Any);
     std::iter::once(node).chain(args).chain(others).collect()
 }

@@ -131,8 +131,10 @@ impl Copies {
                 reel: source.reel.clone(),
             });
             let story = story(inputs.collect(), blank)?;
-            let fields = blank.fields.iter();
-            let fields = fields.map(|text| Field::parse(text, story.wire()));
+            let fields = blank
+                .fields
+                .iter()
+                .map(|text| Field::parse(text, story.wire()));
             survey.blank(&story, &reels, fields.collect::<Result<_, _>>()?);
         }
         let copies = named(&sources, &survey, by_node, folder);
@@ -181,8 +183,8 @@ impl Copies {
             }
             for file in &copy.files {
                 let bytes = folder.open(file).map_err(CopyError::Folder)?;
-                let found = scan(&self.survey, &bytes, PIECE_BYTES);
-                let found = found.map_err(|why| in_file(file, why))?;
+                let found =
+                    scan(&self.survey, &bytes, PIECE_BYTES).map_err(|why| in_file(file, why))?;
                 // What somebody asked to keep may hold anything.
                 if let Some((at, what)) = found.filter(|_| !copy.report.keeps_any()) {
                     let why = format!("one of the {what} still stands at byte {at}");
@@ -244,14 +246,16 @@ fn named(sources: &[Source], survey: &Survey, by_node: bool, folder: &impl Folde
     let mut taken = BTreeSet::new();
     let mut copies = Vec::new();
     for (place, Source { stem, reel, .. }) in sources.iter().enumerate() {
-        let stem = match by_node {
-            true => survey.node(&reel.header().node).to_owned(),
-            false => survey.text(stem),
+        let stem = if by_node {
+            survey.node(&reel.header().node).to_owned()
+        } else {
+            survey.text(stem)
         };
         let names = (2..).map(|more| format!("{stem}-{more}.reel"));
         let mut names = std::iter::once(format!("{stem}.reel")).chain(names);
-        let name = names.find(|name| taken.insert(name.clone()));
-        let name = name.unwrap_or_default();
+        let name = names
+            .find(|name| taken.insert(name.clone()))
+            .unwrap_or_default();
         copies.push(Copy {
             files: vec![name.clone()],
             name,

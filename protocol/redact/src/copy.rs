@@ -93,9 +93,10 @@ impl Survey {
     fn identity(&self, reel: &Reel) -> u64 {
         let parts = reel.parts();
         let was_cut = parts.last().is_some_and(|last| !last.ending.is_closed());
-        let is_tied = match was_cut {
-            true => reel.recovery().rings.is_some(),
-            false => parts.len() > 1,
+        let is_tied = if was_cut {
+            reel.recovery().rings.is_some()
+        } else {
+            parts.len() > 1
         };
         match reel.identity() {
             old if old != 0 && is_tied => self.map.hash("identity", &old.to_le_bytes(), 0).max(1),

@@ -36,8 +36,9 @@ impl Field {
             None => {
                 let names = text.split('.').rev();
                 // An index says nothing: all elements are meant.
-                let names = names.map(|name| name.split('[').next().unwrap_or(name).to_owned());
-                let names: Vec<String> = names.collect();
+                let names: Vec<String> = names
+                    .map(|name| name.split('[').next().unwrap_or(name).to_owned())
+                    .collect();
                 let known = |name: &String| name == "*" || wire.has_field(Some(name), None);
                 if !names.iter().all(known) || names.iter().all(|name| name == "*") {
                     return Err(unknown());
@@ -74,11 +75,13 @@ pub(crate) fn asked<'f>(fields: &'f [Field], tree: &Tree, node: TreeNode<'_>) ->
 
 /// Whether a path ends with these names, the last first. Elements of repeats have none.
 fn ends_with(tree: &Tree, node: TreeNode<'_>, names: &[String]) -> bool {
-    let path = std::iter::successors(Some(node), |at| tree.get(at.parent()?));
-    let mut path = path.filter_map(|at| match at.name() {
-        Name::Field(name) => Some(name),
-        Name::Index(_) => None,
-    });
+    let mut path =
+        std::iter::successors(Some(node), |at| tree.get(at.parent()?)).filter_map(|at| {
+            match at.name() {
+                Name::Field(name) => Some(name),
+                Name::Index(_) => None,
+            }
+        });
     names.iter().all(|wanted| {
         let name = path.next();
         name.is_some_and(|name| wanted == "*" || name == wanted)

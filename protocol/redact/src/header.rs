@@ -86,8 +86,10 @@ impl Survey {
             return;
         }
         report.count(Removed::Wires);
-        let scrubbed = self.map.text(&wire.text, Form::Any, &self.rules.remove);
-        let scrubbed = scrubbed.unwrap_or_default();
+        let scrubbed = self
+            .map
+            .text(&wire.text, Form::Any, &self.rules.remove)
+            .unwrap_or_default();
         let reads = |text: &str| Wire::compile("wire", text).is_ok();
         let is_broken = self.stands_in_wire(&scrubbed) || reads(&wire.text) && !reads(&scrubbed);
         wire.text = match is_broken {

@@ -98,8 +98,8 @@ impl Map {
             let of = |names: &BTreeMap<String, String>, known: &dyn Fn(&String) -> bool| {
                 let names = names
                     .iter()
-                    .filter(|(name, _)| is_word(name) && known(name));
-                let names = names.map(|(name, new)| (name.clone(), new.clone()));
+                    .filter(|(name, _)| is_word(name) && known(name))
+                    .map(|(name, new)| (name.clone(), new.clone()));
                 names.collect::<BTreeMap<_, _>>()
             };
             map.people = of(&map.users, &|_| true);

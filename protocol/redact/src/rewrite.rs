@@ -33,8 +33,11 @@ pub(crate) fn rewritten(
         return Ok(None);
     }
     let new = decode(&encoded.bytes);
-    let worked_out = encoded.changes.into_iter().map(|change| change.path);
-    let worked_out: BTreeSet<String> = worked_out.collect();
+    let worked_out: BTreeSet<String> = encoded
+        .changes
+        .into_iter()
+        .map(|change| change.path)
+        .collect();
     let changes = |node: TreeNode<'_>| instead(node).is_some();
     let differs = differs(old, &new, &changes, &worked_out);
     match differs.or_else(|| left(&new, fields)) {

@@ -28,8 +28,9 @@ pub fn scan(
         let (header, rest) = read.split_at(header as usize);
         // The header's texts were looked at one by one; a wire among them has words of its own.
         let in_header = secrets.find(header, Place::Wire);
-        let in_rest = secrets.find(rest, Place::Numbers);
-        let in_rest = in_rest.map(|(at, what)| (header.len() + at, what));
+        let in_rest = secrets
+            .find(rest, Place::Numbers)
+            .map(|(at, what)| (header.len() + at, what));
         if let Some((place, what)) = in_header.or(in_rest) {
             return Ok(Some((at + place as u64, what.words())));
         }

@@ -123,9 +123,10 @@ impl Secrets {
             IpAddr::V6(v6) => {
                 let octets = v6.octets().to_vec();
                 let telling = octets.iter().filter(|byte| **byte != 0).count();
-                let form = match telling < TELLING_BYTES {
-                    true => Form::Short,
-                    false => Form::Binary,
+                let form = if telling < TELLING_BYTES {
+                    Form::Short
+                } else {
+                    Form::Binary
                 };
                 self.add(octets, what, form);
             }

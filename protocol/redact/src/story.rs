@@ -37,7 +37,7 @@ impl Story {
         keys: Keys,
     ) -> Result<Story, RedactError> {
         let reels: Vec<Arc<Reel>> = inputs.iter().map(|input| input.reel.clone()).collect();
-        let session = Session::build_with_keys(inputs, wire, keys)?;
+        let session = Session::builder().wire(wire).keys(keys).build(inputs)?;
         let node = |reel: &Arc<Reel>| {
             let is_its = |other: &Option<Arc<Reel>>| {
                 other.as_ref().is_some_and(|other| Arc::ptr_eq(other, reel))

@@ -136,8 +136,7 @@ fn event(found: &mut Found, rules: &Redaction, mut event: Event<'_>) {
                 found.variable(name, value);
             }
             let of_file = of_file.filter(|_| rules.files == Texts::Drop);
-            let folder = calls::folder(call, details);
-            let folder = folder.filter(|_| rules.environment != Bytes::Keep);
+            let folder = calls::folder(call, details).filter(|_| rules.environment != Bytes::Keep);
             of_file
                 .into_iter()
                 .chain(folder)

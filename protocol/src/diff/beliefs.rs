@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use netreel_system::Cancel;
 use netreel_wire::{Property, PropertyId};
 
 use super::sides::{CommonNodes, ComparedSession, earlier};
 use crate::history::state::{Apart, Held, Known, States};
-use crate::history::{Belief, Span, Wanted};
+use crate::history::{Belief, Span};
 use crate::session::{NodeId, SessionTime};
 
 /// A belief and the migration counter that it came with.
@@ -91,8 +92,8 @@ fn lane<'a>(side: ComparedSession<'a>, object: u64, node: Option<&NodeId>) -> &'
 
 /// Beliefs with the moments from which they hold; what is said twice in a row is one.
 fn distinct(lane: &[Span], counts: bool) -> Vec<(Counted, SessionTime)> {
-    let told = lane.iter();
-    let mut told: Vec<_> = told
+    let mut told: Vec<_> = lane
+        .iter()
         .map(|span| {
             (
                 (span.belief, span.counter.filter(|_| counts)),
@@ -116,7 +117,7 @@ fn parting(one: &[(Counted, SessionTime)], other: &[(Counted, SessionTime)]) -> 
 pub(super) fn valued(
     sides: [ComparedSession<'_>; 2],
     common: &CommonNodes,
-    wanted: Wanted<'_>,
+    cancel: &Cancel,
 ) -> (u64, Vec<Valued>) {
     let has_properties = |side: &ComparedSession<'_>| {
         let wire = side.session.wire.as_ref();
@@ -125,7 +126,7 @@ pub(super) fn valued(
     if !sides.iter().any(has_properties) {
         return (0, Vec::new());
     }
-    let states = sides.map(|side| States::of(side.session, side.history, &|_| wanted()));
+    let states = sides.map(|side| States::of(side.session, side.history, &|_| cancel.goes_on()));
     let back = [0, 1].map(|side| back(common, side));
     // By their names: the wires need not be one.
     let mut asked: BTreeSet<(u64, String)> = BTreeSet::new();
@@ -156,8 +157,9 @@ pub(super) fn valued(
                 Some(apart) => apart == Apart::Same,
                 None => values[0] == values[1],
             };
-            let property = ids[0].and_then(|id| states[0].property(id));
-            let property = property.or_else(|| states[1].property(ids[1]?));
+            let property = ids[0]
+                .and_then(|id| states[0].property(id))
+                .or_else(|| states[1].property(ids[1]?));
             if let Some(property) = property.filter(|_| !is_same) {
                 differ.push(Valued {
                     object,

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use netreel_system::Cancel;
 use netreel_wire::{Decoded, MessageFacts, TreeNode, Value};
 use twox_hash::XxHash3_64;
 
 use super::sides::ComparedSession;
-use crate::history::Wanted;
 use crate::session::facts::values::write;
 use crate::session::{MessageId, PacketId};
 
@@ -45,12 +45,12 @@ pub(super) fn hashes(
     side: ComparedSession<'_>,
     asked: &BTreeMap<MessageId, ()>,
     counts: bool,
-    wanted: Wanted<'_>,
+    cancel: &Cancel,
 ) -> BTreeMap<MessageId, u64> {
     let ComparedSession { session, history } = side;
     let is_asked = |packet: PacketId| {
         let mut messages = session.messages_of(packet);
-        wanted() && messages.any(|(id, _)| asked.contains_key(&id))
+        cancel.goes_on() && messages.any(|(id, _)| asked.contains_key(&id))
     };
     let pieces = session.decode_all(
         is_asked,
@@ -144,8 +144,7 @@ fn told(
     is_own: &dyn Fn(TreeNode<'_>) -> bool,
     above: &str,
 ) -> BTreeMap<String, String> {
-    let nodes = decoded.tree.iter();
-    let nodes = nodes.filter(|&node| is_own(node));
+    let nodes = decoded.tree.iter().filter(|&node| is_own(node));
     let fields = nodes.map(|node| {
         let path = decoded.tree.path(node.id());
         let inside = path.strip_prefix(above).unwrap_or(&path);
@@ -183,11 +182,13 @@ const NESTED_MAX: usize = 8;
 
 impl Owners {
     fn new<'a>(messages: impl Iterator<Item = &'a MessageFacts>) -> Owners {
-        let begins = messages.enumerate().map(|(place, facts)| {
-            let bits = &facts.bits;
-            (facts.stream.0, bits.start, bits.end, place)
-        });
-        let mut begins: Vec<_> = begins.collect();
+        let mut begins: Vec<_> = messages
+            .enumerate()
+            .map(|(place, facts)| {
+                let bits = &facts.bits;
+                (facts.stream.0, bits.start, bits.end, place)
+            })
+            .collect();
         begins.sort_unstable();
         Owners { begins }
     }

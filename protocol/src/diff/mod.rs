@@ -23,7 +23,8 @@ pub use findings::{Findings, Same, finding_key};
 pub use said::{Changed, Differently, Only, Said, Spoken};
 pub use sides::ComparedSession;
 
-use crate::history::Wanted;
+use netreel_system::Cancel;
+
 use sides::common_nodes;
 
 /// Why two sessions cannot be compared.
@@ -74,7 +75,7 @@ impl Diff {
     /// # Errors
     /// One has no wire, or they have nothing in common.
     pub fn new(sides: [ComparedSession<'_>; 2]) -> Result<Diff, DiffError> {
-        Diff::while_wanted(sides, &|| true)
+        Diff::while_wanted(sides, &Cancel::default())
     }
 
     /// The same, as long as it is wanted.
@@ -83,7 +84,7 @@ impl Diff {
     /// As for [`Diff::new`]; and it may be no longer wanted.
     pub fn while_wanted(
         sides: [ComparedSession<'_>; 2],
-        wanted: Wanted<'_>,
+        cancel: &Cancel,
     ) -> Result<Diff, DiffError> {
         for (side, name) in sides.iter().zip(["first", "second"]) {
             if side.session.wire.is_none() {
@@ -94,9 +95,9 @@ impl Diff {
         if common.names.is_empty() {
             return Err(DiffError::NoCommonNode);
         }
-        let said = Said::new(sides, &common, wanted);
+        let said = Said::new(sides, &common, cancel);
         let (beliefs, believed) = beliefs::believed(sides, &common);
-        let (values, valued) = beliefs::valued(sides, &common, wanted);
+        let (values, valued) = beliefs::valued(sides, &common, cancel);
         let diff = Diff {
             other_nodes,
             said,
@@ -109,7 +110,7 @@ impl Diff {
             nodes: common.names,
         };
         // Who stopped halfway has nothing to say.
-        wanted().then_some(diff).ok_or(DiffError::GivenUp)
+        cancel.goes_on().then_some(diff).ok_or(DiffError::GivenUp)
     }
 
     /// Whether nothing differs.
@@ -128,12 +129,21 @@ impl Diff {
             let all = said.only[side].iter().enumerate();
             all.map(move |(place, it)| (it.time, First::Only { side, place }))
         });
-        let changed = said.changed.iter().enumerate();
-        let changed = changed.map(|(place, it)| (it.time, First::Changed(place)));
-        let differently = said.differently.iter().enumerate();
-        let differently = differently.map(|(place, it)| (it.time, First::Differently(place)));
-        let believed = self.believed.iter().enumerate();
-        let believed = believed.map(|(place, it)| (it.time, First::Believed(place)));
+        let changed = said
+            .changed
+            .iter()
+            .enumerate()
+            .map(|(place, it)| (it.time, First::Changed(place)));
+        let differently = said
+            .differently
+            .iter()
+            .enumerate()
+            .map(|(place, it)| (it.time, First::Differently(place)));
+        let believed = self
+            .believed
+            .iter()
+            .enumerate()
+            .map(|(place, it)| (it.time, First::Believed(place)));
         let all = only.chain(changed).chain(differently).chain(believed);
         // Of several at one moment the first of this order is the cause of the others.
         all.min_by_key(|&(time, _)| time).map(|(_, first)| first)

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use netreel_system::Cancel;
+
 use super::content::{self, FieldChange};
 use super::sides::{CommonNodes, ComparedSession, earlier};
-use crate::history::{Effect, Wanted};
+use crate::history::Effect;
 use crate::session::{MessageId, PacketId, SessionTime};
 
 /// What two messages have in common that are the same.
@@ -95,12 +97,12 @@ impl Said {
     pub(super) fn new(
         sides: [ComparedSession<'_>; 2],
         common: &CommonNodes,
-        wanted: Wanted<'_>,
+        cancel: &Cancel,
     ) -> Said {
-        let all = [0, 1].map(|side| gather(sides[side], (common, side), wanted));
+        let all = [0, 1].map(|side| gather(sides[side], (common, side), cancel));
         let hashes = [0, 1].map(|side| {
             let asked = all[side].values().flatten().map(|&id| (id, ())).collect();
-            content::hashes(sides[side], &asked, common.counts, wanted)
+            content::hashes(sides[side], &asked, common.counts, cancel)
         });
         let done = [0, 1].map(|side| done(sides[side], common, side));
         let mut said = Said::default();
@@ -108,8 +110,8 @@ impl Said {
         let [one, other] = &all;
         let new = other
             .iter()
-            .filter(|(spoken, _)| !one.contains_key(*spoken));
-        let new = new.map(|(spoken, there)| (spoken, &nothing, there));
+            .filter(|(spoken, _)| !one.contains_key(*spoken))
+            .map(|(spoken, there)| (spoken, &nothing, there));
         let known = one.iter().map(|(spoken, here)| {
             let there = other.get(spoken).unwrap_or(&nothing);
             (spoken, here, there)
@@ -130,7 +132,7 @@ impl Said {
         said.changed.sort_by_key(|it| (it.time, it.messages));
         let order = |it: &Differently| (it.time, it.messages, it.node);
         said.differently.sort_by_key(order);
-        for changed in said.changed.iter_mut().take_while(|_| wanted()) {
+        for changed in said.changed.iter_mut().take_while(|_| cancel.goes_on()) {
             changed.fields = content::changes(sides, changed.messages, common.counts);
         }
         said
@@ -176,8 +178,8 @@ impl Said {
         }
         let none = BTreeMap::new();
         let done = [0, 1].map(|side| done[side].get(&messages[side]).unwrap_or(&none));
-        let nodes = done[0].keys().chain(done[1].keys());
-        let nodes: std::collections::BTreeSet<u16> = nodes.copied().collect();
+        let nodes: std::collections::BTreeSet<u16> =
+            done[0].keys().chain(done[1].keys()).copied().collect();
         for node in nodes {
             let did = done.map(|done| done.get(&node).copied());
             let effects = did.map(|did| did.map(|(effect, _)| effect));
@@ -208,13 +210,13 @@ impl Said {
 fn gather(
     side: ComparedSession<'_>,
     (common, which): (&CommonNodes, usize),
-    wanted: Wanted<'_>,
+    cancel: &Cancel,
 ) -> BTreeMap<Spoken, Vec<MessageId>> {
     let ComparedSession { session, history } = side;
     let nodes = &common.sides[which];
     let mut all: BTreeMap<Spoken, Vec<MessageId>> = BTreeMap::new();
     let packets = (0u32..).map(PacketId).take(session.packet_count());
-    for packet in packets.take_while(|_| wanted()) {
+    for packet in packets.take_while(|_| cancel.goes_on()) {
         let Some((from, to)) = session.link(packet) else {
             continue;
         };
@@ -225,8 +227,10 @@ fn gather(
             if canonical(side, id) != id {
                 continue;
             }
-            let whole = history.joined_of.get(&id);
-            let whole = whole.and_then(|_| history.facts(session, id));
+            let whole = history
+                .joined_of
+                .get(&id)
+                .and_then(|_| history.facts(session, id));
             let facts = whole.unwrap_or(facts);
             let Some(kind) = session.kind_of(&facts).map(|kind| kind.name.clone()) else {
                 continue;
@@ -291,8 +295,13 @@ fn pair(told: &[Vec<Option<u64>>; 2]) -> Vec<[Option<usize>; 2]> {
     let [one, other] = told;
     let front = one.iter().zip(other).take_while(|(a, b)| a == b).count();
     let rest = one.len().min(other.len()) - front;
-    let back = one.iter().rev().zip(other.iter().rev()).take(rest);
-    let back = back.take_while(|(a, b)| a == b).count();
+    let back = one
+        .iter()
+        .rev()
+        .zip(other.iter().rev())
+        .take(rest)
+        .take_while(|(a, b)| a == b)
+        .count();
     let mut pairs: Vec<[Option<usize>; 2]> = (0..front).map(|at| [Some(at); 2]).collect();
     let middle = [front..one.len() - back, front..other.len() - back];
     let mut by_content: BTreeMap<Option<u64>, Vec<usize>> = BTreeMap::new();

@@ -221,8 +221,7 @@ pub fn diff(sides: [ComparedSession<'_>; 2], diff: &Diff) -> DiffJson {
         all.map(|it| names.only(side, it)).collect()
     }));
     let changed = diff.said.changed.iter().map(|it| names.changed(it));
-    let differently = diff.said.differently.iter();
-    let differently = differently.map(|it| names.differently(it));
+    let differently = diff.said.differently.iter().map(|it| names.differently(it));
     let believed = diff.believed.iter().map(|it| {
         let beliefs = [0, 1].map(|side| {
             let all = it.beliefs[side].iter();
@@ -287,12 +286,14 @@ impl DiffJson {
             let key = (each.about.kind.as_str(), paths.collect());
             alike.entry(key).or_default().push(place);
         }
-        let alike = alike.into_iter().map(|((kind, paths), places)| Alike {
-            kind,
-            paths,
-            places,
-        });
-        let mut alike: Vec<Alike<'_>> = alike.collect();
+        let mut alike: Vec<Alike<'_>> = alike
+            .into_iter()
+            .map(|((kind, paths), places)| Alike {
+                kind,
+                paths,
+                places,
+            })
+            .collect();
         alike.sort_by_key(|it| it.places.first().copied());
         alike
     }
@@ -344,9 +345,10 @@ impl DiffJson {
 impl Alike<'_> {
     /// For people: `310 create: has_counter`.
     pub fn words(&self) -> String {
-        let fields = match self.paths.is_empty() {
-            true => "its bytes".to_owned(),
-            false => self.paths.join(", "),
+        let fields = if self.paths.is_empty() {
+            "its bytes".to_owned()
+        } else {
+            self.paths.join(", ")
         };
         format!("{} {}: {fields}", self.places.len(), self.kind)
     }

@@ -290,9 +290,10 @@ pub fn readable(text: &str) -> String {
     for character in text.chars() {
         let turns = matches!(character,
             '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-        match character.is_control() || turns {
-            true => line.extend(character.escape_default()),
-            false => line.push(character),
+        if character.is_control() || turns {
+            line.extend(character.escape_default())
+        } else {
+            line.push(character)
         }
     }
     line

@@ -82,19 +82,22 @@ pub struct EffectJson {
 /// A packet in plain fields; `None` where there is no such packet.
 pub fn packet(session: &Session, history: &History, id: PacketId) -> Option<PacketJson> {
     let messages: Vec<(MessageId, MessageFacts)> = session.messages_of(id).collect();
-    let rpcs = session.rpcs(id, messages.iter().map(|(_, facts)| facts));
-    let mut rpcs = rpcs.into_iter();
-    let messages = messages.iter().map(|(id, facts)| {
-        let (rpc, arguments) = rpcs.next().flatten().map(told).unzip();
-        let ambiguous = history.ambiguity(session, *id).map(|(why, _)| why.name());
-        MessageJson {
-            rpc,
-            arguments,
-            ambiguous,
-            ..message(session, history, *id, facts)
-        }
-    });
-    let messages = messages.collect();
+    let mut rpcs = session
+        .rpcs(id, messages.iter().map(|(_, facts)| facts))
+        .into_iter();
+    let messages = messages
+        .iter()
+        .map(|(id, facts)| {
+            let (rpc, arguments) = rpcs.next().flatten().map(told).unzip();
+            let ambiguous = history.ambiguity(session, *id).map(|(why, _)| why.name());
+            MessageJson {
+                rpc,
+                arguments,
+                ambiguous,
+                ..message(session, history, *id, facts)
+            }
+        })
+        .collect();
     let fields = PacketAt::with(session, &|| history, (id, None), |it| {
         FieldsJson::new(|field| Some(it.named(field)))
     })?;

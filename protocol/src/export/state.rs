@@ -189,8 +189,11 @@ pub fn state(
         let existing = asked.map(|it| existing(session, it));
         answer.existence.extend(existing);
     }
-    let recorded = (0u16..).map(NodeId).zip(&session.nodes);
-    let recorded = recorded.filter(|(_, node)| node.recorded).map(|(id, _)| id);
+    let recorded = (0u16..)
+        .map(NodeId)
+        .zip(&session.nodes)
+        .filter(|(_, node)| node.recorded)
+        .map(|(id, _)| id);
     let nodes: Vec<NodeId> = recorded.collect();
     for (object, properties) in states.objects() {
         if !(question.wanted)(object) {
@@ -489,8 +492,11 @@ pub fn state_diff(
             let (Some(longest), Some(first)) = (all.longest(), all.stretches.first()) else {
                 continue;
             };
-            let farthest = all.stretches.iter().map(|it| it.most);
-            let farthest = farthest.fold(Apart::Same, Apart::farther);
+            let farthest = all
+                .stretches
+                .iter()
+                .map(|it| it.most)
+                .fold(Apart::Same, Apart::farther);
             let shown = |node| {
                 let held = states.at(object, property, node, at)?;
                 let lives = lives(history, object, node, at) && held.value != Known::Nothing;
@@ -540,8 +546,10 @@ fn lives_at_one(
     (one, other): (NodeId, NodeId),
     question: &StateQuestion<'_>,
 ) -> Vec<StateLives> {
-    let wanted = history.objects.iter();
-    let wanted = wanted.filter(|(id, _)| (question.wanted)(**id));
+    let wanted = history
+        .objects
+        .iter()
+        .filter(|(id, _)| (question.wanted)(**id));
     let parted = wanted.filter_map(|(&id, object)| {
         let belief = |node| Some(history.belief_at(id, node, question.at)?.belief);
         let lives = |belief| matches!(belief, Some(Belief::Owned(_) | Belief::Orphaned(_)));

@@ -151,17 +151,19 @@ pub fn stats(
     over: Option<&[Bucket]>,
     parts: StatsParts,
 ) -> StatsJson {
-    let wanted = tables(stats).into_iter();
-    let wanted = wanted.filter(|&(name, _)| parts.tables || parts.table == Some(name));
+    let wanted = tables(stats)
+        .into_iter()
+        .filter(|&(name, _)| parts.tables || parts.table == Some(name));
     StatsJson {
         all: link(session, None, &stats.all),
         links: parts.links.then(|| links(session, &stats.links)),
-        losses: match parts.links {
-            true => history
+        losses: if parts.links {
+            history
                 .loss_patterns()
                 .map(|it| it.sentence.clone())
-                .collect(),
-            false => Vec::new(),
+                .collect()
+        } else {
+            Vec::new()
         },
         tables: wanted.map(|(name, ledger)| (name, rows(ledger))).collect(),
         inputs: {

@@ -14,8 +14,9 @@ pub(super) fn raw_and_value(value: Value) -> (Option<String>, Json) {
         Value::None => (None, Json::Null),
         Value::Unsigned(value) => (Some(value.to_string()), unsigned(value)),
         Value::Wide(value) => {
-            let json = u64::try_from(value).map(unsigned);
-            let json = json.unwrap_or_else(|_| Json::String(value.to_string()));
+            let json = u64::try_from(value)
+                .map(unsigned)
+                .unwrap_or_else(|_| Json::String(value.to_string()));
             (Some(value.to_string()), json)
         }
         Value::Signed(value) => (Some(value.to_string()), signed(value)),

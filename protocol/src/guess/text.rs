@@ -234,8 +234,10 @@ impl Guess {
         let little = self
             .layouts()
             .flat_map(|layout| &layout.fields)
-            .filter(|field| field.width > 1);
-        let little = little.filter(|field| field.order == Order::Little).count() > 0;
+            .filter(|field| field.width > 1)
+            .filter(|field| field.order == Order::Little)
+            .count()
+            > 0;
         let (bytes, bits) = if little {
             ("little", "lsb")
         } else {

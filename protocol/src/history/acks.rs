@@ -528,7 +528,10 @@ mod tests {
             name: "a.reel".to_owned(),
             reel: Arc::new(reel(sent, ack, bits)),
         };
-        let session = Session::build(vec![input], Some(Arc::new(wire))).expect("a session");
+        let session = Session::builder()
+            .wire(Arc::new(wire))
+            .build(vec![input])
+            .expect("a session");
         let streams = Streams::new(&session);
         let nodes = (0..session.nodes.len() as u16).map(NodeId);
         let heard = nodes.map(|node| {

@@ -48,8 +48,10 @@ pub(super) fn half_apart(
     streams: &Streams,
     history: &History,
 ) -> Vec<HalfApart> {
-    let all = streams.links.keys();
-    let all = all.filter_map(|stream| of_stream(session, streams, history, *stream));
+    let all = streams
+        .links
+        .keys()
+        .filter_map(|stream| of_stream(session, streams, history, *stream));
     all.flatten().collect()
 }
 
@@ -98,8 +100,9 @@ fn heard(
     first: MessageId,
 ) -> Option<SessionTime> {
     let copies = streams.copies_of(first).iter().map(|&(_, copy)| copy);
-    let carriers = std::iter::once(first).chain(copies);
-    let carriers = carriers.filter_map(|copy| session.carrier(copy));
+    let carriers = std::iter::once(first)
+        .chain(copies)
+        .filter_map(|copy| session.carrier(copy));
     let heard = carriers.filter_map(|packet| history.heard_of(session, first, packet));
     heard.map(|at| at.time).min()
 }
@@ -123,8 +126,11 @@ pub(super) fn all(
         all.extend(of_new.map(|it| (it, Ambiguity::Numbers, old)));
         // Copies of the old one that were sent since.
         let sent_new = sent(session, new);
-        let of_old = streams.copies_of(old).iter().map(|&(_, copy)| copy);
-        let of_old = of_old.filter(|&copy| sent(session, copy) >= sent_new);
+        let of_old = streams
+            .copies_of(old)
+            .iter()
+            .map(|&(_, copy)| copy)
+            .filter(|&copy| sent(session, copy) >= sent_new);
         all.extend(of_old.map(|it| (it, Ambiguity::Numbers, new)));
     }
     all.extend(

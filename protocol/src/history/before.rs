@@ -53,8 +53,10 @@ impl History {
             Some(session.is_firm(sender, stamp.number))
         };
         let acked = self.acked.iter().enumerate();
-        let loose = acked.filter(|ack| is_firm(ack) == Some(false));
-        let loose: Vec<usize> = loose.map(|(packet, _)| packet).collect();
+        let loose: Vec<usize> = acked
+            .filter(|ack| is_firm(ack) == Some(false))
+            .map(|(packet, _)| packet)
+            .collect();
         loose
             .into_iter()
             .for_each(|packet| self.acked.set(packet, 0));
@@ -93,9 +95,10 @@ impl History {
                 self.joined.push(joined);
             }
         }
-        let parts = std::mem::take(&mut self.joined_of).into_iter();
-        let parts = parts.filter(|(message, _)| is_before(message));
-        let parts = parts.filter_map(|(message, place)| Some((message, *places.get(&place)?)));
+        let parts = std::mem::take(&mut self.joined_of)
+            .into_iter()
+            .filter(|(message, _)| is_before(message))
+            .filter_map(|(message, place)| Some((message, *places.get(&place)?)));
         self.joined_of = parts.collect();
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use netreel_system::Cancel;
 use netreel_wire::MessageFacts;
 
 use super::delivered::Delivered;
@@ -9,7 +10,7 @@ use super::finding::LOSS_PATTERN;
 use super::fold::{Fold, Known};
 use super::found::proofs;
 use super::streams::Streams;
-use super::{Belief, Finding, History, Joined, Link, Object, Span, Wanted, kept, links};
+use super::{Belief, Finding, History, Joined, Link, Object, Span, kept, links};
 use crate::session::{MessageId, NodeId, PacketId, Session, SessionTime, Stamp};
 
 /// After this many packets the fold asks whether the history is still wanted.
@@ -19,11 +20,11 @@ impl History {
     /// Works out what followed from the packets of a session, or takes it from the session's index,
     /// where it was kept.
     pub fn build(session: &Session) -> History {
-        History::while_wanted(session, &|| true).unwrap_or_default()
+        History::while_wanted(session, &Cancel::default()).unwrap_or_default()
     }
 
     /// The same, as long as it is wanted; `None` where it no longer is.
-    pub fn while_wanted(session: &Session, wanted: Wanted<'_>) -> Option<History> {
+    pub fn while_wanted(session: &Session, cancel: &Cancel) -> Option<History> {
         // What an index keeps was judged by the bounds that hold without a file.
         let kept = session
             .kept_history()
@@ -33,15 +34,15 @@ impl History {
         }
         let mut streams = Streams::begin(session);
         for until in (0..session.packet_count() as u32).step_by(STEP) {
-            if !wanted() {
+            if !cancel.goes_on() {
                 return None;
             }
             streams.go_on(session, until);
         }
         let known = Known::new(session, streams);
         // Nothing was worked out before that could be disturbed.
-        let whole = Fold::default().conclude_wanted(session, known, wanted);
-        wanted().then(|| whole.unwrap_or_default())
+        let whole = Fold::default().conclude(session, known, cancel);
+        cancel.goes_on().then(|| whole.unwrap_or_default())
     }
 
     /// What the wire says of a message; of a fragment, what it says of the whole, once all of it
@@ -120,8 +121,11 @@ impl History {
     /// The messages that repeat one, in the order in which they were sent.
     pub fn copies_of(&self, first: MessageId) -> impl Iterator<Item = MessageId> + '_ {
         let start = self.copies.partition_point(|&(each, _)| each < first);
-        let copies = self.copies.iter().skip(start);
-        let copies = copies.take_while(move |&&(each, _)| each == first);
+        let copies = self
+            .copies
+            .iter()
+            .skip(start)
+            .take_while(move |&&(each, _)| each == first);
         copies.map(|&(_, copy)| copy)
     }
 
@@ -129,8 +133,10 @@ impl History {
     pub fn copy_before(&self, message: MessageId) -> Option<MessageId> {
         let first = self.resend_of(message)?;
         let place = self.copies.partition_point(|&it| it < (first, message));
-        let before = place.checked_sub(1).and_then(|at| self.copies.get(at));
-        let before = before.filter(|&&(each, _)| each == first);
+        let before = place
+            .checked_sub(1)
+            .and_then(|at| self.copies.get(at))
+            .filter(|&&(each, _)| each == first);
         Some(before.map_or(first, |&(_, copy)| copy))
     }
 

@@ -133,11 +133,11 @@ impl History {
         let asked = going_on.filter_map(|(node, _)| session.last_asked(node));
         let begun = session
             .fragments()
-            .filter(|it| !self.joined_of.contains_key(it));
-        let begun = begun.filter_map(|message| {
-            let (_, stamp) = session.departed(session.carrier(message)?)?;
-            Some(stamp.time)
-        });
+            .filter(|it| !self.joined_of.contains_key(it))
+            .filter_map(|message| {
+                let (_, stamp) = session.departed(session.carrier(message)?)?;
+                Some(stamp.time)
+            });
         let arrived = SessionTime(until.0.saturating_sub(wait_ns));
         Some(asked.chain(begun).fold(arrived, SessionTime::min))
     }

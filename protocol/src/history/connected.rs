@@ -35,8 +35,9 @@ impl History {
                 continue;
             };
             let pair = pair(link);
-            let met = again.get(&pair);
-            let met = met.map_or(0, |all| all.partition_point(|&first| first <= packet));
+            let met = again
+                .get(&pair)
+                .map_or(0, |all| all.partition_point(|&first| first <= packet));
             let is_of_before = self.of_before.binary_search(&packet).is_ok();
             let met = met.saturating_sub(usize::from(is_of_before));
             let epoch = u16::try_from(met + 1).unwrap_or(u16::MAX);

@@ -73,8 +73,11 @@ impl Deliveries {
     /// How many there are before the first that does not fit, of which are told where it was made, by
     /// which event, and its message.
     pub(super) fn first_that(&self, fit: impl Fn(NodeId, EventNumber, MessageId) -> bool) -> usize {
-        let rows = self.what.iter().zip(self.numbers.iter());
-        let mut rows = rows.zip(self.messages());
+        let mut rows = self
+            .what
+            .iter()
+            .zip(self.numbers.iter())
+            .zip(self.messages());
         let fits = |((what, number), message)| fit(made_of(what).0, EventNumber(number), message);
         rows.position(|row| !fits(row)).unwrap_or(self.len())
     }
@@ -128,9 +131,10 @@ impl Deliveries {
         let (mut low, mut high) = (0, self.len());
         while low < high {
             let middle = low.midpoint(high);
-            match self.time(middle) < from {
-                true => low = middle + 1,
-                false => high = middle,
+            if self.time(middle) < from {
+                low = middle + 1
+            } else {
+                high = middle
             }
         }
         let places = (low..self.len()).take_while(move |&place| self.time(place) <= until);
@@ -243,9 +247,10 @@ impl Delivered {
 
     pub(super) fn of(&self, message: MessageId) -> impl Iterator<Item = u32> + '_ {
         let row = message.0 as usize;
-        let range = match row + 1 < self.starts.len() {
-            true => self.starts.get(row) as usize..self.starts.get(row + 1) as usize,
-            false => 0..0,
+        let range = if row + 1 < self.starts.len() {
+            self.starts.get(row) as usize..self.starts.get(row + 1) as usize
+        } else {
+            0..0
         };
         range.map(|at| self.places.get(at) as u32)
     }

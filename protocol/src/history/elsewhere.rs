@@ -17,11 +17,13 @@ pub(super) fn elsewhere(session: &Session) -> Elsewhere {
     let mut before: BTreeMap<NodeId, Vec<NodeId>> = BTreeMap::new();
     for (new, node) in recorded() {
         let earlier = recorded().filter(|(_, other)| other.span.end <= node.span.start);
-        let holders = earlier.filter(|(old, other)| {
-            let mut endpoints = other.endpoints.iter();
-            *old != new && endpoints.any(|it| node.endpoints.contains(it))
-        });
-        let holders: Vec<NodeId> = holders.map(|(old, _)| old).collect();
+        let holders: Vec<NodeId> = earlier
+            .filter(|(old, other)| {
+                let mut endpoints = other.endpoints.iter();
+                *old != new && endpoints.any(|it| node.endpoints.contains(it))
+            })
+            .map(|(old, _)| old)
+            .collect();
         if !holders.is_empty() {
             before.insert(new, holders);
         }

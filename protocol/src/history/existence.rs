@@ -178,8 +178,8 @@ pub(super) fn at_rest(
         let beliefs = last_beliefs(object, &present);
         let living = beliefs
             .iter()
-            .filter(|(_, it)| matches!(it, Some(Belief::Owned(_) | Belief::Orphaned(_))));
-        let living = living.count() as u64;
+            .filter(|(_, it)| matches!(it, Some(Belief::Owned(_) | Belief::Orphaned(_))))
+            .count() as u64;
         if living == 0 {
             continue;
         }

@@ -1,6 +1,7 @@
 //! What a walk along a node's events reads.
 
-use super::Wanted;
+use netreel_system::Cancel;
+
 use super::streams::Streams;
 use super::wholes::Wholes;
 use crate::session::Session;
@@ -10,5 +11,5 @@ pub(super) struct Facts<'a> {
     pub session: &'a Session,
     pub streams: &'a Streams,
     pub wholes: &'a Wholes,
-    pub wanted: Wanted<'a>,
+    pub cancel: &'a Cancel,
 }

@@ -10,6 +10,8 @@ use std::sync::OnceLock;
 
 use netreel_reel::EventNumber;
 
+use netreel_system::Cancel;
+
 use super::acks::{Acks, Heard};
 use super::acts::Disturbed;
 use super::claims::{Claiming, Claims};
@@ -21,7 +23,7 @@ use super::punctual::punctuality;
 use super::streams::{MessageStream, Streams};
 use super::walked::{NodeHistory, Walked};
 use super::wholes::Wholes;
-use super::{History, Wanted, ambiguous, finding, game};
+use super::{History, ambiguous, finding, game};
 use crate::session::{MessageId, Node, NodeId, PacketId, Session, SessionTime, parallel};
 
 /// How many packets before its end a fold may still lack acks of: acks come in later packets.
@@ -127,7 +129,7 @@ impl OfNode {
             return Ok(());
         };
         let known = (facts.session, facts.streams);
-        if (facts.wanted)() {
+        if facts.cancel.goes_on() {
             self.claiming.go_on(known, id, events.clone());
         }
         facts.go_on((id, node), &mut self.walked, events)
@@ -161,7 +163,7 @@ impl Fold {
             session,
             streams,
             wholes,
-            wanted: &|| true,
+            cancel: &Cancel::default(),
         };
         let nodes = self.each(session, reach, |id, events, mut own| {
             own.heard.go_on((session, streams), id, events.clone());
@@ -174,8 +176,10 @@ impl Fold {
         let until = reach.packets.saturating_sub(ACKED_LATER);
         self.acks.go_on(heard, until);
         let nodes = session.nodes.iter().zip(&mut self.nodes);
-        let walked = nodes.filter(|(node, _)| node.recorded);
-        let walked: Vec<&mut Walked> = walked.map(|(_, own)| &mut own.walked).collect();
+        let walked: Vec<&mut Walked> = nodes
+            .filter(|(node, _)| node.recorded)
+            .map(|(_, own)| &mut own.walked)
+            .collect();
         // What a node did may wait for what arrives before it.
         let waiting = walked.iter().filter_map(|walked| walked.waiting_since());
         let until = waiting.fold(reach.time, SessionTime::min);
@@ -206,31 +210,25 @@ impl Fold {
     /// Forgets what was heard, which takes much memory. The packets whose ack may mean an earlier copy, in
     /// order.
     fn forget_heard(&mut self) -> Vec<PacketId> {
-        let heard = self.nodes.iter_mut();
-        let heard = heard.map(|own| std::mem::take(&mut own.heard));
-        let ambiguous = heard.flat_map(|heard| heard.ambiguous().to_vec());
-        let mut ambiguous: Vec<PacketId> = ambiguous.collect();
+        let heard = self
+            .nodes
+            .iter_mut()
+            .map(|own| std::mem::take(&mut own.heard));
+        let mut ambiguous: Vec<PacketId> =
+            heard.flat_map(|heard| heard.ambiguous().to_vec()).collect();
         ambiguous.sort_unstable();
         ambiguous
     }
 
-    /// The history, with all that is still to come.
+    /// The history, with all that is still to come: what comes of it where it is cancelled is none.
     ///
     /// # Errors
     /// As for [`Fold::go_on`].
-    pub fn conclude(self, session: &Session, known: Known) -> Result<History, Disturbed> {
-        self.conclude_wanted(session, known, &|| true)
-    }
-
-    /// The same, as long as it is wanted: what comes of it where it is not is no history.
-    ///
-    /// # Errors
-    /// As for [`Fold::go_on`]; and it may be no longer wanted.
-    pub fn conclude_wanted(
+    pub fn conclude(
         mut self,
         session: &Session,
         known: Known,
-        wanted: Wanted<'_>,
+        cancel: &Cancel,
     ) -> Result<History, Disturbed> {
         let Known {
             mut streams,
@@ -238,7 +236,7 @@ impl Fold {
         } = known;
         let whole = Reach::whole(session);
         self.nodes = self.each(session, &whole, |id, events, mut own| {
-            if wanted() {
+            if cancel.goes_on() {
                 own.heard.go_on((session, &streams), id, events);
             }
             own
@@ -252,17 +250,19 @@ impl Fold {
             session,
             streams: &streams,
             wholes: &wholes,
-            wanted,
+            cancel,
         };
-        let walked = self.each(session, &whole, |id, events, mut own| {
-            own.walk(&facts, id, events)?;
-            let node = recorded(session, id);
-            Ok(node.map(|node| {
-                let history = facts.conclude((id, node), own.walked);
-                ((id, history), (id, own.claiming))
-            }))
-        });
-        let walked = walked.into_iter().collect::<Result<Vec<_>, Disturbed>>()?;
+        let walked = self
+            .each(session, &whole, |id, events, mut own| {
+                own.walk(&facts, id, events)?;
+                let node = recorded(session, id);
+                Ok(node.map(|node| {
+                    let history = facts.conclude((id, node), own.walked);
+                    ((id, history), (id, own.claiming))
+                }))
+            })
+            .into_iter()
+            .collect::<Result<Vec<_>, Disturbed>>()?;
         let (mut nodes, claiming): (Vec<_>, Vec<_>) = walked.into_iter().flatten().unzip();
         let handed = nodes.iter_mut().map(|(_, node)| node);
         self.merged.go_on(handed.collect(), SessionTime(i64::MAX))?;
@@ -301,7 +301,7 @@ impl Fold {
                 half_apart: &half_apart,
                 states: &OnceLock::new(),
             },
-            wanted,
+            cancel,
         );
         history.take_findings(judged);
         (history.resends, history.copies) = streams.into_resends();
@@ -329,8 +329,11 @@ fn undelivered(
             .nodes
             .get(usize::from(to.0))
             .map(|node| node.span.end);
-        let peers = [from, to].map(|id| session.nodes.get(usize::from(id.0)));
-        let mut peers = peers.into_iter().flatten().filter_map(|node| node.peer);
+        let mut peers = [from, to]
+            .map(|id| session.nodes.get(usize::from(id.0)))
+            .into_iter()
+            .flatten()
+            .filter_map(|node| node.peer);
         peers.any(|peer| {
             let since = gone.and_then(|gone| gone.get(&peer));
             since.is_some_and(|&since| end.is_none_or(|end| since <= end))

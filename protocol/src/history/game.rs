@@ -114,8 +114,10 @@ fn lane(
         let until = next.map_or(end, |next| next.at.time).max(word.at.time);
         for (start, belief) in beliefs(word, until, by_rules) {
             let known = deliveries.partition_point(|(number, _)| *number < word.at.number);
-            let because = known.checked_sub(1).and_then(|it| deliveries.get(it));
-            let because = because.or(deliveries.first());
+            let because = known
+                .checked_sub(1)
+                .and_then(|it| deliveries.get(it))
+                .or(deliveries.first());
             let counter = counter_of(belief, start, by_rules);
             let span = Span {
                 time: start..until,
@@ -154,8 +156,10 @@ fn beliefs(word: &Word, until: SessionTime, by_rules: &[Span]) -> Vec<(SessionTi
                 Belief::Destroyed | Belief::Unknown => None,
             };
             let before = by_rules.iter().filter(|span| span.time.start <= start);
-            let first = before.rev().find_map(owner);
-            let first = first.or_else(|| by_rules.iter().find_map(owner));
+            let first = before
+                .rev()
+                .find_map(owner)
+                .or_else(|| by_rules.iter().find_map(owner));
             let within = by_rules
                 .iter()
                 .filter(|span| start < span.time.start && span.time.start < until);

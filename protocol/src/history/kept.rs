@@ -39,8 +39,10 @@ struct KeptFinding {
 
 impl KeptFinding {
     fn of(finding: &Finding, fixed: Option<SessionTime>) -> io::Result<KeptFinding> {
-        let rule = RULES.iter().position(|&rule| rule == finding.rule);
-        let rule = rule.ok_or_else(|| io::Error::other("a finding of no rule"))?;
+        let rule = RULES
+            .iter()
+            .position(|&rule| rule == finding.rule)
+            .ok_or_else(|| io::Error::other("a finding of no rule"))?;
         Ok(KeptFinding {
             rule: rule as u16,
             level: finding.level,
@@ -106,8 +108,10 @@ impl History {
             deliveries: object.deliveries.len() as u64,
         });
         put_plain(&objects.collect::<Vec<_>>(), to)?;
-        let findings = findings.iter().zip(fixed);
-        let findings = findings.map(|(finding, &fixed)| KeptFinding::of(finding, fixed));
+        let findings = findings
+            .iter()
+            .zip(fixed)
+            .map(|(finding, &fixed)| KeptFinding::of(finding, fixed));
         put_plain(&findings.collect::<io::Result<Vec<_>>>()?, to)?;
         let resends: Vec<(MessageId, MessageId)> = resends.iter().copied().collect();
         put_plain(
@@ -153,9 +157,12 @@ fn read(from: &mut Taking) -> Result<History, Misfit> {
             by_rules: object.by_rules,
             deliveries: deliveries.map(|place| place as u32).collect(),
         };
-        let telling = kept.deliveries.iter().copied();
-        let telling = telling.filter(|&place| history.deliveries.is_telling(place));
-        let telling: Vec<u32> = telling.collect();
+        let telling: Vec<u32> = kept
+            .deliveries
+            .iter()
+            .copied()
+            .filter(|&place| history.deliveries.is_telling(place))
+            .collect();
         history.telling.get_or(object.id, || telling);
         history.objects.insert(object.id, kept);
     }
@@ -199,8 +206,9 @@ fn read(from: &mut Taking) -> Result<History, Misfit> {
         history.ambiguous_messages,
         history.of_before,
     ) = take_plain(from)?;
-    match from.is_empty() {
-        true => Ok(history),
-        false => Err(Misfit),
+    if from.is_empty() {
+        Ok(history)
+    } else {
+        Err(Misfit)
     }
 }

@@ -71,9 +71,10 @@ impl Merged {
                 break;
             }
             let place = merging.places.len() - node.merged;
-            match place + 1 < node.deliveries.len() {
-                true => *top = Reverse((latest.max(node.deliveries.time(place + 1)), index)),
-                false => drop(PeekMut::pop(top)),
+            if place + 1 < node.deliveries.len() {
+                *top = Reverse((latest.max(node.deliveries.time(place + 1)), index))
+            } else {
+                PeekMut::pop(top);
             }
             let global = (self.deliveries.len() + order.len()) as u32;
             merging.places.push(u64::from(global));

@@ -7,19 +7,22 @@ use crate::session::{Fate, NodeId, PacketId, Session};
 
 /// See [`super::History::links`].
 pub(super) fn links(session: &Session, history: &History) -> BTreeMap<(NodeId, NodeId), Link> {
-    let links = session.traffic().iter().map(|(&nodes, traffic)| {
-        let link = Link {
-            packets: traffic.packets,
-            bytes: traffic.bytes,
-            lost: traffic.fate(Fate::Lost),
-            duplicated: traffic.duplicated,
-            reordered: traffic.reordered,
-            latency_ns: traffic.latency_ns,
-            ..Link::default()
-        };
-        (nodes, link)
-    });
-    let mut links: BTreeMap<(NodeId, NodeId), Link> = links.collect();
+    let mut links: BTreeMap<(NodeId, NodeId), Link> = session
+        .traffic()
+        .iter()
+        .map(|(&nodes, traffic)| {
+            let link = Link {
+                packets: traffic.packets,
+                bytes: traffic.bytes,
+                lost: traffic.fate(Fate::Lost),
+                duplicated: traffic.duplicated,
+                reordered: traffic.reordered,
+                latency_ns: traffic.latency_ns,
+                ..Link::default()
+            };
+            (nodes, link)
+        })
+        .collect();
     let mut rounds: BTreeMap<(NodeId, NodeId), Vec<i64>> = BTreeMap::new();
     for id in (0..session.packet_count()).map(|place| PacketId(place as u32)) {
         if let Some(acked) = history.acked(session, id)

@@ -306,14 +306,17 @@ pub(crate) fn request(session: &Session, history: &History, told: &Told) -> Opti
     let object = history.facts(session, told.delivery.message)?.object?;
     let packet = session.carrier(told.delivery.message)?;
     let (_, sent) = session.departed(packet)?;
-    let back = (packet.0.saturating_sub(REQUEST_LOOK)..packet.0).rev();
-    let mut back = back.map(PacketId);
+    let mut back = (packet.0.saturating_sub(REQUEST_LOOK)..packet.0)
+        .rev()
+        .map(PacketId);
     back.find_map(|id| {
         if session.link(id) != Some((owner, node)) {
             return None;
         }
-        let received = session.packet(id)?.received;
-        let received = received.filter(|it| it.number < sent.number)?;
+        let received = session
+            .packet(id)?
+            .received
+            .filter(|it| it.number < sent.number)?;
         let asks = session.messages_of(id).find(|(_, facts)| {
             let role = session.role(facts);
             facts.object == Some(object) && !super::is_about_object(role)

@@ -56,7 +56,7 @@ pub use found::{Evidence, Finding, Instance, Level};
 pub(crate) use migrations::request;
 pub use migrations::{Migration, MigrationStep, MigrationWhat};
 pub(crate) use model::Standing;
-pub use model::{Belief, Delivery, Effect, Joined, Link, Object, Span, Wanted};
+pub use model::{Belief, Delivery, Effect, Joined, Link, Object, Span};
 use model::{Parting, Straggler};
 pub(crate) use nodes::{is_about_object, rules_of};
 pub use ongoing::Ongoing;

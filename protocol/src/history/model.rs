@@ -9,10 +9,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::session::{MessageId, NodeId, PacketId, SessionTime, Stamp};
 
-/// Whether somebody still wants what is being worked out. Whoever works asks now and then, and stops
-/// where nobody does; the answer stays no from then on.
-pub type Wanted<'a> = &'a (dyn Fn() -> bool + Sync);
-
 /// What is so of an object at a node when the reels end: that its value is behind its owner's, for longer than
 /// news takes, and not for so long that it lasts; or that nobody can tell it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -49,7 +49,7 @@ impl Facts<'_> {
         walk.find_places();
         let mut packet = Vec::new();
         for (place, (_, crossing, stamp)) in self.session.ends_in(id, events).enumerate() {
-            if place % STEP == 0 && !(self.wanted)() {
+            if place % STEP == 0 && !self.cancel.goes_on() {
                 return Err(Disturbed);
             }
             let met = walk.meets(crossing.packet, crossing.way, stamp);
@@ -246,9 +246,10 @@ impl Walk<'_> {
             inbox.taken += messages.len();
             if inbox.taken >= self.facts.streams.count_at(stream, inbox.next) {
                 let after = inbox.next.saturating_add(1);
-                let next = match stream.ordered {
-                    true => self.facts.streams.next_place(stream, after, |_| true),
-                    false => None,
+                let next = if stream.ordered {
+                    self.facts.streams.next_place(stream, after, |_| true)
+                } else {
+                    None
                 };
                 inbox.next = next.unwrap_or(after);
                 inbox.taken = 0;

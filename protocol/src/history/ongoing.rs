@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use netreel_reel::{Endpoint, EventNumber, Reel};
+use netreel_system::Cancel;
 use netreel_wire::{RulesId, Wire};
 
 use super::History;
@@ -84,7 +85,10 @@ impl Ongoing {
         streams.stop();
         fold.go_on(session, (&streams, &wholes), &reach).ok()?;
         let known = Known::with(session, streams.clone(), wholes)?;
-        let history = fold.clone().conclude(session, known).ok()?;
+        let history = fold
+            .clone()
+            .conclude(session, known, &Cancel::default())
+            .ok()?;
         let settled = Settled::new(session, firm, reach.packets);
         self.kept = Some(Kept {
             streams,
@@ -139,8 +143,11 @@ fn reach(
         time,
     };
     for (id, _) in nodes() {
-        let start = before.events.get(usize::from(id.0)).copied();
-        let start = start.unwrap_or_default();
+        let start = before
+            .events
+            .get(usize::from(id.0))
+            .copied()
+            .unwrap_or_default();
         let until = session.firm_until(id).unwrap_or_default();
         let mut ends = session.ends_in(id, start..Session::EVENTS.end);
         let first_after = ends.find(|(_, crossing, at)| {

@@ -12,8 +12,13 @@ pub(crate) fn had_newer(session: &Session, history: &History, place: u32) -> Opt
     }
     let (from, sent) = speaker(session, delivery.message)?;
     let object = history.facts(session, delivery.message)?.object?;
-    let before = history.objects.get(&object)?.deliveries.iter();
-    let before = before.copied().take_while(|&it| it < place);
+    let before = history
+        .objects
+        .get(&object)?
+        .deliveries
+        .iter()
+        .copied()
+        .take_while(|&it| it < place);
     let newer = before.filter_map(|it| {
         let earlier = history.deliveries.get(it as usize)?;
         let is_taken = earlier.node == delivery.node && earlier.effect == Effect::Updated;

@@ -43,9 +43,10 @@ impl<'a> Settlement<'a> {
                     ));
                 }
                 let name = &node.name;
-                match node.goes_on {
-                    true => Some(format!("{name} is still being recorded")),
-                    false => (!node.complete).then(|| format!("the reel of {name} was cut")),
+                if node.goes_on {
+                    Some(format!("{name} is still being recorded"))
+                } else {
+                    (!node.complete).then(|| format!("the reel of {name} was cut"))
                 }
             })
             .or_else(|| unrecorded(session));
@@ -87,8 +88,12 @@ impl<'a> Settlement<'a> {
             let node = self.session.node(*node);
             node.map(|node| node.span.end)
         });
-        let last = object.lanes.values().filter_map(|lane| lane.last());
-        let last = last.map(|span| span.time.start).max();
+        let last = object
+            .lanes
+            .values()
+            .filter_map(|lane| lane.last())
+            .map(|span| span.time.start)
+            .max();
         let answer_ns = self.answer_ns();
         match ends.min().zip(last) {
             Some((end, last)) if end.0.saturating_sub(last.0) < answer_ns => {

@@ -130,8 +130,10 @@ pub(super) fn inputs(
         let Some(((from, to), at, said, messages)) = spoken else {
             continue;
         };
-        let outside = said.tick.zip(said.input);
-        let outside = outside.map(|told| (None, None, told, said.input_count));
+        let outside = said
+            .tick
+            .zip(said.input)
+            .map(|told| (None, None, told, said.input_count));
         let inside = messages.filter_map(|(_, facts): (MessageId, _)| {
             let told = facts.tick.or(said.tick).zip(facts.input)?;
             Some((facts.kind, facts.origin, told, facts.input_count))

@@ -134,8 +134,10 @@ fn just_believed(
             if last.time.start < since || last.time.start > found.end {
                 continue;
             }
-            let told = history.deliveries.get(last.because as usize);
-            let told = told.filter(|_| last.said.is_none());
+            let told = history
+                .deliveries
+                .get(last.because as usize)
+                .filter(|_| last.said.is_none());
             let said = told.and_then(|it| said_at(session, it.message));
             let at = said.map_or(last.time.start, |said| said.min(last.time.start));
             found.earlier(at, || too_late(id));

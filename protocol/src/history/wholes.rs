@@ -153,10 +153,12 @@ impl Wholes {
 
     /// When the first fragment was sent, from a moment on, of which the others are not there yet.
     pub fn begun(&self, session: &Session, since: SessionTime) -> Option<SessionTime> {
-        let left = session.fragments();
-        let left = left.filter(|message| !self.parts.contains_key(message));
-        let sent = left.filter_map(|message| session.departed(session.carrier(message)?));
-        let sent = sent.map(|(_, stamp)| stamp.time);
+        let left = session
+            .fragments()
+            .filter(|message| !self.parts.contains_key(message));
+        let sent = left
+            .filter_map(|message| session.departed(session.carrier(message)?))
+            .map(|(_, stamp)| stamp.time);
         sent.filter(|&time| time >= since).min()
     }
 

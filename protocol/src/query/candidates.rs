@@ -1,9 +1,8 @@
 //! What may stand at the end of a filter, for who asks with a `?` there.
 
-use super::eval::EFFECTS;
+use super::expr::{EFFECTS, Field, Takes};
 use super::parse::all_names;
 use super::token::{What, tokens};
-use super::{Field, Takes};
 use crate::history::{Level, RULES};
 use crate::packet_fields::PacketField;
 use crate::session::Session;
@@ -79,9 +78,10 @@ fn names_of_nodes(session: &Session) -> Vec<String> {
 /// A name as it stands in a filter.
 fn quoted(name: &str) -> String {
     let is_one = tokens(name).is_ok_and(|found| found.len() == 2);
-    match is_one && !name.contains(char::is_whitespace) {
-        true => name.to_owned(),
-        false => format!("\"{name}\""),
+    if is_one && !name.contains(char::is_whitespace) {
+        name.to_owned()
+    } else {
+        format!("\"{name}\"")
     }
 }
 

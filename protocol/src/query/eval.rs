@@ -1,34 +1,15 @@
 //! Whether a packet, or one of its messages, passes a filter.
 
 use std::cell::OnceCell;
-use std::cmp::Ordering;
 
 use netreel_wire::MessageFacts;
 
+use super::expr::{Comparison, Constant, Expr, Field, Literal, Path, Word, effect_name};
 use super::parse::nearest_of;
-use super::path::{Constant, Opened, Path};
-use super::{Comparison, Expr, Field, Literal, Word};
-use crate::history::{Effect, Finding, History, Level, RULES};
+use super::path::Opened;
+use crate::history::{Finding, History, Level, RULES};
 use crate::packet_fields::{FieldType, FieldValue, PacketAt, PacketField};
 use crate::session::{Fate, MessageId, Node, NodeId, Packet, PacketId, Said, Session};
-
-/// What [`effect_name`] can give.
-pub(super) const EFFECTS: [&str; 14] = [
-    "plain",
-    "created",
-    "created-by-migrate",
-    "created-by-update",
-    "queued",
-    "updated",
-    "migrated",
-    "destroyed",
-    "tombstoned",
-    "unknown-object",
-    "stale",
-    "not-owner",
-    "out-of-order",
-    "unknown",
-];
 
 /// What a filter is asked about.
 #[derive(Clone, Copy)]
@@ -77,16 +58,29 @@ impl<'a, 'h> Subject<'a, 'h> {
     }
 
     pub fn passes(&self, expr: &Expr) -> bool {
-        match expr {
-            Expr::All => true,
-            Expr::Not(inner) => !self.passes(inner),
-            Expr::And(left, right) => self.passes(left) && self.passes(right),
-            Expr::Or(left, right) => self.passes(left) || self.passes(right),
+        self.truth(expr) == Some(true)
+    }
+
+    /// Whether it is so; `None` where nobody knows.
+    fn truth(&self, expr: &Expr) -> Option<bool> {
+        let joined = |left: &Expr, right: &Expr, decides: bool| match self.truth(left) {
+            Some(left) if left == decides => Some(decides),
+            left => match self.truth(right) {
+                Some(right) if right == decides => Some(decides),
+                right => left.and(right),
+            },
+        };
+        Some(match expr {
+            Expr::Truth(truth) => return *truth,
+            Expr::Belief(_) => return None,
+            Expr::Not(inner) => return self.truth(inner).map(|truth| !truth),
+            Expr::And(left, right) => return joined(left, right, false),
+            Expr::Or(left, right) => return joined(left, right, true),
             Expr::Word(word) => self.word(*word),
             Expr::Present(field) => self.present(*field),
             Expr::Compare(field, comparison, literal) => self.compare(*field, *comparison, literal),
             Expr::Wire(path, compared) => self.wire(path, compared.as_ref()),
-        }
+        })
     }
 
     fn wire(&self, path: &Path, compared: Option<&(Comparison, Constant)>) -> bool {
@@ -200,17 +194,14 @@ impl<'a, 'h> Subject<'a, 'h> {
             }
             _ => None,
         };
-        match comparison {
-            Comparison::Equal => equal == Some(true),
-            _ => equal == Some(false),
-        }
+        equal.is_some_and(|equal| comparison.of_texts(equal))
     }
 
     fn ordered(&self, field: Field, comparison: Comparison, value: i128) -> bool {
         let Some(found) = self.number(field) else {
             return false;
         };
-        holds(comparison, found.cmp(&value))
+        comparison.holds(found.cmp(&value))
     }
 
     /// Of several findings one is enough; for `!=` there must be some, and none of this level.
@@ -222,7 +213,7 @@ impl<'a, 'h> Subject<'a, 'h> {
                 let mut levels = levels.peekable();
                 levels.peek().is_some() && levels.all(|each| each != level)
             }
-            _ => levels.any(|each| holds(comparison, each.cmp(&level))),
+            _ => levels.any(|each| comparison.holds(each.cmp(&level))),
         }
     }
 
@@ -309,26 +300,6 @@ pub(super) fn is_named(node: &Node, name: &str) -> bool {
     node.name == name || endpoints.any(|endpoint| endpoint.to_string() == name)
 }
 
-/// The word for an effect in filters and exports.
-pub fn effect_name(effect: Effect) -> &'static str {
-    match effect {
-        Effect::Plain => "plain",
-        Effect::Created => "created",
-        Effect::CreatedByMigrate => "created-by-migrate",
-        Effect::CreatedByUpdate => "created-by-update",
-        Effect::Queued => "queued",
-        Effect::Updated => "updated",
-        Effect::Migrated => "migrated",
-        Effect::Destroyed => "destroyed",
-        Effect::Tombstoned => "tombstoned",
-        Effect::IgnoredUnknown => "unknown-object",
-        Effect::IgnoredStale => "stale",
-        Effect::IgnoredNotOwner => "not-owner",
-        Effect::IgnoredOutOfOrder => "out-of-order",
-        Effect::Unknown => "unknown",
-    }
-}
-
 /// See [`super::Query::unknown_names_beside`].
 pub(super) fn unknown_names(
     expr: &Expr,
@@ -408,17 +379,6 @@ fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> 
 fn did_you_mean<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
     let meant = nearest_of(name, known);
     meant.map_or(String::new(), |meant| format!(" (did you mean {meant}?)"))
-}
-
-pub(super) fn holds(comparison: Comparison, ordering: Ordering) -> bool {
-    match comparison {
-        Comparison::Equal => ordering == Ordering::Equal,
-        Comparison::NotEqual => ordering != Ordering::Equal,
-        Comparison::Less => ordering == Ordering::Less,
-        Comparison::LessOrEqual => ordering != Ordering::Greater,
-        Comparison::Greater => ordering == Ordering::Greater,
-        Comparison::GreaterOrEqual => ordering != Ordering::Less,
-    }
 }
 
 fn any_equal<'a>(names: impl Iterator<Item = &'a str>, name: &str) -> Option<bool> {

@@ -2,9 +2,9 @@
 
 use std::cmp::Ordering;
 
-use super::Field::{self, Of};
-use super::eval::{holds, is_named};
-use super::{Comparison, Expr, Literal, Query, Word};
+use super::eval::is_named;
+use super::expr::Field::{self, Of};
+use super::expr::{Comparison, Expr, Literal, Query, Word};
 use crate::history::History;
 use crate::packet_fields::PacketField as It;
 use crate::session::Packets;
@@ -131,7 +131,7 @@ impl Expr {
 
     fn known(&self, session: &Session, some: &Packets<'_>) -> Known {
         match self {
-            Expr::All => Known::of(true),
+            Expr::Truth(Some(truth)) => Known::of(*truth),
             Expr::Not(inner) => {
                 let Known { may, must } = inner.known(session, some);
                 Known {
@@ -170,7 +170,7 @@ impl Expr {
             Expr::Compare(field, comparison, literal) => {
                 compared(session, some, (*field, *comparison, literal))
             }
-            Expr::Wire(..) => OPEN,
+            Expr::Truth(None) | Expr::Wire(..) | Expr::Belief(_) => OPEN,
         }
     }
 }
@@ -194,7 +194,7 @@ fn compared(
         Literal::Nanos(nanos) => i128::from(*nanos),
         _ => return named(session, some, (field, comparison, literal)),
     };
-    let fits = |found: i128| holds(comparison, found.cmp(&value));
+    let fits = |found: i128| comparison.holds(found.cmp(&value));
     match field {
         Of(It::Packet) => Known::each(some, |place| fits(some.number(place) as i128)),
         Of(It::Length) => Known::each(some, |place| fits(i128::from(some.length(place)))),
@@ -203,9 +203,9 @@ fn compared(
             match (order(0), order(some.len().saturating_sub(1))) {
                 // All are before the time, or all after it.
                 (first, last) if first == last && first != Ordering::Equal => {
-                    Known::of(holds(comparison, first))
+                    Known::of(comparison.holds(first))
                 }
-                _ => Known::each(some, |place| holds(comparison, order(place))),
+                _ => Known::each(some, |place| comparison.holds(order(place))),
             }
         }
         Of(It::Received) => Known::each(some, |place| {

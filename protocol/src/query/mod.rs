@@ -25,28 +25,22 @@
 //! packet passes where one of its messages does, or where it has none and passes without; a finding
 //! where a piece of its evidence does, or where it has none and passes without.
 
+mod believed;
 mod candidates;
 mod error;
 mod eval;
+mod expr;
 mod many;
 mod parse;
 mod path;
 mod token;
 
+pub use believed::AtANode;
 pub use error::QueryError;
-pub use eval::effect_name;
+pub use expr::{Query, effect_name};
 
-use path::{Constant, Path};
-
-use crate::history::{Evidence, Finding, History, Level};
-use crate::packet_fields::{FieldType, PacketField};
+use crate::history::{Evidence, Finding, History};
 use crate::session::{MessageId, PacketId, Session};
-
-/// A filter that was understood.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Query {
-    root: Expr,
-}
 
 impl Query {
     /// Reads a filter. An empty text lets everything pass.
@@ -54,7 +48,16 @@ impl Query {
     /// # Errors
     /// The first thing that does not fit, with its column and what was expected there.
     pub fn parse(text: &str) -> Result<Query, QueryError> {
-        parse::parse(text).map(|root| Query { root })
+        parse::parse(text, false).map(|root| Query { root })
+    }
+
+    /// Reads a condition at a node: a filter that may speak of what the node believes as well, as in
+    /// `objects[42].owner == X` ([`Query::at_a_node`]).
+    ///
+    /// # Errors
+    /// As for [`Query::parse`].
+    pub fn parse_at_a_node(text: &str) -> Result<Query, QueryError> {
+        parse::parse(text, true).map(|root| Query { root })
     }
 
     /// What may stand where a filter ends in a `?`, in a sentence; what stands right before the `?`
@@ -204,206 +207,9 @@ impl Query {
     }
 }
 
-/// An expression.
-#[derive(Clone, Debug, PartialEq)]
-enum Expr {
-    All,
-    Not(Box<Expr>),
-    And(Box<Expr>, Box<Expr>),
-    Or(Box<Expr>, Box<Expr>),
-    Word(Word),
-    Present(Field),
-    Compare(Field, Comparison, Literal),
-    /// Fields of the wire: they are there, or compare so.
-    Wire(Path, Option<(Comparison, Constant)>),
-}
-
-impl Expr {
-    /// Whether a part of it is one of these words or fields.
-    fn has(&self, word: &impl Fn(Word) -> bool, field: &impl Fn(Field) -> bool) -> bool {
-        match self {
-            Expr::All => false,
-            Expr::Not(inner) => inner.has(word, field),
-            Expr::And(left, right) | Expr::Or(left, right) => {
-                left.has(word, field) || right.has(word, field)
-            }
-            Expr::Word(own) => word(*own),
-            Expr::Present(own) | Expr::Compare(own, ..) => field(*own),
-            Expr::Wire(..) => false,
-        }
-    }
-
-    /// Whether it speaks of fields of the wire.
-    fn has_paths(&self) -> bool {
-        match self {
-            Expr::Not(inner) => inner.has_paths(),
-            Expr::And(left, right) | Expr::Or(left, right) => left.has_paths() || right.has_paths(),
-            Expr::Wire(..) => true,
-            _ => false,
-        }
-    }
-
-    /// Whether what it says may be true of one message of a packet and not of another.
-    fn is_about_messages(&self) -> bool {
-        use Field::{Channel, Counter, Effect, Kind, Object, Origin, Owner};
-        self.has_paths()
-            || self.has(
-                &|word| matches!(word, Word::Reliable | Word::Unreliable | Word::Resent),
-                &|field| {
-                    matches!(
-                        field,
-                        Kind | Channel | Object | Owner | Counter | Origin | Effect
-                    )
-                },
-            )
-    }
-
-    fn is_about_history(&self) -> bool {
-        use Field::{Effect, Level, Of, Rule};
-        // What a message in fragments says is known once it was joined.
-        use Field::{Counter, Object, Origin, Owner};
-        self.has(
-            &|word| matches!(word, Word::Acked | Word::Resent | Word::Finding),
-            &|field| match field {
-                Of(field) => field.declared().of_history,
-                _ => matches!(
-                    field,
-                    Rule | Level | Effect | Object | Owner | Counter | Origin
-                ),
-            },
-        )
-    }
-}
-
-/// A word that stands alone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Word {
-    Lost,
-    Received,
-    Unknown,
-    Failed,
-    Unread,
-    Duplicated,
-    Doubtful,
-    Acked,
-    Reliable,
-    Unreliable,
-    Resent,
-    Undecodable,
-    Finding,
-}
-
-/// A field that can be compared: a packet's, or of a message, of a finding, of either node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Field {
-    Of(PacketField),
-    Node,
-    Kind,
-    Channel,
-    Object,
-    Owner,
-    Counter,
-    Origin,
-    Rule,
-    Level,
-    Effect,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Comparison {
-    Equal,
-    NotEqual,
-    Less,
-    LessOrEqual,
-    Greater,
-    GreaterOrEqual,
-}
-
-/// What a field is compared with.
-#[derive(Clone, Debug, PartialEq)]
-enum Literal {
-    Name(String),
-    Link(String, String),
-    Number(u64),
-    /// Nanoseconds.
-    Nanos(i64),
-    Level(Level),
-}
-
-/// What a field can be compared with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Takes {
-    Name,
-    Link,
-    Number,
-    NumberOrName,
-    Time,
-    Level,
-}
-
-impl Field {
-    const OTHERS: [(&'static str, Field); 10] = [
-        ("node", Field::Node),
-        ("kind", Field::Kind),
-        ("channel", Field::Channel),
-        ("object", Field::Object),
-        ("owner", Field::Owner),
-        ("counter", Field::Counter),
-        ("origin", Field::Origin),
-        ("rule", Field::Rule),
-        ("level", Field::Level),
-        ("effect", Field::Effect),
-    ];
-
-    /// All of them, by their names.
-    fn all() -> impl Iterator<Item = (&'static str, Field)> {
-        let named = PacketField::on(|it| it.filter).map(|(name, it)| (name, Field::Of(it)));
-        named.chain(Field::OTHERS)
-    }
-
-    fn named(name: &str) -> Option<Field> {
-        let found = Field::all().find(|(known, _)| *known == name);
-        found.map(|(_, field)| field)
-    }
-
-    fn takes(self) -> Takes {
-        match self {
-            Field::Node | Field::Kind | Field::Channel | Field::Rule | Field::Effect => Takes::Name,
-            Field::Level => Takes::Level,
-            Field::Owner | Field::Origin => Takes::NumberOrName,
-            Field::Object | Field::Counter => Takes::Number,
-            Field::Of(field) => match field.declared().of {
-                FieldType::Node | FieldType::Text => Takes::Name,
-                FieldType::Link => Takes::Link,
-                FieldType::Moment | FieldType::Utc | FieldType::Duration => Takes::Time,
-                FieldType::Count | FieldType::Bytes | FieldType::Number => Takes::Number,
-                FieldType::Truth | FieldType::List => Takes::Number,
-            },
-        }
-    }
-}
-
-impl Word {
-    const ALL: [(&'static str, Word); 13] = [
-        ("lost", Word::Lost),
-        ("received", Word::Received),
-        ("unknown", Word::Unknown),
-        ("failed", Word::Failed),
-        ("unread", Word::Unread),
-        ("duplicated", Word::Duplicated),
-        ("doubtful", Word::Doubtful),
-        ("acked", Word::Acked),
-        ("reliable", Word::Reliable),
-        ("unreliable", Word::Unreliable),
-        ("resent", Word::Resent),
-        ("undecodable", Word::Undecodable),
-        ("finding", Word::Finding),
-    ];
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::expr::{EFFECTS, Field, Word};
 
     #[test]
     fn the_page_about_filters_has_every_field_word_and_effect() {
@@ -411,7 +217,7 @@ mod tests {
         let page = std::fs::read_to_string(page).expect("the page");
         let fields = Field::all().map(|(name, _)| name);
         let words = Word::ALL.iter().map(|&(name, _)| name);
-        for name in fields.chain(words).chain(eval::EFFECTS) {
+        for name in fields.chain(words).chain(EFFECTS) {
             assert!(page.contains(&format!("`{name}`")), "{name}");
         }
     }

@@ -1,8 +1,11 @@
 //! From words and signs to an expression. `!` binds before `&&`, `&&` before `||`.
 
-use super::path::{Constant, Each, Path};
+use super::error::QueryError;
+use super::expr::{
+    Belief, BeliefValue, Comparison, Constant, EFFECTS, Each, Expr, Field, Literal, Path, Takes,
+    Word,
+};
 use super::token::{Token, What, tokens};
-use super::{Comparison, Expr, Field, Literal, QueryError, Takes, Word};
 use crate::history::Level;
 
 /// What `level` can be compared with.
@@ -13,16 +16,19 @@ const DEPTH_MAX: usize = 64;
 /// How many fields and words a filter may hold: it is walked recursively.
 const TERMS_MAX: usize = 1000;
 
-pub(super) fn parse(text: &str) -> Result<Expr, QueryError> {
+/// `at_a_node`: it may speak of what a node believes.
+pub(super) fn parse(text: &str, at_a_node: bool) -> Result<Expr, QueryError> {
     let tokens = tokens(text)?;
     let mut parser = Parser {
+        text,
+        at_a_node,
         tokens,
         at: 0,
         depth: 0,
         terms: 0,
     };
     if parser.peek() == &What::End {
-        return Ok(Expr::All);
+        return Ok(Expr::Truth(Some(true)));
     }
     let root = parser.any()?;
     match parser.peek() {
@@ -31,7 +37,9 @@ pub(super) fn parse(text: &str) -> Result<Expr, QueryError> {
     }
 }
 
-struct Parser {
+struct Parser<'t> {
+    text: &'t str,
+    at_a_node: bool,
     /// Ends with [`What::End`], which is never stepped over.
     tokens: Vec<Token>,
     at: usize,
@@ -39,7 +47,7 @@ struct Parser {
     terms: usize,
 }
 
-impl Parser {
+impl Parser<'_> {
     fn any(&mut self) -> Result<Expr, QueryError> {
         let mut left = self.all()?;
         while self.eat("||") || self.eat_word("or") {
@@ -88,6 +96,9 @@ impl Parser {
         let What::Name(name) = self.peek().clone() else {
             return Err(self.expected("a field or a word, as `from` or `lost`"));
         };
+        if let ("objects", Some(What::Sign("["))) = (name.as_str(), self.peek_second()) {
+            return self.belief();
+        }
         let field = Field::named(&name);
         let word = Word::ALL
             .iter()
@@ -152,24 +163,107 @@ impl Parser {
         let Some(comparison) = self.comparison() else {
             return Ok(Expr::Wire(path, None));
         };
+        let constant = self.constant()?;
+        if comparison.is_of_order() && matches!(constant, Constant::Text(_)) {
+            self.at -= 2;
+            return Err(self.expected("`==` or `!=`: texts have no order"));
+        }
+        Ok(Expr::Wire(path, Some((comparison, constant))))
+    }
+
+    fn constant(&mut self) -> Result<Constant, QueryError> {
         let constant = match self.peek().clone() {
-            What::Name(text) | What::Quoted(text) => {
-                if !matches!(comparison, Comparison::Equal | Comparison::NotEqual) {
-                    self.at -= 1;
-                    return Err(self.expected("`==` or `!=`: texts have no order"));
-                }
-                Constant::Text(text)
-            }
+            What::Name(text) | What::Quoted(text) => Constant::Text(text),
             What::Number(text, unit) if unit.is_empty() => {
                 Constant::number(&text).ok_or_else(|| self.expected("a number or a text"))?
             }
-            What::Number(..) => {
-                return Err(self.expected("a number as it is on the wire, without a unit"));
-            }
+            What::Number(..) => return Err(self.expected("a number, without a unit")),
             _ => return Err(self.expected("a number or a text")),
         };
         self.at += 1;
-        Ok(Expr::Wire(path, Some((comparison, constant))))
+        Ok(constant)
+    }
+
+    /// `objects[42]`, `objects[42].owner == X`, `objects[42].position[0] < 1.5`.
+    fn belief(&mut self) -> Result<Expr, QueryError> {
+        let first = self.column();
+        if !self.at_a_node {
+            return Err(self.expected(
+                "a field or a word: what a node believes is asked where it is replayed (docs/replay.md)",
+            ));
+        }
+        self.at += 2;
+        let object = self.index("the number of an object")?;
+        let asked = if self.eat(".") {
+            let What::Name(name) = self.peek().clone() else {
+                return Err(self.expected("`owner`, `counter` or the name of a property"));
+            };
+            self.at += 1;
+            let part = if self.eat("[") {
+                Some(self.index("the number of a part")?)
+            } else {
+                None
+            };
+            let signs = "a comparison: `==`, `!=`, `<`, `<=`, `>` or `>=`";
+            let comparison = self.comparison().ok_or_else(|| self.expected(signs))?;
+            let from = self.column();
+            let constant = match self.peek().clone() {
+                // A node's name, or bytes in hexadecimal.
+                What::Number(text, unit) if !unit.is_empty() => {
+                    self.at += 1;
+                    let text = text + &unit;
+                    Constant::number(&text).unwrap_or(Constant::Text(text))
+                }
+                _ => self.constant()?,
+            };
+            let typed = self.typed(from);
+            Some(BeliefValue {
+                name,
+                part: part.map(|part| usize::try_from(part).unwrap_or(usize::MAX)),
+                comparison,
+                typed: typed.trim_matches(['"', '\'']).to_owned(),
+                constant,
+            })
+        } else {
+            None
+        };
+        let text = self.typed(first);
+        Ok(Expr::Belief(Belief {
+            object,
+            asked,
+            text,
+        }))
+    }
+
+    /// A whole number and the bracket behind it.
+    fn index(&mut self, what: &str) -> Result<u64, QueryError> {
+        let number = match self.peek() {
+            What::Number(text, unit) if unit.is_empty() => text.parse().ok(),
+            _ => None,
+        };
+        let number = number.ok_or_else(|| self.expected(what))?;
+        self.at += 1;
+        if self.eat("]") {
+            Ok(number)
+        } else {
+            Err(self.expected("`]`"))
+        }
+    }
+
+    /// What was typed from a column up to here.
+    fn typed(&self, from: usize) -> String {
+        let typed: String = self
+            .text
+            .chars()
+            .skip(from - 1)
+            .take(self.column() - from)
+            .collect();
+        typed.trim_end().to_owned()
+    }
+
+    /// Where the next word or sign stands.
+    fn column(&self) -> usize {
+        self.tokens.get(self.at).map_or(1, |token| token.column)
     }
 
     fn comparison(&mut self) -> Option<Comparison> {
@@ -188,8 +282,9 @@ impl Parser {
 
     /// Names are equal or not; only numbers, times and levels have an order.
     fn ordered(&mut self, field: Field, comparison: Comparison) -> Result<(), QueryError> {
-        let equality = matches!(comparison, Comparison::Equal | Comparison::NotEqual);
-        if equality || matches!(field.takes(), Takes::Number | Takes::Time | Takes::Level) {
+        if !comparison.is_of_order()
+            || matches!(field.takes(), Takes::Number | Takes::Time | Takes::Level)
+        {
             return Ok(());
         }
         self.at -= 1;
@@ -258,7 +353,7 @@ impl Parser {
     fn check_name(&mut self, field: Field, text: &str) -> Result<(), QueryError> {
         let known: &[&str] = match field {
             Field::Channel => &["reliable", "unreliable"],
-            Field::Effect => &super::eval::EFFECTS,
+            Field::Effect => &EFFECTS,
             _ => return Ok(()),
         };
         if known.contains(&text) {
@@ -369,7 +464,7 @@ mod tests {
     use super::*;
 
     fn check(text: &str, expected: &str) {
-        match parse(text) {
+        match parse(text, true) {
             Ok(expr) => assert_eq!(shown(&expr), expected, "{text}"),
             Err(error) => assert_eq!(error.to_string(), expected, "{text}"),
         }
@@ -377,7 +472,14 @@ mod tests {
 
     fn shown(expr: &Expr) -> String {
         match expr {
-            Expr::All => "all".to_owned(),
+            Expr::Truth(truth) => format!("{truth:?}"),
+            Expr::Belief(Belief { object, asked, .. }) => match asked {
+                None => format!("objects {object}"),
+                Some(asked) => format!(
+                    "objects {object} {} {:?} {:?} {:?}",
+                    asked.name, asked.part, asked.comparison, asked.constant
+                ),
+            },
             Expr::Not(inner) => format!("!{}", shown(inner)),
             Expr::And(left, right) => format!("({} && {})", shown(left), shown(right)),
             Expr::Or(left, right) => format!("({} || {})", shown(left), shown(right)),
@@ -404,7 +506,7 @@ mod tests {
 
     #[test]
     fn nothing_lets_everything_pass() {
-        check("  ", "all");
+        check("  ", "Some(true)");
     }
 
     #[test]
@@ -464,8 +566,39 @@ mod tests {
         );
         check(
             "create.weight > 5kg",
-            "column 17: expected a number as it is on the wire, without a unit, found `5kg`",
+            "column 17: expected a number, without a unit, found `5kg`",
         );
+    }
+
+    #[test]
+    fn what_a_node_believes_is_asked_of_objects() {
+        check("!objects[42] && lost", "(!objects 42 && Lost)");
+        check(
+            "objects[1].owner == X || objects[1].position[2] <= -1.5",
+            "(objects 1 owner None Equal Text(\"X\") || objects 1 position Some(2) LessOrEqual Decimal(-1.5))",
+        );
+        check("objects[42", "column 11: expected `]`, found the end");
+        check(
+            "objects[box]",
+            "column 9: expected the number of an object, found `box`",
+        );
+        check(
+            "objects[42] owner",
+            "column 13: expected `&&`, `||` or the end, found `owner`",
+        );
+        let signs = "expected a comparison: `==`, `!=`, `<`, `<=`, `>` or `>=`, found";
+        check("objects[42].owner", &format!("column 18: {signs} the end"));
+        check("objects[42].owner ! 2", &format!("column 19: {signs} `!`"));
+        check(
+            "objects[42].owner ==",
+            "column 21: expected a number or a text, found the end",
+        );
+        check(
+            "objects[42].position[x] == 1",
+            "column 22: expected the number of a part, found `x`",
+        );
+        let why = parse("objects[42]", false).unwrap_err().to_string();
+        assert!(why.contains("is asked where it is replayed"), "{why}");
     }
 
     #[test]
@@ -568,12 +701,12 @@ mod tests {
 
     #[test]
     fn a_mistyped_name_is_told_what_it_may_have_meant() {
-        let meant = |text: &str| parse(text).unwrap_err().meant;
+        let meant = |text: &str| parse(text, false).unwrap_err().meant;
         assert_eq!(meant("form == A").as_deref(), Some("from"));
         assert_eq!(meant("lost && objct").as_deref(), Some("object"));
         assert_eq!(meant("unrelaible").as_deref(), Some("unreliable"));
         assert_eq!(meant("zzzzz"), None);
-        let said = parse("lost && objct").unwrap_err().to_string();
+        let said = parse("lost && objct", false).unwrap_err().to_string();
         let first = "column 9: `objct`: did you mean `object`? It can be one of ack, ";
         assert!(said.starts_with(first), "{said}");
     }
@@ -588,13 +721,13 @@ mod tests {
 
     #[test]
     fn a_filter_of_a_hundred_thousand_terms_is_too_long() {
-        let error = parse(&"lost && ".repeat(100_000)).unwrap_err();
+        let error = parse(&"lost && ".repeat(100_000), false).unwrap_err();
         assert_eq!(error.expected, "at most 1000 fields and words");
     }
 
     #[test]
     fn a_thousand_parentheses_are_too_many() {
-        let error = parse(&"(".repeat(1000)).unwrap_err();
+        let error = parse(&"(".repeat(1000), false).unwrap_err();
         assert_eq!(error.expected, "at most 64 parentheses inside each other");
     }
 }

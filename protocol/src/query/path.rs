@@ -4,50 +4,12 @@
 //! repeats have no name. So `messages.rpc.name`, `rpc.name` and `any(name)` all find the name of an
 //! RPC, each at any depth.
 
-use std::cmp::Ordering;
 use std::ops::Range;
 
 use netreel_wire::{Decoded, Name, StreamId, Tree, TreeNode, Value};
 
-use super::Comparison;
-use super::eval::holds;
+use super::expr::{Comparison, Constant, Each, Path};
 use crate::session::{MessageId, PacketId, Session};
-
-/// Which fields of the wire are meant, and how many of them must fit.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Path {
-    /// From the outside in; the last is the field itself.
-    pub names: Vec<String>,
-    pub each: Each,
-}
-
-/// How many of the fields that a path finds must fit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Each {
-    /// One.
-    Any,
-    /// All, and there must be one.
-    All,
-}
-
-/// What a field of the wire is compared with.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Constant {
-    Whole(i128),
-    /// A whole number that is larger.
-    Wide(u128),
-    Decimal(f64),
-    Text(String),
-}
-
-impl Constant {
-    /// A number as it is written, without a unit.
-    pub fn number(text: &str) -> Option<Constant> {
-        let whole = text.parse().map(Constant::Whole);
-        let whole = whole.or_else(|_| text.parse().map(Constant::Wide));
-        whole.or_else(|_| text.parse().map(Constant::Decimal)).ok()
-    }
-}
 
 /// A packet with all its fields, and where its messages are.
 pub(super) struct Opened {
@@ -57,8 +19,9 @@ pub(super) struct Opened {
 
 impl Opened {
     pub fn new(session: &Session, packet: PacketId) -> Option<Opened> {
-        let messages = session.messages_of(packet);
-        let messages = messages.map(|(id, facts)| (id, facts.stream, facts.bits));
+        let messages = session
+            .messages_of(packet)
+            .map(|(id, facts)| (id, facts.stream, facts.bits));
         Some(Opened {
             messages: messages.collect(),
             decoded: session.decode(packet)?,
@@ -74,11 +37,13 @@ impl Opened {
         compared: Option<(Comparison, &Constant)>,
     ) -> bool {
         let tree = &self.decoded.tree;
-        let found = tree.iter().filter(|&node| is_at(tree, node, &path.names));
-        let mut found = found.filter(|&node| {
-            let of = self.message_of(tree, node);
-            of.is_none() || message.is_none() || of == message
-        });
+        let mut found = tree
+            .iter()
+            .filter(|&node| is_at(tree, node, &path.names))
+            .filter(|&node| {
+                let of = self.message_of(tree, node);
+                of.is_none() || message.is_none() || of == message
+            });
         let fits = |node: TreeNode<'_>| match compared {
             Some((comparison, constant)) => compare(&node.value(), comparison, constant),
             None => true,
@@ -120,44 +85,32 @@ fn is_at(tree: &Tree, node: TreeNode<'_>, names: &[String]) -> bool {
 
 /// Names are equal or not. What cannot be compared does not fit.
 fn compare(value: &Value, comparison: Comparison, constant: &Constant) -> bool {
-    let order = match constant {
-        Constant::Text(text) => return has_text(value, text, comparison),
-        Constant::Whole(number) => match (whole(value), value) {
-            (Some(found), _) => Some(found.cmp(number)),
-            (None, Value::Wide(_)) => Some(Ordering::Greater),
-            _ => decimal(value).and_then(|found| found.partial_cmp(&(*number as f64))),
-        },
-        Constant::Wide(number) => match (value, whole(value)) {
-            (Value::Wide(found), _) => Some(found.cmp(number)),
-            (_, Some(_)) => Some(Ordering::Less),
-            _ => decimal(value).and_then(|found| found.partial_cmp(&(*number as f64))),
-        },
-        Constant::Decimal(number) => {
-            let found = decimal(value).or_else(|| whole(value).map(|found| found as f64));
-            found.and_then(|found| found.partial_cmp(number))
+    match constant {
+        Constant::Text(text) => has_text(value, text, comparison),
+        constant => {
+            let order = number(value).and_then(|found| found.order(constant));
+            order.is_some_and(|order| comparison.holds(order))
         }
+    }
+}
+
+fn number(value: &Value) -> Option<Constant> {
+    let whole = match value {
+        Value::Float(value) | Value::Quantized { value, .. } => {
+            return Some(Constant::Decimal(*value));
+        }
+        Value::Wide(value) => {
+            let whole = i128::try_from(*value).map(Constant::Whole);
+            return Some(whole.unwrap_or(Constant::Wide(*value)));
+        }
+        Value::Unsigned(value) => i128::from(*value),
+        Value::Signed(value) => i128::from(*value),
+        Value::Bool(value) => i128::from(*value),
+        Value::Enum { raw, .. } | Value::Flags { raw, .. } => i128::from(*raw),
+        Value::Delta { value, .. } => (*value)?,
+        _ => return None,
     };
-    order.is_some_and(|order: Ordering| holds(comparison, order))
-}
-
-fn whole(value: &Value) -> Option<i128> {
-    match value {
-        Value::Unsigned(value) => Some(i128::from(*value)),
-        Value::Signed(value) => Some(i128::from(*value)),
-        Value::Wide(value) => i128::try_from(*value).ok(),
-        Value::Bool(value) => Some(i128::from(*value)),
-        Value::Enum { raw, .. } | Value::Flags { raw, .. } => Some(i128::from(*raw)),
-        Value::Delta { value, .. } => *value,
-        _ => None,
-    }
-}
-
-fn decimal(value: &Value) -> Option<f64> {
-    match value {
-        Value::Float(value) | Value::Quantized { value, .. } => Some(*value),
-        Value::Wide(value) => Some(*value as f64),
-        _ => None,
-    }
+    Some(Constant::Whole(whole))
 }
 
 fn has_text(value: &Value, text: &str, comparison: Comparison) -> bool {
@@ -172,11 +125,7 @@ fn has_text(value: &Value, text: &str, comparison: Comparison) -> bool {
         Value::Bool(found) if text == "true" || text == "false" => *found == (text == "true"),
         _ => return false,
     };
-    match comparison {
-        Comparison::Equal => equal,
-        Comparison::NotEqual => !equal,
-        _ => false,
-    }
+    comparison.of_texts(equal)
 }
 
 #[cfg(test)]

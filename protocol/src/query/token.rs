@@ -1,6 +1,6 @@
 //! The words and signs of a filter.
 
-use super::QueryError;
+use super::error::QueryError;
 
 /// A word or a sign, with its column.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,8 +23,8 @@ pub(super) enum What {
 }
 
 /// Longer signs first.
-const SIGNS: [&str; 14] = [
-    "&&", "||", "==", "!=", "<=", ">=", "->", "<", ">", "!", "(", ")", "=", ":",
+const SIGNS: [&str; 17] = [
+    "&&", "||", "==", "!=", "<=", ">=", "->", "<", ">", "!", "(", ")", "=", ":", "[", "]", ".",
 ];
 
 impl What {

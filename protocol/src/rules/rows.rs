@@ -125,8 +125,9 @@ impl Messages {
     /// A message of the packet that was read last. What its own fields do not say, its packet does.
     fn message(&mut self, id: MessageId) -> Result<Value, String> {
         let (fields, messages) = &mut self.carrier;
-        let message = messages.find(|it| it["message"] == json!(id.0));
-        let mut message = message.ok_or_else(|| no_such("message", id.0))?;
+        let mut message = messages
+            .find(|it| it["message"] == json!(id.0))
+            .ok_or_else(|| no_such("message", id.0))?;
         for (name, value) in fields {
             if message.get(name).is_none() {
                 message[name.as_str()] = value.clone();
@@ -224,7 +225,10 @@ mod tests {
             reel: Arc::new(reel),
         };
         let wire = Wire::compile("w.wire", WIRE).unwrap_or_else(|error| panic!("{error}"));
-        Session::build(vec![input], Some(Arc::new(wire))).expect("a session")
+        Session::builder()
+            .wire(Arc::new(wire))
+            .build(vec![input])
+            .expect("a session")
     }
 
     /// The packets and numbers of the messages that fit a filter, and how many packets were shown.

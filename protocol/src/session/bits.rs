@@ -32,8 +32,9 @@ impl Bits {
     /// The numbers before one that are not in the set, in order.
     pub fn others(&self, end: u32) -> impl Iterator<Item = u32> + '_ {
         let words = (0..end.div_ceil(64)).map(|at| (at, self.0.get(at as usize)));
-        let free = words.filter(|(_, word)| word.is_none_or(|&word| word != u64::MAX));
-        let free = free.flat_map(|(at, _)| at * 64..(at + 1) * 64);
+        let free = words
+            .filter(|(_, word)| word.is_none_or(|&word| word != u64::MAX))
+            .flat_map(|(at, _)| at * 64..(at + 1) * 64);
         free.filter(move |&number| number < end && !self.contains(number))
     }
 

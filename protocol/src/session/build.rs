@@ -8,14 +8,15 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use netreel_reel::{Header, Time};
-use netreel_wire::{Keys, PacketFacts, Wire};
+use netreel_system::Cancel;
+use netreel_wire::{PacketFacts, Wire};
 
+use super::builder::SessionBuilder;
 use super::clock::copied::Copies;
 use super::clock::pieces::{epochs, falls, jumps, pauses};
 use super::clock::{Aligned, Alignment, Reels, align, is_one_clock, readings};
 use super::counted::packets;
 use super::facts::told::Told;
-use super::growing::Growing;
 use super::read::cut::trim;
 use super::read::ends::Ends;
 use super::read::grown::Look;
@@ -38,67 +39,22 @@ use super::who::proxied::take_apart;
 use super::who::roads::Roads;
 use super::who::watched;
 use super::{Hole, Node, NodeId, Session, SessionError, SessionTime, parallel};
-use crate::history::Wanted;
 
 impl Session {
-    /// Reads the reels of one play-through. The wire is the one inside the reels unless one is
-    /// given.
-    ///
-    /// # Errors
-    /// There is no reel, the reels belong to different sessions or never met, or there is more in
-    /// them than ids can number. All else that is wrong is in [`Session::warnings`].
-    pub fn build(reels: Vec<ReelInput>, wire: Option<Arc<Wire>>) -> Result<Session, SessionError> {
-        Session::build_with_keys(reels, wire, Keys::default())
-    }
-
-    /// The same, with keys for the wire's encrypted layers.
-    ///
-    /// # Errors
-    /// As for [`Session::build`].
-    pub fn build_with_keys(
-        reels: Vec<ReelInput>,
-        wire: Option<Arc<Wire>>,
-        keys: Keys,
-    ) -> Result<Session, SessionError> {
-        Session::build_on(parallel::processors(), reels, wire, keys)
-    }
-
-    /// The same, on this many processors at most. How many there are changes nothing in the answer.
-    ///
-    /// # Errors
-    /// As for [`Session::build`].
-    pub fn build_on(
-        workers: usize,
-        reels: Vec<ReelInput>,
-        wire: Option<Arc<Wire>>,
-        keys: Keys,
-    ) -> Result<Session, SessionError> {
-        Growing::on(workers, wire, keys).once(reels, &|| true)
-    }
-
-    /// The same on all processors, as long as somebody wants it: that is asked while the reels are
-    /// read, while their packets are matched, and while these are put in order.
-    ///
-    /// # Errors
-    /// As for [`Session::build`]; [`SessionError::GivenUp`] where nobody wants it any more.
-    pub fn build_while(
-        reels: Vec<ReelInput>,
-        wire: Option<Arc<Wire>>,
-        keys: Keys,
-        wanted: Wanted<'_>,
-    ) -> Result<Session, SessionError> {
-        Growing::on(parallel::processors(), wire, keys).once(reels, wanted)
+    /// Begins to say how reels are read; [`SessionBuilder::build`] reads them.
+    pub fn builder() -> SessionBuilder {
+        SessionBuilder::default()
     }
 
     /// Puts together what was read of all reels; `about_wire` is what there is to say of the wire,
-    /// `earlier` what looks before found, where another one comes. As long as it is `wanted`.
+    /// `earlier` what looks before found, where another one comes.
     pub(super) fn put_together(
-        workers: usize,
+        how: &SessionBuilder,
         reels: Vec<(ReelInput, Look)>,
         (wire, about_wire): (Option<Arc<Wire>>, Vec<String>),
         earlier: Option<&mut EarlierLooks>,
-        wanted: Wanted<'_>,
     ) -> Result<Session, SessionError> {
+        let (workers, cancel) = (how.processors(), &how.cancel);
         let mut warnings = Vec::new();
         let mut sources = sources(reels, &mut warnings);
         if sources.is_empty() {
@@ -186,11 +142,11 @@ impl Session {
                 workers,
                 settled,
                 join: &|ends| strays.are_numbered(ends),
-                wanted,
+                cancel,
             };
             weaver.weave(known)
         };
-        let still_wanted = || match wanted() {
+        let still_wanted = || match cancel.goes_on() {
             true => Ok(()),
             false => Err(SessionError::GivenUp),
         };
@@ -247,9 +203,10 @@ impl Session {
         let is_direct = proxies.is_empty();
         builder.session.proxies = proxies;
         builder.session.workers = workers;
+        builder.session.bounds = how.bounds.clone();
         builder.nodes();
         let (unread, from_start) = (builder.unread(&roads), builder.recorded_from_start());
-        let order = builder.order((&roads, &places), &unread, &from_start, wanted);
+        let order = builder.order((&roads, &places), &unread, &from_start, cancel);
         let (ordered, earlier) = match earlier {
             None => (order.rows(woven)?, None),
             Some(earlier) => (earlier.order(&order, woven)?, Some(earlier)),
@@ -270,8 +227,10 @@ impl Session {
         session.wait_ns = session.wait_ns.filter(|_| stays);
         let firm = sources.iter_mut().map(|source| source.firm.take());
         session.firm = firm.collect::<Option<Vec<_>>>().unwrap_or_default();
-        let pieces = sources.iter_mut().map(|source| source.pieces.take());
-        let pieces: Vec<_> = pieces.collect();
+        let pieces: Vec<_> = sources
+            .iter_mut()
+            .map(|source| source.pieces.take())
+            .collect();
         if let Some(wire) = &session.wire
             && pieces.iter().any(Option::is_some)
         {
@@ -323,8 +282,9 @@ impl Strays<'_> {
                     return;
                 };
                 let connection = scan.connections.get(raw.connection as usize);
-                let context = connection.map(|each| each.context(side.is_out(raw)));
-                let context = context.unwrap_or_default();
+                let context = connection
+                    .map(|each| each.context(side.is_out(raw)))
+                    .unwrap_or_default();
                 wire.facts_in(&context, &mut wire.new_state(), payload, &mut facts);
                 if let Some(slot) = numbered.get_mut(*place) {
                     *slot = facts.sequence.is_some();
@@ -424,7 +384,7 @@ impl<'a> Builder<'a> {
         (roads, places): (&'o Roads<'o>, &'o Places),
         unread: &'o [BTreeMap<u16, SessionTime>],
         from_start: &'o [bool],
-        wanted: Wanted<'o>,
+        cancel: &'o Cancel,
     ) -> Order<'o> {
         Order {
             unread,
@@ -436,7 +396,7 @@ impl<'a> Builder<'a> {
             clocks: self.clocks,
             from_start,
             workers: self.session.workers,
-            wanted,
+            cancel,
         }
     }
 
@@ -456,8 +416,12 @@ impl<'a> Builder<'a> {
 
     /// The reels of nodes.
     fn recorded(&self) -> impl Iterator<Item = (usize, NodeId)> + '_ {
-        let members = self.cast.members.iter().zip(&self.node_of);
-        let members = members.filter(|(member, _)| !member.observer);
+        let members = self
+            .cast
+            .members
+            .iter()
+            .zip(&self.node_of)
+            .filter(|(member, _)| !member.observer);
         members.filter_map(|(member, &node)| Some((member.reel?, node)))
     }
 

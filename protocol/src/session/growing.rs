@@ -3,31 +3,26 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use netreel_wire::{Keys, Wire};
+use netreel_wire::Wire;
 
+use super::builder::SessionBuilder;
 use super::read::grown::{Grown, Look};
 use super::read::scan::Scan;
 use super::read::source::{ReelInput, wire_inside, wires_inside};
 use super::weave::earlier::EarlierLooks;
 use super::{Session, SessionError, parallel};
-use crate::history::Wanted;
-use crate::history::bounds::Bounds;
 
 /// The reels of a play-through that goes on.
 ///
 /// Call [`look`](Growing::look) with the reels as they are now, opened again, whenever somebody
-/// asks; the answer is what [`Session::build`] would say of the same reels, to the byte. Events that
+/// asks; the answer is what [`SessionBuilder::build`] would say of the same reels, to the byte. Events that
 /// stand in whole blocks of a reel are scanned once, and the wire is asked about each of their
 /// packets once. What is new is put behind the packets that stay in their order, where any do.
 pub struct Growing {
-    workers: usize,
-    given: Option<Arc<Wire>>,
-    keys: Keys,
+    how: SessionBuilder,
     inside: Option<Inside>,
     reels: Vec<(String, Grown)>,
     earlier: EarlierLooks,
-    /// The numbers by which rules decide.
-    bounds: Bounds,
 }
 
 /// The wire inside the reels.
@@ -38,42 +33,39 @@ struct Inside {
     warnings: Vec<String>,
 }
 
-impl Growing {
-    /// Without reels. The wire is the one inside the reels unless one is given; `keys` are for its
-    /// encrypted layers.
-    pub fn new(wire: Option<Arc<Wire>>, keys: Keys) -> Growing {
-        Growing::on(parallel::processors(), wire, keys)
+impl SessionBuilder {
+    /// Reads the reels of one play-through.
+    ///
+    /// # Errors
+    /// There is no reel, the reels belong to different sessions or never met, or there is more in
+    /// them than ids can number; [`SessionError::GivenUp`] where it was cancelled. All else that is
+    /// wrong is in [`Session::warnings`].
+    pub fn build(self, reels: Vec<ReelInput>) -> Result<Session, SessionError> {
+        self.growing().once(reels)
     }
 
-    /// The same, on this many processors at most.
-    pub fn on(workers: usize, wire: Option<Arc<Wire>>, keys: Keys) -> Growing {
-        let mut growing = Growing {
-            workers,
-            given: None,
-            keys,
+    /// A session whose reels grow.
+    pub fn growing(mut self) -> Growing {
+        self.wire = self.with_keys(self.wire.clone());
+        Growing {
+            how: self,
             inside: None,
             reels: Vec::new(),
             earlier: EarlierLooks::default(),
-            bounds: Bounds::default(),
-        };
-        growing.given = growing.with_keys(wire);
-        growing
+        }
     }
+}
 
+impl Growing {
     /// From here on works on this many processors at most; `None`: on all that there are.
     pub fn work_on(&mut self, workers: Option<usize>) {
-        self.workers = workers.unwrap_or_else(parallel::processors);
-    }
-
-    /// From here on rules decide by these numbers.
-    pub fn judge_by(&mut self, bounds: Bounds) {
-        self.bounds = bounds;
+        self.how = std::mem::take(&mut self.how).workers(workers);
     }
 
     /// The session as far as its reels tell now. Reels are known by their names.
     ///
     /// # Errors
-    /// As for [`Session::build`]: a look at reels of which one was just begun may fail, and a later
+    /// As for [`SessionBuilder::build`]: a look at reels of which one was just begun may fail, and a later
     /// one not.
     pub fn look(&mut self, reels: Vec<ReelInput>) -> Result<Session, SessionError> {
         let (wire, about_wire) = self.wire(&reels);
@@ -84,7 +76,7 @@ impl Growing {
             (grown, input.reel.clone())
         };
         let grown = reels.iter().map(grown).collect();
-        let looks = parallel::map(grown, self.workers, |(grown, reel)| {
+        let looks = parallel::map(grown, self.how.processors(), |(grown, reel)| {
             let mut grown: Grown = grown.unwrap_or_else(|| Grown::new(reel.clone()));
             let look = grown.look(reel, wire.as_ref());
             (grown, look)
@@ -94,17 +86,12 @@ impl Growing {
             self.reels.push((input.name.clone(), grown));
             looked.push((input, look));
         }
-        let session = Session::put_together(
-            self.workers,
+        Session::put_together(
+            &self.how,
             looked,
             (wire, about_wire),
             Some(&mut self.earlier),
-            &|| true,
-        )?;
-        Ok(Session {
-            bounds: self.bounds.clone(),
-            ..session
-        })
+        )
     }
 
     /// How many packets a later look will not match again: their payloads came once.
@@ -118,32 +105,29 @@ impl Growing {
     }
 
     /// The session of reels that are looked at once. What the wire says is left for whoever asks.
-    pub(super) fn once(
-        mut self,
-        reels: Vec<ReelInput>,
-        wanted: Wanted<'_>,
-    ) -> Result<Session, SessionError> {
+    fn once(mut self, reels: Vec<ReelInput>) -> Result<Session, SessionError> {
         let wire = self.wire(&reels);
-        let looks = self.scanned(&reels, wanted);
-        if !wanted() {
+        let looks = self.scanned(&reels);
+        if !self.how.cancel.goes_on() {
             return Err(SessionError::GivenUp);
         }
         let looked = reels.into_iter().zip(looks).collect();
-        Session::put_together(self.workers, looked, wire, None, wanted)
+        Session::put_together(&self.how, looked, wire, None)
     }
 
     /// Scans all reels: the longest ones first, so that none of them is left when the others are done.
-    fn scanned(&self, reels: &[ReelInput], wanted: Wanted<'_>) -> Vec<Look> {
+    fn scanned(&self, reels: &[ReelInput]) -> Vec<Look> {
+        let workers = self.how.processors();
         let length = |at: usize| reels.get(at).map_or(0, |each| each.reel.len());
         let mut order: Vec<usize> = (0..reels.len()).collect();
         order.sort_by_key(|&at| Reverse(length(at)));
         let all: u64 = (0..reels.len()).map(length).sum();
-        let scanned = parallel::map(order.clone(), self.workers, |at| {
+        let scanned = parallel::map(order.clone(), workers, |at| {
             // One that has more than five eighths of all events is still read when the others are
             // done: then a processor is free to read ahead.
             let is_long = length(at) > all / 2 + all / 8;
             let reel = reels.get(at).map(|each| each.reel.clone())?;
-            Some(Grown::whole(reel, is_long && self.workers > 1, wanted))
+            Some(Grown::whole(reel, is_long && workers > 1, &self.how.cancel))
         });
         let mut scans: Vec<(usize, Option<Scan>)> = order.into_iter().zip(scanned).collect();
         scans.sort_by_key(|&(at, _)| at);
@@ -158,8 +142,8 @@ impl Growing {
 
     /// The wire that packets are read by, and what there is to say of it.
     fn wire(&mut self, reels: &[ReelInput]) -> (Option<Arc<Wire>>, Vec<String>) {
-        if self.given.is_some() || reels.is_empty() {
-            return (self.given.clone(), Vec::new());
+        if self.how.wire.is_some() || reels.is_empty() {
+            return (self.how.wire.clone(), Vec::new());
         }
         let texts = wires_inside(reels).into_iter();
         let texts: Vec<[String; 3]> = texts
@@ -168,7 +152,7 @@ impl Growing {
         let known = self.inside.take().filter(|inside| inside.texts == texts);
         let inside = known.unwrap_or_else(|| {
             let mut warnings = Vec::new();
-            let wire = self.with_keys(wire_inside(reels, &mut warnings));
+            let wire = self.how.with_keys(wire_inside(reels, &mut warnings));
             Inside {
                 texts,
                 wire,
@@ -178,15 +162,5 @@ impl Growing {
         let found = (inside.wire.clone(), inside.warnings.clone());
         self.inside = Some(inside);
         found
-    }
-
-    fn with_keys(&self, wire: Option<Arc<Wire>>) -> Option<Arc<Wire>> {
-        match self.keys == Keys::default() {
-            true => wire,
-            false => wire.map(|wire| {
-                let wire = Arc::unwrap_or_clone(wire);
-                Arc::new(wire.with_keys(self.keys.clone()))
-            }),
-        }
     }
 }

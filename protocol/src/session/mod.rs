@@ -3,6 +3,7 @@
 mod ask;
 pub(crate) mod bits;
 mod build;
+mod builder;
 pub(crate) mod clock;
 mod counted;
 mod error;
@@ -24,6 +25,7 @@ pub use ask::reels::SessionReel;
 pub use ask::rpc::Rpc;
 pub(crate) use ask::some::Packets;
 pub use ask::traffic::Traffic;
+pub use builder::SessionBuilder;
 pub(crate) use counted::packets;
 pub use error::SessionError;
 pub(crate) use facts::properties::{ObjectFact, name_type};

@@ -101,8 +101,9 @@ fn ledger<K>(
     rest: &Counting<RowOf>,
     of: impl Fn(K) -> RowOf,
 ) -> Ledger {
-    let messages = counted.into_iter();
-    let messages = messages.map(|(key, (row, _))| (key.map_or(RowOf::Others, &of), row));
+    let messages = counted
+        .into_iter()
+        .map(|(key, (row, _))| (key.map_or(RowOf::Others, &of), row));
     let rest = rest.iter().map(|(of, (row, _))| (of.clone(), *row));
     Ledger {
         rows: messages.chain(rest).collect(),
@@ -112,8 +113,10 @@ fn ledger<K>(
 impl Tables {
     pub fn new(session: &Session) -> Tables {
         let mut names: BTreeMap<&str, KindId> = BTreeMap::new();
-        let named = (0u16..).map(KindId).zip(session.kinds());
-        let named = named.map(|(id, kind)| *names.entry(&kind.name).or_insert(id));
+        let named = (0u16..)
+            .map(KindId)
+            .zip(session.kinds())
+            .map(|(id, kind)| *names.entry(&kind.name).or_insert(id));
         Tables {
             named: named.collect(),
             ..Tables::default()
@@ -130,14 +133,13 @@ impl Tables {
             // A message inside another one is a part of that.
             let in_packet = facts.stream == StreamId(0);
             has_layers |= !in_packet;
-            let bits = match in_packet {
-                true => {
-                    let from = u64::from(facts.bits.start).max(end);
-                    let until = u64::from(facts.bits.end).min(whole);
-                    end = until.max(end);
-                    until.saturating_sub(from)
-                }
-                false => 0,
+            let bits = if in_packet {
+                let from = u64::from(facts.bits.start).max(end);
+                let until = u64::from(facts.bits.end).min(whole);
+                end = until.max(end);
+                until.saturating_sub(from)
+            } else {
+                0
             };
             told += bits;
             let counted = (bits, Some(history.resend_of(*message).is_some()));
@@ -170,8 +172,8 @@ impl Tables {
         let known = object.and_then(|object| history.objects.get(&object));
         let object_type = facts
             .object_type
-            .or(known.and_then(|known| known.object_type));
-        let object_type = object_type.filter(|_| object.is_some());
+            .or(known.and_then(|known| known.object_type))
+            .filter(|_| object.is_some());
         let rpc = facts.rpc_name.as_ref().filter(|_| role == Role::Rpc);
         add(&mut self.kinds, packet, kind, counted);
         add(&mut self.types, packet, object_type, counted);

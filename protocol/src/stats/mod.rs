@@ -13,7 +13,9 @@ pub use links::{Bursts, Link, LinkStats, Spread};
 
 use std::collections::BTreeMap;
 
-use crate::history::{History, Punctuality, Wanted};
+use netreel_system::Cancel;
+
+use crate::history::{History, Punctuality};
 use crate::session::{PacketId, Session, SessionTime, parallel};
 use crate::why::Resends;
 use ledger::Tables;
@@ -56,7 +58,13 @@ impl Stats {
     /// Counts packets, which are in order; with `all`, they are all of the session.
     pub fn new(session: &Session, history: &History, packets: &[PacketId]) -> Stats {
         let resends = Resends::new(session, history);
-        let counted = Stats::count(session, history, packets, &|| true, resends.as_ref());
+        let counted = Stats::count(
+            session,
+            history,
+            packets,
+            &Cancel::default(),
+            resends.as_ref(),
+        );
         counted.unwrap_or_default()
     }
 
@@ -66,18 +74,20 @@ impl Stats {
         session: &Session,
         history: &History,
         packets: &[PacketId],
-        is_wanted: Wanted<'_>,
+        cancel: &Cancel,
     ) -> Option<Stats> {
-        let resends = session.is_small().then(|| Resends::new(session, history));
-        let resends = resends.flatten();
-        Stats::count(session, history, packets, is_wanted, resends.as_ref())
+        let resends = session
+            .is_small()
+            .then(|| Resends::new(session, history))
+            .flatten();
+        Stats::count(session, history, packets, cancel, resends.as_ref())
     }
 
     fn count(
         session: &Session,
         history: &History,
         packets: &[PacketId],
-        is_wanted: Wanted<'_>,
+        cancel: &Cancel,
         resends: Option<&Resends<'_>>,
     ) -> Option<Stats> {
         let known = (session, history, resends);
@@ -85,7 +95,7 @@ impl Stats {
         let share = packets.len().div_ceil(workers).max(LOOK);
         let shares = parallel::map(packets.chunks(share).collect(), workers, |packets| {
             let mut counted = Counted::with_tables(session);
-            for packets in packets.chunks(LOOK).take_while(|_| is_wanted()) {
+            for packets in packets.chunks(LOOK).take_while(|_| cancel.goes_on()) {
                 counted.take(known, packets);
             }
             counted
@@ -114,7 +124,7 @@ impl Stats {
             stats.all.reordered = Some(reordered.sum());
             stats.inputs = history.inputs.clone();
         }
-        is_wanted().then_some(stats)
+        cancel.goes_on().then_some(stats)
     }
 }
 
@@ -209,12 +219,15 @@ impl Counted {
 
     fn finish(self, session: &Session) -> (LinkStats, BTreeMap<Link, LinkStats>) {
         let mut all = Counting::default();
-        let links = self.links.into_iter().map(|(link, counting)| {
-            all.append(&counting);
-            let clock_ns = links::clock_error_ns(session, link);
-            (link, counting.finish(clock_ns))
-        });
-        let links: BTreeMap<Link, LinkStats> = links.collect();
+        let links: BTreeMap<Link, LinkStats> = self
+            .links
+            .into_iter()
+            .map(|(link, counting)| {
+                all.append(&counting);
+                let clock_ns = links::clock_error_ns(session, link);
+                (link, counting.finish(clock_ns))
+            })
+            .collect();
         let bounds = links.values().map(|link| link.clock_error_ns);
         let widest = bounds.reduce(|one, other| Some(one?.max(other?)));
         (all.finish(widest.flatten()), links)

@@ -44,9 +44,10 @@ pub(super) fn of_reels(session: &Session, observers: &[&Observer]) -> Vec<Reason
         if again || !node.recorded {
             continue;
         }
-        let whose = match node.proxied {
-            true => "the proxy".to_owned(),
-            false => node.name.clone(),
+        let whose = if node.proxied {
+            "the proxy".to_owned()
+        } else {
+            node.name.clone()
         };
         let known = Known {
             whose,
@@ -133,9 +134,10 @@ fn told(id: &'static str, gaps: &[Gap]) -> Option<Reason> {
     }
     let who = list(&whose);
     let one = whose.len() == 1;
-    let reels = match one {
-        true => format!("the reel of {who}"),
-        false => format!("the reels of {who}"),
+    let reels = if one {
+        format!("the reel of {who}")
+    } else {
+        format!("the reels of {who}")
     };
     let goes_on = those.iter().all(|gap| gap.why == GOES_ON);
     let sentence = match (id, one) {

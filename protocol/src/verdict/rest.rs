@@ -49,8 +49,10 @@ pub(super) fn differences(
     (rest, unjudged): (&ExistenceAtRest, Option<&Unjudged>),
 ) -> Vec<Reason> {
     let old_before = unjudged.map_or(SessionTime::MAX, |it| it.old_before());
-    let telling = history.findings.iter();
-    let telling = telling.filter(|it| it.level > Level::Info && !it.objects.is_empty());
+    let telling = history
+        .findings
+        .iter()
+        .filter(|it| it.level > Level::Info && !it.objects.is_empty());
     let told: BTreeSet<NodeId> = telling.map(|it| it.node).collect();
     let mut untold: BTreeMap<NodeId, Vec<&ExistenceDifference>> = BTreeMap::new();
     let mut others: Vec<&ExistenceDifference> = Vec::new();
@@ -66,8 +68,11 @@ pub(super) fn differences(
         known * 100 >= (known + lacks.len() as u64) * KNOWN_PERCENT
     });
     // What is behind for less time may come right in the time that news takes.
-    let old = history.standing.iter();
-    let old: Vec<&Standing> = old.filter(|it| it.since < old_before).collect();
+    let old: Vec<&Standing> = history
+        .standing
+        .iter()
+        .filter(|it| it.since < old_before)
+        .collect();
     let standing = old.first().filter(|_| others.is_empty());
     let untold: Vec<&ExistenceDifference> = untold.into_values().flatten().collect();
     let reason = |id, all: &[&ExistenceDifference]| {
@@ -107,11 +112,13 @@ pub(super) fn unknown_beliefs(session: &Session, history: &History) -> Option<Re
     let (mut objects, mut nodes) = (0u64, BTreeSet::new());
     for (&id, object) in &history.objects {
         let last = object.lanes.iter();
-        let unknown = last.filter(|(_, lane)| {
-            let last = lane.last();
-            last.is_some_and(|span| span.belief == Belief::Unknown)
-        });
-        let unknown: Vec<NodeId> = unknown.map(|(&node, _)| node).collect();
+        let unknown: Vec<NodeId> = last
+            .filter(|(_, lane)| {
+                let last = lane.last();
+                last.is_some_and(|span| span.belief == Belief::Unknown)
+            })
+            .map(|(&node, _)| node)
+            .collect();
         if let Some(&node) = unknown.first() {
             objects += 1;
             first.get_or_insert((id, node));

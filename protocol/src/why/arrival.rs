@@ -25,14 +25,16 @@ impl Telling<'_> {
             let fact = Fact::NeverReached { message, sent: 0 };
             return self.end(fact, Certainty::Unknown);
         };
-        let arrived = (0..).zip(&copies);
-        let arrived = arrived.filter_map(|(place, copy)| Some((copy.received?, place)));
+        let arrived = (0..)
+            .zip(&copies)
+            .filter_map(|(place, copy)| Some((copy.received?, place)));
         let brought = arrived.min().map(|(_, place): (_, usize)| place);
         let doubtful = |packet: PacketId| {
             let known = self.session.packet(packet);
-            match known.is_some_and(|known| known.doubtful) {
-                true => Certainty::Doubtful,
-                false => Certainty::Certain,
+            if known.is_some_and(|known| known.doubtful) {
+                Certainty::Doubtful
+            } else {
+                Certainty::Certain
             }
         };
         let Some(brought) = brought else {
@@ -50,9 +52,10 @@ impl Telling<'_> {
                 let known = self.session.packet(copy.packet);
                 known.is_some_and(|known| known.fate == Fate::Lost && !known.doubtful)
             });
-            let certainty = match all_lost {
-                true => Certainty::Certain,
-                false => Certainty::Doubtful,
+            let certainty = if all_lost {
+                Certainty::Certain
+            } else {
+                Certainty::Doubtful
             };
             let message = first.message;
             return self.step(Fact::NeverReached { message, sent }, certainty, |it| {
@@ -147,10 +150,10 @@ impl Telling<'_> {
         (since, until): (SessionTime, SessionTime),
     ) -> Option<StepId> {
         let session = self.session;
-        let answers = of_link(session, packet, (to, from), true);
-        let answers = answers.map_while(|id| Some((session.packet(id)?, session.departed(id)?.1)));
-        let answers = answers.take_while(|(_, at)| at.time < until);
-        let answers = answers.filter(|(_, at)| at.time >= since);
+        let answers = of_link(session, packet, (to, from), true)
+            .map_while(|id| Some((session.packet(id)?, session.departed(id)?.1)))
+            .take_while(|(_, at)| at.time < until)
+            .filter(|(_, at)| at.time >= since);
         let (mut count, mut lost) = (0, 0);
         for (answer, _) in answers {
             count += 1;

@@ -20,14 +20,20 @@ impl<'a> Telling<'a> {
         };
         let certainty = match delivery.effect {
             Effect::Unknown => Certainty::Unknown,
-            _ => match self.came_by_guess(delivery) {
-                true => Certainty::Doubtful,
-                false => Certainty::Certain,
-            },
+            _ => {
+                if self.came_by_guess(delivery) {
+                    Certainty::Doubtful
+                } else {
+                    Certainty::Certain
+                }
+            }
         };
-        self.step(fact, certainty, |it| match delivery.local {
-            true => it.own_doing(place),
-            false => it.done(place, delivery),
+        self.step(fact, certainty, |it| {
+            if delivery.local {
+                it.own_doing(place)
+            } else {
+                it.done(place, delivery)
+            }
         })
     }
 
@@ -202,9 +208,10 @@ impl<'a> Telling<'a> {
                 .nodes
                 .iter()
                 .all(|node| node.recorded && node.complete);
-            let certainty = match all {
-                true => Certainty::Certain,
-                false => Certainty::Doubtful,
+            let certainty = if all {
+                Certainty::Certain
+            } else {
+                Certainty::Doubtful
             };
             steps.push(self.end(Fact::NeverTold { node, object }, certainty));
         }
@@ -228,8 +235,10 @@ impl<'a> Telling<'a> {
             Some((session.link(known.packet)?, known.facts.channel))
         };
         let undelivered = self.history.undelivered.iter().copied();
-        let before = undelivered.take_while(|&it| it < message);
-        let before: Vec<MessageId> = before.filter(|&it| stream(it) == stream(message)).collect();
+        let before: Vec<MessageId> = undelivered
+            .take_while(|&it| it < message)
+            .filter(|&it| stream(it) == stream(message))
+            .collect();
         let missing = before.into_iter().find(|&it| !has_come(self, it));
         match missing {
             Some(behind) => {
@@ -306,8 +315,9 @@ impl<'a> Telling<'a> {
     pub fn believed(&mut self, object: u64, node: NodeId, at: SessionTime) -> StepId {
         let fact = Fact::Believed { node, object, at };
         let span = self.history.belief_at(object, node, at);
-        let because = span.map(|span| span.because);
-        let because = because.filter(|&place| place != Span::NO_DELIVERY);
+        let because = span
+            .map(|span| span.because)
+            .filter(|&place| place != Span::NO_DELIVERY);
         let certainty = match span.map(|span| span.belief) {
             Some(Belief::Unknown) => Certainty::Unknown,
             _ if self
@@ -374,9 +384,10 @@ impl<'a> Telling<'a> {
         let is_blind = rules.is_some_and(|rules| {
             rules.create == CreateRule::Always || rules.stale == StaleRule::Never
         });
-        match told_end && is_blind {
-            true => vec![self.rule(delivery.node, RuleWord::Create)],
-            false => Vec::new(),
+        if told_end && is_blind {
+            vec![self.rule(delivery.node, RuleWord::Create)]
+        } else {
+            Vec::new()
         }
     }
 
@@ -445,8 +456,7 @@ impl<'a> Telling<'a> {
                 it < place && other.is_some_and(|it| it.at == delivery.at)
             })
         };
-        let behind = closers.iter().copied().find(handed_over);
-        let behind = behind.or_else(|| {
+        let behind = closers.iter().copied().find(handed_over).or_else(|| {
             // A fragment that is not its message's last is no delivery.
             let mut fragments = closers.iter().copied();
             fragments.find(|it| history.joined_of.contains_key(it))
@@ -542,8 +552,10 @@ impl<'a> Telling<'a> {
     /// The order to migrate that a node had got when it announced its ownership.
     fn ordered(&self, place: u32, told: &Told) -> Option<u32> {
         let object = self.object_of(told.delivery.message)?;
-        let before = self.about(object, told.delivery.node);
-        let mut before: Vec<u32> = before.take_while(|&it| it < place).collect();
+        let mut before: Vec<u32> = self
+            .about(object, told.delivery.node)
+            .take_while(|&it| it < place)
+            .collect();
         before.reverse();
         before.into_iter().find(|&it| {
             let known = self.told(it);

@@ -123,9 +123,12 @@ impl Telling<'_> {
         self.step(
             Fact::Evidence { finding, piece },
             Certainty::Certain,
-            |it| match is_unfit {
-                true => vec![it.end(Fact::Unfit { packet }, Certainty::Certain)],
-                false => vec![it.fate(packet)],
+            |it| {
+                if is_unfit {
+                    vec![it.end(Fact::Unfit { packet }, Certainty::Certain)]
+                } else {
+                    vec![it.fate(packet)]
+                }
             },
         )
     }
@@ -277,8 +280,11 @@ impl Telling<'_> {
         let mut steps: Vec<StepId> = (0..holes)
             .map(|hole| self.end(Fact::Hole { node, hole }, Certainty::Certain))
             .collect();
-        let reel = self.session.reels.get(usize::from(node.0));
-        let reel = reel.and_then(Option::as_ref);
+        let reel = self
+            .session
+            .reels
+            .get(usize::from(node.0))
+            .and_then(Option::as_ref);
         if !known.window && reel.is_some_and(|reel| !crate::session::is_closed(reel)) {
             steps.push(self.end(Fact::CutShort { node }, Certainty::Certain));
         }

@@ -58,9 +58,10 @@ impl Telling<'_> {
             let packet = self.session.packet(copy.packet);
             packet.is_some_and(|packet| packet.doubtful)
         };
-        let certainty = match is_sure && !mended.lost.iter().any(doubtful) {
-            true => Certainty::Certain,
-            false => Certainty::Doubtful,
+        let certainty = if is_sure && !mended.lost.iter().any(doubtful) {
+            Certainty::Certain
+        } else {
+            Certainty::Doubtful
         };
         Some(self.step(fact, certainty, |it| match behind {
             Some(_) => it.waited(place).into_iter().collect(),
@@ -71,8 +72,9 @@ impl Telling<'_> {
     /// A message that arrived when all copies before had been lost.
     fn mended(&mut self, message: MessageId) -> Option<Mended> {
         let copies = self.copies(message);
-        let arrived = (0..).zip(&copies);
-        let arrived = arrived.filter_map(|(place, copy)| Some((copy.received?, place)));
+        let arrived = (0..)
+            .zip(&copies)
+            .filter_map(|(place, copy)| Some((copy.received?, place)));
         let (_, place): (_, usize) = arrived.min()?;
         let (lost, came) = (copies.get(..place)?.to_vec(), *copies.get(place)?);
         let is_lost = |copy: &Copy| {

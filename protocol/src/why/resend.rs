@@ -75,8 +75,9 @@ impl<'a> Resends<'a> {
                 links.entry(link).or_default().push(packet);
             }
         }
-        let acked = history.acked_packets();
-        let acked = acked.filter(|&id| !history.is_ambiguous(id));
+        let acked = history
+            .acked_packets()
+            .filter(|&id| !history.is_ambiguous(id));
         Some(Resends {
             session,
             history,
@@ -123,9 +124,10 @@ impl Ways for Resends<'_> {
         let after = all.partition_point(|&it| it <= from);
         let back = all.get(..before).unwrap_or(&[]).iter().rev();
         let on = all.get(after..).unwrap_or(&[]).iter();
-        let (back, on) = match forward {
-            true => (None, Some(on)),
-            false => (Some(back), None),
+        let (back, on) = if forward {
+            (None, Some(on))
+        } else {
+            (Some(back), None)
         };
         let both = back.into_iter().flatten().chain(on.into_iter().flatten());
         both.copied()
@@ -165,9 +167,10 @@ pub(super) fn heard(
     let link = session.link(packet)?;
     // Of a sender that was not recorded, what passed by on its way to it is known.
     let sender = session.node(link.0);
-    let certainty = match sender.is_some_and(|node| node.recorded) {
-        true => Certainty::Certain,
-        false => Certainty::Doubtful,
+    let certainty = if sender.is_some_and(|node| node.recorded) {
+        Certainty::Certain
+    } else {
+        Certainty::Doubtful
     };
     let learnt = |packet: PacketId| {
         let at = history.acked(session, packet)?.time;
@@ -176,9 +179,10 @@ pub(super) fn heard(
     let first = history.resend_of(before.message).unwrap_or(before.message);
     let of_message = history.heard_of(session, first, packet);
     if let Some(at) = of_message.map(|at| at.time).filter(|&at| at <= copy.sent) {
-        let certainty = match history.is_ambiguous(packet) {
-            true => Certainty::Doubtful,
-            false => certainty,
+        let certainty = if history.is_ambiguous(packet) {
+            Certainty::Doubtful
+        } else {
+            certainty
         };
         return Some((Fact::Acked { packet, at }, certainty));
     }
@@ -186,8 +190,9 @@ pub(super) fn heard(
         return Some((Fact::Nacked { packet, nack, at }, certainty));
     }
     let after_ns = copy.sent.0.saturating_sub(before.sent.0);
-    let later = ways.of_link(packet, link, true);
-    let later = later.take_while(|&it| it < copy.packet);
+    let later = ways
+        .of_link(packet, link, true)
+        .take_while(|&it| it < copy.packet);
     let gap = later.filter_map(|later| Some((learnt(later)?, later)));
     if let Some((at, later)) = gap.min() {
         let gap = Fact::AckGap {
@@ -250,11 +255,12 @@ fn nack(
     (from, to): Link,
 ) -> Option<(PacketId, SessionTime)> {
     let sequence = session.said(before.packet)?.sequence?;
-    let heard = ways.of_link(copy.packet, (to, from), false);
-    let heard = heard.take_while(|&id| {
-        let departed = session.departed(id);
-        departed.is_none_or(|(_, at)| at.time >= before.sent)
-    });
+    let heard = ways
+        .of_link(copy.packet, (to, from), false)
+        .take_while(|&id| {
+            let departed = session.departed(id);
+            departed.is_none_or(|(_, at)| at.time >= before.sent)
+        });
     let is_recorded = {
         let sender = session.node(from);
         sender.is_some_and(|sender| sender.recorded)

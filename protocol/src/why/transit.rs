@@ -28,9 +28,10 @@ impl Telling<'_> {
         let Some(packet) = self.session.packet(id) else {
             return self.end(Fact::Sent { packet: id }, Certainty::Unknown);
         };
-        let certainty = match packet.doubtful {
-            true => Certainty::Doubtful,
-            false => Certainty::Certain,
+        let certainty = if packet.doubtful {
+            Certainty::Doubtful
+        } else {
+            Certainty::Certain
         };
         let link = (packet.from, packet.to);
         match packet.fate {
@@ -39,12 +40,13 @@ impl Telling<'_> {
                 let next = next_arrived(self.session, id, link);
                 self.step(Fact::Lost { packet: id, next }, certainty, |it| {
                     let faults = it.faults(id, &packet, FaultVerdict::ends);
-                    match faults.is_empty() {
-                        true => vec![it.nothing(match it.session.kernel_drops(link.1) {
+                    if faults.is_empty() {
+                        vec![it.nothing(match it.session.kernel_drops(link.1) {
                             0 => NotKnown::OnTheWay(link),
                             _ => NotKnown::Kernel(link.1),
-                        })],
-                        false => faults,
+                        })]
+                    } else {
+                        faults
                     }
                 })
             }
@@ -70,9 +72,10 @@ impl Telling<'_> {
                             packet: id,
                             at: at.time,
                         });
-                        let certainty = match it.history.is_ambiguous(id) {
-                            true => Certainty::Doubtful,
-                            false => Certainty::Certain,
+                        let certainty = if it.history.is_ambiguous(id) {
+                            Certainty::Doubtful
+                        } else {
+                            Certainty::Certain
                         };
                         acked
                             .map(|fact| it.end(fact, certainty))
@@ -91,8 +94,10 @@ impl Telling<'_> {
 
     fn arrived(&mut self, id: PacketId, packet: &Packet, certainty: Certainty) -> StepId {
         let link = (packet.from, packet.to);
-        let took = packet.sent.zip(packet.received);
-        let took = took.map(|(sent, received)| received.time.0.saturating_sub(sent.time.0));
+        let took = packet
+            .sent
+            .zip(packet.received)
+            .map(|(sent, received)| received.time.0.saturating_sub(sent.time.0));
         let Some((took_ns, fastest_ns)) = took.and_then(|it| self.is_late(id, link, it)) else {
             let took_ns = took;
             return self.end(
@@ -103,9 +108,10 @@ impl Telling<'_> {
                 certainty,
             );
         };
-        let known = match took_ns.saturating_sub(fastest_ns) > clock_error_ns(self.session, link) {
-            true => certainty,
-            false => Certainty::Doubtful,
+        let known = if took_ns.saturating_sub(fastest_ns) > clock_error_ns(self.session, link) {
+            certainty
+        } else {
+            Certainty::Doubtful
         };
         let fact = Fact::Late {
             packet: id,
@@ -179,11 +185,15 @@ pub(super) fn of_link(
     link: Link,
     is_forward: bool,
 ) -> impl Iterator<Item = PacketId> + '_ {
-    let ids = (1..=LOOK).map_while(move |by| match is_forward {
-        true => from.0.checked_add(by),
-        false => from.0.checked_sub(by),
-    });
-    let ids = ids.map(PacketId);
+    let ids = (1..=LOOK)
+        .map_while(move |by| {
+            if is_forward {
+                from.0.checked_add(by)
+            } else {
+                from.0.checked_sub(by)
+            }
+        })
+        .map(PacketId);
     let known = ids.take_while(|id| (id.0 as usize) < session.packet_count());
     known.filter(move |&id| session.link(id) == Some(link))
 }
@@ -233,17 +243,19 @@ fn held(session: &Session, id: PacketId, link: Link) -> Option<Fact> {
             let apart_ns = other.received.0.saturating_sub(it.received.0);
             if apart_ns.abs() > TOGETHER_NS {
                 // What was overtaken does not end it.
-                match is_forward == (apart_ns > 0) {
-                    true => break,
-                    false => continue,
+                if is_forward == (apart_ns > 0) {
+                    break;
+                } else {
+                    continue;
                 }
             }
             (count, of) = (count + 1, of + between);
             between = 0;
             (earliest, latest) = (earliest.min(other.received), latest.max(other.received));
-            match is_forward {
-                true => last = other,
-                false => first = other,
+            if is_forward {
+                last = other
+            } else {
+                first = other
             }
         }
     }
@@ -288,11 +300,13 @@ fn not_read(session: &Session, id: PacketId, fastest_ns: i64) -> Option<(Fact, C
             // The answer has the time of what the node did before it: it asked between these. Who
             // asks in a row may have asked at any time.
             let bounds = [(after, Certainty::Certain), (asked, Certainty::Doubtful)];
-            let known = bounds.into_iter().take(if is_empty { 1 } else { 2 });
-            let mut known = known.filter(|&(since, _)| {
-                let waited_ns = until.0.saturating_sub(since.0.max(usual));
-                waited_ns >= HELD_NS_MIN && waited_ns >= late_ns / 2
-            });
+            let mut known = bounds
+                .into_iter()
+                .take(if is_empty { 1 } else { 2 })
+                .filter(|&(since, _)| {
+                    let waited_ns = until.0.saturating_sub(since.0.max(usual));
+                    waited_ns >= HELD_NS_MIN && waited_ns >= late_ns / 2
+                });
             let (since, certainty) = known.next()?;
             let packet = id;
             let fact = Fact::NotRead {

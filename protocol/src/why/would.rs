@@ -81,10 +81,7 @@ impl Telling<'_> {
             let delivery = self.history.deliveries.get(place as usize)?;
             let link = self.session.link(self.session.carrier(delivery.message)?)?;
             let facts = self.session.message(delivery.message)?.facts;
-            let sent_by = match delivery.local {
-                true => return None,
-                false => link.0,
-            };
+            let sent_by = if delivery.local { return None } else { link.0 };
             facts
                 .reliable_sequence
                 .filter(|_| facts.promise == Promise::Ordered)?;
@@ -110,17 +107,17 @@ impl Telling<'_> {
             let facts = self.history.facts(self.session, delivery.message)?;
             let node = self.session.node(delivery.node)?;
             let rules = rules_of(self.session, node)?;
-            let from = match delivery.local {
-                true => delivery.node,
-                false => {
-                    self.session
-                        .link(self.session.carrier(delivery.message)?)?
-                        .0
-                }
+            let from = if delivery.local {
+                delivery.node
+            } else {
+                self.session
+                    .link(self.session.carrier(delivery.message)?)?
+                    .0
             };
-            let peer = match delivery.local {
-                true => node.peer,
-                false => facts.origin.or_else(|| peer(self.session, from)),
+            let peer = if delivery.local {
+                node.peer
+            } else {
+                facts.origin.or_else(|| peer(self.session, from))
             };
             let speaker = Speaker {
                 from,

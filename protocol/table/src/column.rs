@@ -164,9 +164,10 @@ impl Column {
         self.open.extend_from_slice(&open[..rows % CHUNK]);
         let segment = kept / SEGMENT;
         self.chunks.truncate(kept);
-        self.tail = match kept.is_multiple_of(SEGMENT) {
-            true => Vec::new(),
-            false => self.take_segment(segment),
+        self.tail = if kept.is_multiple_of(SEGMENT) {
+            Vec::new()
+        } else {
+            self.take_segment(segment)
         };
         self.full.truncate(segment);
         self.stored = self.stored.min(segment);
@@ -250,16 +251,18 @@ impl Column {
         let chunk = self.chunks.partition_point(|chunk| chunk.base < value);
         // The lowest of a chunk is its first.
         let from = chunk.saturating_sub(1) * CHUNK;
-        let to = match chunk < self.chunks.len() {
-            true => chunk * CHUNK,
-            false => self.len(),
+        let to = if chunk < self.chunks.len() {
+            chunk * CHUNK
+        } else {
+            self.len()
         };
         let (mut low, mut high) = (from, to);
         while low < high {
             let middle = low + (high - low) / 2;
-            match self.get(middle) < value {
-                true => low = middle + 1,
-                false => high = middle,
+            if self.get(middle) < value {
+                low = middle + 1
+            } else {
+                high = middle
             }
         }
         low

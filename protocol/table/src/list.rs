@@ -65,9 +65,10 @@ impl<T: Clone> List<T> {
             Some((begun, rest)) => (begun.get(skipped..), rest),
             None => (self.open.get(skipped..), full),
         };
-        let open = match full.is_empty() {
-            true => &[][..],
-            false => &self.open[..],
+        let open = if full.is_empty() {
+            &[][..]
+        } else {
+            &self.open[..]
         };
         let begun = begun.unwrap_or(&[]).iter();
         begun

@@ -74,9 +74,10 @@ impl<'a> Putting<'a> {
             start += chunk.length() as u64;
         }
         self.out.write_all(&chunks)?;
-        match column.chunks.is_empty() {
-            true => self.number(0)?,
-            false => self.number(start + PADDING as u64)?,
+        if column.chunks.is_empty() {
+            self.number(0)?
+        } else {
+            self.number(start + PADDING as u64)?
         }
         for segment in 0..column.chunks.len().div_ceil(SEGMENT) {
             let mut bytes = column.segment(segment);
@@ -146,16 +147,19 @@ impl Taking {
     pub fn column(&mut self) -> Result<Column, Misfit> {
         let count = self.count()?;
         let chunks = self.some(count.checked_mul(CHUNK_BYTES).ok_or(Misfit)?)?;
-        let chunks = chunks.chunks_exact(CHUNK_BYTES).map(|bytes| {
-            let (base, rest) = bytes.split_first_chunk()?;
-            let (start, width) = rest.split_first_chunk()?;
-            Some(Chunk {
-                base: u64::from_le_bytes(*base),
-                start: u64::from_le_bytes(*start),
-                width: u32::from(*width.first()?).min(64),
+        let chunks = chunks
+            .chunks_exact(CHUNK_BYTES)
+            .map(|bytes| {
+                let (base, rest) = bytes.split_first_chunk()?;
+                let (start, width) = rest.split_first_chunk()?;
+                Some(Chunk {
+                    base: u64::from_le_bytes(*base),
+                    start: u64::from_le_bytes(*start),
+                    width: u32::from(*width.first()?).min(64),
+                })
             })
-        });
-        let chunks = chunks.collect::<Option<Vec<Chunk>>>().ok_or(Misfit)?;
+            .collect::<Option<Vec<Chunk>>>()
+            .ok_or(Misfit)?;
         let bytes = self.bytes()?;
         if !chunks.is_empty() && bytes.len() < PADDING {
             return Err(Misfit);
@@ -164,8 +168,9 @@ impl Taking {
         if open >= CHUNK {
             return Err(Misfit);
         }
-        let open = (0..open).map(|_| self.number());
-        let open = open.collect::<Result<Vec<u64>, Misfit>>()?;
+        let open = (0..open)
+            .map(|_| self.number())
+            .collect::<Result<Vec<u64>, Misfit>>()?;
         Ok(Column::stored(chunks, bytes, open))
     }
 

@@ -149,7 +149,7 @@ impl World {
             events.push([first].into_iter().chain(times).collect());
             reels.push(reel(node, &clocks[node], &own));
         }
-        let session = Session::build_on(2, reels, None, Default::default());
+        let session = Session::builder().workers(2).build(reels);
         World {
             clocks,
             packets,

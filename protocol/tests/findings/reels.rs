@@ -72,7 +72,7 @@ impl Made {
                 reel: Arc::new(Reel::from_bytes(bytes).expect("a reel")),
             }
         });
-        let session = Session::build(reels.collect(), None);
+        let session = Session::builder().build(reels.collect());
         let mut session = session.unwrap_or_else(|error| panic!("{error}"));
         session.bounds = Bounds::parse(&self.bounds).unwrap_or_else(|error| panic!("{error}"));
         let history = History::build(&session);

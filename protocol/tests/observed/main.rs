@@ -156,7 +156,9 @@ fn reel(maker: &Maker<'_>, events: &[(u64, What<'_>)]) -> ReelInput {
 }
 
 fn session(reels: Vec<ReelInput>) -> Session {
-    Session::build(reels, None).unwrap_or_else(|error| panic!("{error}"))
+    Session::builder()
+        .build(reels)
+        .unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn ids(session: &Session) -> impl Iterator<Item = PacketId> {

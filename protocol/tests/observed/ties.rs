@@ -12,7 +12,7 @@ fn observers_who_saw_nothing_in_common_are_not_one_session() {
         reel(&OBSERVER, &[(1, Seen(0, 1000, 2000, b"here"))]),
         reel(&far, &[(1, Seen(0, 3000, 4000, b"there"))]),
     ];
-    let error = Session::build(reels, None).err();
+    let error = Session::builder().build(reels).err();
     assert!(matches!(error, Some(SessionError::NeverMet { .. })));
 }
 
@@ -182,7 +182,9 @@ fn what_was_seen_on_its_way_to_a_group_is_matched_with_who_heard_it() {
     };
     put(&mut at_any, 121, event);
     let c = input(&node("C", 3000), at_any);
-    let session = Session::build(vec![a, b, c, tap], None).expect("a session");
+    let session = Session::builder()
+        .build(vec![a, b, c, tap])
+        .expect("a session");
     let mut told: Vec<(String, usize, bool)> = session
         .packets()
         .map(|packet| {

@@ -64,7 +64,7 @@ proptest! {
             name: reel.header().node.clone(),
             reel: Arc::new(reel),
         });
-        let session = Session::build(inputs.collect(), None).expect("one session id");
+        let session = Session::builder().build(inputs.collect()).expect("one session id");
         let history = History::build(&session);
         let mut bytes = Vec::new();
         pcapng(&session, &history, PcapngOptions::default(), &mut |_| true, &mut bytes)

@@ -119,7 +119,9 @@ fn session(reels: Vec<Reel>) -> (Session, History) {
         name: format!("{}.reel", reel.header().node),
         reel: Arc::new(reel),
     });
-    let session = Session::build(inputs.collect(), None).expect("a session");
+    let session = Session::builder()
+        .build(inputs.collect())
+        .expect("a session");
     let history = History::build(&session);
     (session, history)
 }

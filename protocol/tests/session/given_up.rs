@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use netreel_protocol::session::{ReelInput, Session, SessionError};
 use netreel_reel::{ReadAt, ReadError, Reel};
-use netreel_wire::Keys;
+use netreel_system::Cancel;
 
 use crate::Tape;
 
@@ -39,19 +39,19 @@ fn reels_that_nobody_wants_any_more_are_not_read_to_their_end() {
         read: AtomicU64::new(0),
     });
     let reel = Arc::new(Reel::open(source.clone()).unwrap());
-    let build = |wanted: bool| {
+    let build = |wanted: Cancel| {
         let before = source.read.load(Ordering::Relaxed);
         let input = ReelInput {
             name: "one.reel".to_owned(),
             reel: reel.clone(),
         };
-        let session = Session::build_while(vec![input], None, Keys::default(), &|| wanted);
+        let session = Session::builder().cancel(&wanted).build(vec![input]);
         let read = source.read.load(Ordering::Relaxed) - before;
         (session.map(|it| it.packet_count()), read)
     };
-    let (packets, all) = build(true);
+    let (packets, all) = build(Cancel::default());
     assert_eq!(packets, Ok(7_999));
-    let (given_up, some) = build(false);
+    let (given_up, some) = build(Cancel::after(0));
     assert_eq!(given_up, Err(SessionError::GivenUp));
     assert!(some < all * 2 / 3, "{some} of {all} bytes");
 }
@@ -68,18 +68,17 @@ fn packets_that_nobody_wants_any_more_are_neither_matched_nor_put_in_order() {
         (name, Arc::new(Reel::open(Arc::new(tape.on(own))).unwrap()))
     });
     // Wanted this many times, and then no more.
-    let build = |times: u64| {
+    let build = |times: i64| {
         let inputs = tapes.iter().map(|(name, reel)| ReelInput {
             name: format!("{name}.reel"),
             reel: reel.clone(),
         });
-        let asked = AtomicU64::new(0);
-        let wanted = || asked.fetch_add(1, Ordering::Relaxed) < times;
-        let session = Session::build_while(inputs.collect(), None, Keys::default(), &wanted);
+        let cancel = Cancel::after(times);
+        let session = Session::builder().cancel(&cancel).build(inputs.collect());
         let session = session.map(|it| it.packet_count());
-        (session, asked.load(Ordering::Relaxed))
+        (session, times - cancel.left())
     };
-    let (whole, asked) = build(u64::MAX);
+    let (whole, asked) = build(i64::MAX);
     assert_eq!(whole, Ok(PACKETS as usize));
     // Of 20 000 events it is asked while they are read, before and behind each step of matching, and
     // twice while their packets are put in order.

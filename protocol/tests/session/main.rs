@@ -135,7 +135,7 @@ fn build(reels: Vec<Vec<u8>>) -> Result<Session, SessionError> {
             name: name(place),
             reel: Arc::new(Reel::from_bytes(bytes).unwrap()),
         });
-    Session::build(inputs.collect(), None)
+    Session::builder().build(inputs.collect())
 }
 
 fn session(reels: Vec<Vec<u8>>) -> Session {

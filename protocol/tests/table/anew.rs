@@ -72,7 +72,9 @@ impl Pair {
 
     fn end(self) -> (Session, History) {
         let reels = vec![self.a.end(5000 * MS), self.b.end(5000 * MS)];
-        let session = Session::build(reels, None).unwrap_or_else(|error| panic!("{error}"));
+        let session = Session::builder()
+            .build(reels)
+            .unwrap_or_else(|error| panic!("{error}"));
         let history = History::build(&session);
         (session, history)
     }
@@ -163,7 +165,9 @@ fn check_hello_after_bye(sequence: u8, resends: usize) {
         b.received((at_ms + 1) * MS, 1, &payload);
     }
     let reels = vec![a.end(5000 * MS), b.end(5000 * MS)];
-    let session = Session::build(reels, None).unwrap_or_else(|error| panic!("{error}"));
+    let session = Session::builder()
+        .build(reels)
+        .unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(session.warnings(), Vec::<String>::new());
     assert_eq!(History::build(&session).resends().count(), resends);
 }
@@ -239,7 +243,9 @@ fn an_ack_that_fits_two_copies_is_no_measure_of_the_round_trip() {
     a.sent(10 * MS, 2, &[TALK, 1, 0, 0]);
     a.sent(110 * MS, 2, &[TALK, 1, 0, 0]);
     a.received(160 * MS, 2, &[ACK, 1, 0, 0]);
-    let session = Session::build(vec![a.end(500 * MS)], None).expect("a session");
+    let session = Session::builder()
+        .build(vec![a.end(500 * MS)])
+        .expect("a session");
     let history = History::build(&session);
     assert!(
         history

@@ -7,10 +7,10 @@ use std::time::Duration;
 use netreel_capture::{Limits, Openings, Options, Pusher, Recorder, open_session_again};
 
 use netreel_protocol::history::{Certain, Finding, History, Ongoing};
-use netreel_protocol::session::{Growing, PacketId, ReelInput, Session, SessionError};
+use netreel_protocol::session::{PacketId, ReelInput, Session, SessionError};
 use netreel_reel::{Ending, OwnedRecord, Reel, ReelWriter};
 use netreel_sample_engine::{Fault, Peer, Script, SimWorldStart};
-use netreel_wire::{Keys, Wire};
+use netreel_wire::Wire;
 
 use crate::index::through_index;
 use crate::played::{Played, WAYS, boxes};
@@ -126,7 +126,7 @@ fn check(reels: &[ReelInput], wire: Option<&Arc<Wire>>, looks: usize, draw: &mut
     let bytes = reels.iter().map(|input| in_blocks(&input.reel, 60, draw));
     let bytes: Vec<Vec<u8>> = bytes.collect();
     let mut lengths = vec![0; bytes.len()];
-    let mut growing = Growing::new(wire.cloned(), Keys::default());
+    let mut growing = Session::builder().wire(wire.cloned()).growing();
     let (mut ongoing, mut known) = (Ongoing::default(), None);
     let (mut followed, mut ordered) = (0, 0);
     for look in 0..=looks {
@@ -149,7 +149,7 @@ fn check(reels: &[ReelInput], wire: Option<&Arc<Wire>>, looks: usize, draw: &mut
         let grown = told_on(growing.look(now()), &mut ongoing, &mut known);
         followed += usize::from(ongoing.known() > 0);
         ordered += usize::from(growing.known() > 0);
-        let at_once = told(Session::build(now(), wire.cloned()));
+        let at_once = told(Session::builder().wire(wire.cloned()).build(now()));
         let both = at_once.iter().zip(&grown);
         let different = both.clone().find(|(one, other)| one != other);
         assert_eq!(different, None, "look {look} at {lengths:?}");
@@ -206,7 +206,9 @@ fn what_games_say_grows_as_well() {
 #[test]
 fn an_index_keeps_what_games_said() {
     let reels = said();
-    let session = Session::build(again(&reels), None).expect("one session");
+    let session = Session::builder()
+        .build(again(&reels))
+        .expect("one session");
     let history = History::build(&session);
     let at_once = story_of(&session, &history);
     assert!(at_once.iter().any(|line| line.contains("\"said\"")));
@@ -397,7 +399,7 @@ fn a_capture_is_told_as_it_grows_as_it_is_told_at_once() {
         let capture = here.join("wire/tests/recordings").join(capture);
         let observed = imported(&capture, &[]);
         check(&observed, Some(&wire), 4, &mut Draw(7));
-        let session = Session::build(observed, None).expect("one session");
+        let session = Session::builder().build(observed).expect("one session");
         let nodes = session.nodes.iter().map(|node| node.name.clone());
         let nodes: Vec<String> = nodes.collect();
         check(&imported(&capture, &nodes), Some(&wire), 4, &mut Draw(8));
@@ -459,7 +461,7 @@ fn check_followed(options: &Options) {
     let again = Again::new(&reels, folder.path(), options);
     let recorded = std::thread::spawn(move || again.play(Draw(3)));
     let mut openings = Openings::default();
-    let mut growing = Growing::new(None, Keys::default());
+    let mut growing = Session::builder().growing();
     let mut ongoing = Ongoing::default();
     let mut looks = 0;
     loop {
@@ -473,7 +475,11 @@ fn check_followed(options: &Options) {
                 reels.collect()
             };
             let grown = told_on(growing.look(inputs()), &mut ongoing, &mut None);
-            assert_eq!(grown, told(Session::build(inputs(), None)), "look {looks}");
+            assert_eq!(
+                grown,
+                told(Session::builder().build(inputs())),
+                "look {looks}"
+            );
             looks += 1;
         }
         if is_last {
@@ -549,7 +555,7 @@ fn check_certain(start: &SimWorldStart, draw: &mut Draw) -> usize {
     let reels: Vec<_> = reels.collect();
     let spans = reels.iter().filter_map(|(_, reel)| reel.span());
     let end = spans.map(|(_, last)| last.0).max().expect("events");
-    let mut growing = Growing::new(None, Keys::default());
+    let mut growing = Session::builder().growing();
     let (mut certain, mut told) = (Certain::default(), Vec::new());
     let mut ongoing = Ongoing::default();
     let mut moment = 0;

@@ -57,7 +57,9 @@ fn reels(packets: u64) -> Vec<ReelInput> {
 }
 
 fn session(reels: &[ReelInput]) -> Session {
-    Session::build(again(reels), None).unwrap_or_else(|error| panic!("{error}"))
+    Session::builder()
+        .build(again(reels))
+        .unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn refused(bytes: &[u8], key: IndexKey, reels: &[ReelInput]) -> Option<IndexError> {

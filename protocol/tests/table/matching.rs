@@ -41,7 +41,7 @@ fn observer(wire: &str, times: impl Iterator<Item = u64>) -> Tape {
 
 fn session(tapes: impl IntoIterator<Item = Tape>) -> Session {
     let reels: Vec<ReelInput> = tapes.into_iter().map(|tape| tape.end(END)).collect();
-    let session = Session::build(again(&reels), None);
+    let session = Session::builder().build(again(&reels));
     session.unwrap_or_else(|error| panic!("{error}"))
 }
 

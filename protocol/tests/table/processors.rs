@@ -9,7 +9,7 @@ use netreel_protocol::session::{PacketId, ReelInput, Session};
 use netreel_protocol::stats::Stats;
 use netreel_reel::Reel;
 use netreel_transport::LinkFaults;
-use netreel_wire::{Keys, Wire};
+use netreel_wire::Wire;
 
 use crate::index::through_index;
 use crate::played::{Played, WAYS, boxes};
@@ -17,7 +17,10 @@ use crate::story::{RECORDINGS, imported, rows, story, wire_of};
 use crate::tape::{Tape, again};
 
 fn build(workers: usize, reels: &[ReelInput], wire: Option<&Arc<Wire>>) -> Session {
-    let session = Session::build_on(workers, again(reels), wire.cloned(), Keys::default());
+    let session = Session::builder()
+        .workers(workers)
+        .wire(wire.cloned())
+        .build(again(reels));
     session.unwrap_or_else(|error| panic!("{error}"))
 }
 

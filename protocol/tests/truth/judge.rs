@@ -51,7 +51,7 @@ pub struct Judged {
 impl Judged {
     pub fn new(world: World) -> Judged {
         let (inputs, truth) = reels(&world);
-        let session = Session::build_on(2, inputs, None, Default::default());
+        let session = Session::builder().workers(2).build(inputs);
         let session = session.unwrap_or_else(|error| panic!("{error}"));
         let endpoints = world.endpoints();
         let (mut machines, mut others) = (BTreeMap::new(), BTreeMap::new());

@@ -186,7 +186,9 @@ struct Score {
 
 fn judge(seed: u64, scores: &mut BTreeMap<Kind, Score>) {
     let world = World::play(seed);
-    let session = Session::build(world.reels(), None).unwrap_or_else(|error| panic!("{error}"));
+    let session = Session::builder()
+        .build(world.reels())
+        .unwrap_or_else(|error| panic!("{error}"));
     let truth: BTreeMap<(usize, u64), &Sent> = world
         .sends
         .iter()

@@ -191,7 +191,9 @@ fn pair() -> (Tape, Tape) {
 }
 
 fn judge(reels: Vec<ReelInput>) -> Judgement {
-    let session = Session::build(reels, None).unwrap_or_else(|error| panic!("{error}"));
+    let session = Session::builder()
+        .build(reels)
+        .unwrap_or_else(|error| panic!("{error}"));
     let history = History::build(&session);
     Judgement::new(&session, &history, Level::Error, &[])
 }
@@ -259,7 +261,7 @@ fn a_finding_below_the_level_is_not_wrong() {
     let (a, b) = pair();
     let unfit = [0xA7, 9, 9];
     let reels = vec![a.sent(50, 2, &unfit).closed(), b.closed()];
-    let session = Session::build(reels, None).unwrap();
+    let session = Session::builder().build(reels).unwrap();
     let history = History::build(&session);
     let judged = |level| Judgement::new(&session, &history, level, &[]);
     assert_eq!(judged(Level::Warning).verdict, Verdict::Wrong);
@@ -554,7 +556,9 @@ fn reels_without_packets_show_nothing() {
 #[test]
 fn a_reel_that_could_not_be_read_is_missed() {
     let (a, b) = pair();
-    let session = Session::build(vec![a.closed(), b.closed()], None).unwrap();
+    let session = Session::builder()
+        .build(vec![a.closed(), b.closed()])
+        .unwrap();
     let history = History::build(&session);
     let unread = ["X.reel: it is not a reel".to_owned()];
     let judged = Judgement::new(&session, &history, Level::Error, &unread);

@@ -173,7 +173,10 @@ pub fn read_with(reels: &[(String, Vec<u8>)], wire: &str) -> (Session, History) 
         })
         .collect();
     let wire = Wire::compile("boxes.wire", wire).expect("the wire compiles");
-    let session = Session::build(inputs, Some(Arc::new(wire))).expect("one session");
+    let session = Session::builder()
+        .wire(Arc::new(wire))
+        .build(inputs)
+        .expect("one session");
     let history = History::build(&session);
     (session, history)
 }

@@ -116,9 +116,10 @@ fn symbol_of(project: &Project, lines: &Lines<'_>, id: SymbolId) -> Option<(usiz
         SymbolKind::Struct => 23,
     };
     // An empty name is refused by editors.
-    let name = match symbol.name.is_empty() {
-        true => hover::noun(symbol.kind),
-        false => &symbol.name,
+    let name = if symbol.name.is_empty() {
+        hover::noun(symbol.kind)
+    } else {
+        &symbol.name
     };
     let end = extent.end.max(place.range.end);
     let answer = json!({
@@ -141,8 +142,7 @@ pub fn formatting(project: &Project) -> Result<Json, String> {
     let formatted = match format("the document", text) {
         Ok(formatted) => formatted,
         Err(error) => {
-            let first = error.reports().first();
-            let first = first.map_or_else(String::new, |report| {
+            let first = error.reports().first().map_or_else(String::new, |report| {
                 format!("line {}: {}", report.line, report.message)
             });
             return Err(format!("what has mistakes is not formatted: {first}"));
@@ -159,12 +159,13 @@ pub fn formatting(project: &Project) -> Result<Json, String> {
     let start = same(text, &formatted);
     let tail = |text: &str| text.get(start..).unwrap_or_default().to_owned();
     let (old, new) = (tail(text), tail(&formatted));
-    let back = old
+    let back: usize = old
         .split_inclusive('\n')
         .rev()
-        .zip(new.split_inclusive('\n').rev());
-    let back = back.take_while(|(left, right)| left == right);
-    let back: usize = back.map(|(line, _)| line.len()).sum();
+        .zip(new.split_inclusive('\n').rev())
+        .take_while(|(left, right)| left == right)
+        .map(|(line, _)| line.len())
+        .sum();
     let range = start..text.len() - back;
     let new = new.get(..new.len() - back).unwrap_or_default();
     let range = Lines::new(text).range(range);

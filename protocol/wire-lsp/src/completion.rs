@@ -79,10 +79,7 @@ pub fn complete(
             let at = pieces.partition_point(|piece| piece.range.start < inside.range.start);
             let before = at.checked_sub(1).and_then(|at| pieces.get(at));
             let is_import = before.is_some_and(|before| before.text(text) == "import");
-            return match is_import {
-                true => files(folder),
-                false => Vec::new(),
-            };
+            return if is_import { files(folder) } else { Vec::new() };
         }
     }
     let is_written = |piece: &Lexeme| {
@@ -318,12 +315,15 @@ impl<'t> Context<'t> {
         let around = outline.item_around(self.file, self.offset);
         let own = around.and_then(|owner| outline.child(owner, first));
         if *first == "state" && own.is_none() {
-            let all = outline.symbols().filter(|(_, symbol)| {
-                let mut places = symbol.places.iter();
-                symbol.kind == SymbolKind::StateField
-                    && places.any(|place| outline.sees(self.file, place.file))
-            });
-            let mut all: Vec<Proposal> = all.map(|(id, _)| of_symbol(project, id)).collect();
+            let mut all: Vec<Proposal> = outline
+                .symbols()
+                .filter(|(_, symbol)| {
+                    let mut places = symbol.places.iter();
+                    symbol.kind == SymbolKind::StateField
+                        && places.any(|place| outline.sees(self.file, place.file))
+                })
+                .map(|(id, _)| of_symbol(project, id))
+                .collect();
             if rest.is_empty() {
                 all.push(plain("other", Sort::Keyword));
             }
@@ -454,8 +454,10 @@ fn plain(word: &str, sort: Sort) -> Proposal {
 }
 
 fn named(project: &Project, file: usize, kinds: &[SymbolKind]) -> Vec<Proposal> {
-    let items = project.outline.items(file);
-    let items = items.filter(|(_, symbol)| kinds.contains(&symbol.kind));
+    let items = project
+        .outline
+        .items(file)
+        .filter(|(_, symbol)| kinds.contains(&symbol.kind));
     items.map(|(id, _)| of_symbol(project, id)).collect()
 }
 
@@ -467,9 +469,12 @@ fn constants(project: &Project, file: usize) -> Vec<Proposal> {
 /// The names that values in tests are made of.
 fn fields_of_values(project: &Project) -> Vec<Proposal> {
     let kinds = [SymbolKind::Field, SymbolKind::Computed, SymbolKind::Member];
-    let all = project.outline.symbols();
-    let all = all.filter(|(_, symbol)| kinds.contains(&symbol.kind));
-    let mut all: Vec<Proposal> = all.map(|(id, _)| of_symbol(project, id)).collect();
+    let mut all: Vec<Proposal> = project
+        .outline
+        .symbols()
+        .filter(|(_, symbol)| kinds.contains(&symbol.kind))
+        .map(|(id, _)| of_symbol(project, id))
+        .collect();
     all.sort_by(|left, right| left.label.cmp(&right.label));
     all.dedup_by(|left, right| left.label == right.label);
     all
@@ -517,8 +522,10 @@ fn files(folder: Option<&Path>) -> Vec<Proposal> {
         let Ok(entries) = std::fs::read_dir(&folder) else {
             continue;
         };
-        let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-        let mut names: Vec<String> = names.take(10 * FILES_MAX).collect();
+        let mut names: Vec<String> = entries
+            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+            .take(10 * FILES_MAX)
+            .collect();
         names.sort();
         for name in names {
             let below = folder.join(&name);

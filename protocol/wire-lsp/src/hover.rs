@@ -62,8 +62,10 @@ fn of_word(
     let word = spelled(Some(at))?;
     let (before, after) = (spelled(at.checked_sub(1)), spelled(at.checked_add(1)));
     let start = pieces.get(at)?.range.start;
-    let around = project.outline.item_around(file, start);
-    let around = around.and_then(|id| project.outline.symbol(id));
+    let around = project
+        .outline
+        .item_around(file, start)
+        .and_then(|id| project.outline.symbol(id));
     let of_item = around.map(|symbol| symbol.kind);
     let begins = matches!(before, None | Some(";" | "{" | "}"));
     let kinds: &[HelpKind] = match (before, after) {
@@ -165,8 +167,8 @@ fn in_capture(capture: &Capture, packets: usize, values: Option<&FieldValues>) -
     said.push_str(".\n");
     let (frequent, more) = values.frequent(VALUES_SHOWN);
     if !frequent.is_empty() {
-        let shown = frequent.iter();
-        let shown: Vec<String> = shown
+        let shown: Vec<String> = frequent
+            .iter()
             .map(|(value, count)| format!("`{}` {count} times", code(value)))
             .collect();
         said.push_str(&format!("\nValues: {}", shown.join(", ")));

@@ -93,9 +93,10 @@ pub fn path_of(uri: &str) -> Option<PathBuf> {
     let path = String::from_utf8(bytes).ok()?;
     // `/c:/wires` on systems with drives.
     let is_drive = cfg!(windows) && path.as_bytes().get(2) == Some(&b':');
-    let path = match is_drive {
-        true => path.get(1..).unwrap_or_default(),
-        false => path.as_str(),
+    let path = if is_drive {
+        path.get(1..).unwrap_or_default()
+    } else {
+        path.as_str()
     };
     Some(PathBuf::from(path))
 }

@@ -71,8 +71,8 @@ impl Project {
         let path = document.path.as_deref();
         let name = path
             .and_then(Path::file_name)
-            .and_then(|name| name.to_str());
-        let name = name.unwrap_or("main.wire");
+            .and_then(|name| name.to_str())
+            .unwrap_or("main.wire");
         let folder = path.and_then(Path::parent);
         let mut asked = Vec::new();
         let mut load = |imported: &str| {
@@ -134,9 +134,10 @@ impl Project {
     /// The file that a report names.
     fn reported(&self, first: &str, name: &str) -> usize {
         let mut files = self.outline.files().iter();
-        match name == first {
-            true => 0,
-            false => files.position(|file| file.path == name).unwrap_or(0),
+        if name == first {
+            0
+        } else {
+            files.position(|file| file.path == name).unwrap_or(0)
         }
     }
 
@@ -175,9 +176,10 @@ impl Project {
     fn failed_tests(&mut self, name: &str) {
         let Ok(wire) = &self.wire else { return };
         let has_scripts = wire.text().contains("lua");
-        let most = match has_scripts {
-            true => TESTS_WITH_SCRIPTS_MAX,
-            false => TESTS_MAX,
+        let most = if has_scripts {
+            TESTS_WITH_SCRIPTS_MAX
+        } else {
+            TESTS_MAX
         };
         if wire.tests() > most {
             return;
@@ -193,14 +195,15 @@ impl Project {
                     .filter(|place| is_it && place.file == file)
             });
             let range = tests.next().map_or(0..0, |place| place.range.clone());
-            let failures = result
+            let failures: Vec<String> = result
                 .failures
                 .iter()
                 .map(|failure| match failure.path.as_str() {
                     "" => failure.message.clone(),
                     path => format!("{path}: {}", failure.message),
-                });
-            let failures: Vec<String> = failures.take(8).collect();
+                })
+                .take(8)
+                .collect();
             remarks.push(Remark {
                 grade: Grade::Warning,
                 file,
@@ -265,10 +268,7 @@ impl Project {
             return;
         };
         let (all, unfit) = (values.misfits.packets(), values.misfits.unfit());
-        let first = match capture.has_more {
-            true => "the first ",
-            false => "",
-        };
+        let first = if capture.has_more { "the first " } else { "" };
         let mut message = format!(
             "{} of {first}{all} packets of {} fit this wire",
             all - unfit,
@@ -329,8 +329,9 @@ fn text_of(path: &Path, documents: &Documents) -> std::io::Result<String> {
     File::open(path)?
         .take(FILE_BYTES_MAX + 1)
         .read_to_string(&mut text)?;
-    match text.len() as u64 > FILE_BYTES_MAX {
-        true => Err(std::io::Error::other("it is longer than a wire can be")),
-        false => Ok(text),
+    if text.len() as u64 > FILE_BYTES_MAX {
+        Err(std::io::Error::other("it is longer than a wire can be"))
+    } else {
+        Ok(text)
     }
 }

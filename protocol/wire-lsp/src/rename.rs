@@ -12,8 +12,13 @@ pub type Edits = BTreeMap<String, Vec<(Range<usize>, String)>>;
 
 /// Where a symbol is named: its declarations first where they are asked for.
 pub fn places(project: &Project, id: SymbolId, declarations: bool) -> Vec<FilePlace> {
-    let declared = project.outline.symbol(id).map(|symbol| &symbol.places);
-    let declared = declared.into_iter().flatten().filter(|_| declarations);
+    let declared = project
+        .outline
+        .symbol(id)
+        .map(|symbol| &symbol.places)
+        .into_iter()
+        .flatten()
+        .filter(|_| declarations);
     let mut places: Vec<FilePlace> = declared.chain(project.outline.uses(id)).cloned().collect();
     places.sort();
     places.dedup();
@@ -148,28 +153,33 @@ pub fn still_means_the_same(
     };
     match &after.wire {
         Err(error) => {
-            let first = error.reports().first();
-            let first = first.map_or("", |report| report.message.as_str());
+            let first = error
+                .reports()
+                .first()
+                .map_or("", |report| report.message.as_str());
             Err(format!(
                 "with this name the wire would not compile: {first}"
             ))
         }
-        Ok(after) => match outcomes(before) == outcomes(after) {
-            true => Ok(()),
-            false => Err("with this name the wire's tests would come out otherwise".to_owned()),
-        },
+        Ok(after) => {
+            if outcomes(before) == outcomes(after) {
+                Ok(())
+            } else {
+                Err("with this name the wire's tests would come out otherwise".to_owned())
+            }
+        }
     }
 }
 
 /// How many tests of a wire fail; of very many nobody asks.
 fn outcomes(wire: &Wire) -> usize {
     const TESTS_MAX: usize = 100;
-    match wire.tests() <= TESTS_MAX {
-        true => wire
-            .run_tests()
+    if wire.tests() <= TESTS_MAX {
+        wire.run_tests()
             .iter()
             .filter(|test| !test.passed())
-            .count(),
-        false => 0,
+            .count()
+    } else {
+        0
     }
 }

@@ -152,9 +152,10 @@ impl<'o> Server<'o> {
                 let method = "textDocument/publishDiagnostics".to_owned();
                 messages.push(Notification::new(method, params).into());
             }
-            match diagnostics.is_empty() && !open.contains(&uri) {
-                true => self.published.remove(&uri),
-                false => self.published.insert(uri, diagnostics),
+            if diagnostics.is_empty() && !open.contains(&uri) {
+                self.published.remove(&uri)
+            } else {
+                self.published.insert(uri, diagnostics)
             };
         }
         messages
@@ -267,8 +268,8 @@ impl<'o> Server<'o> {
         let root = params.get("rootUri").and_then(Json::as_str);
         self.root = root.and_then(path_of);
         let options = params.get("initializationOptions");
-        let capture = options.and_then(|options| options.get("capture"));
-        let capture = capture
+        let capture = options
+            .and_then(|options| options.get("capture"))
             .and_then(Json::as_str)
             .filter(|path| !path.is_empty());
         if let Some(path) = capture
@@ -382,8 +383,10 @@ impl<'o> Server<'o> {
             }
             "textDocument/definition" => Ok(answers::definition(project, offset)),
             "textDocument/references" => {
-                let declared = params.pointer("/context/includeDeclaration");
-                let declared = declared.and_then(Json::as_bool).unwrap_or(true);
+                let declared = params
+                    .pointer("/context/includeDeclaration")
+                    .and_then(Json::as_bool)
+                    .unwrap_or(true);
                 Ok(self.references(project, offset, declared))
             }
             "textDocument/prepareRename" => {
@@ -464,10 +467,10 @@ impl<'o> Server<'o> {
         }
         let changes = edits.into_iter().map(|(uri, edits)| {
             let lines = Lines::new(texts.get(uri.as_str()).copied().unwrap_or_default());
-            let edits = edits
+            let edits: Vec<Json> = edits
                 .into_iter()
-                .map(|(range, new)| json!({ "range": lines.range(range), "newText": new }));
-            let edits: Vec<Json> = edits.collect();
+                .map(|(range, new)| json!({ "range": lines.range(range), "newText": new }))
+                .collect();
             (uri.clone(), Json::Array(edits))
         });
         Ok(json!({ "changes": Json::Object(changes.collect()) }))

@@ -35,8 +35,9 @@ impl CompileError {
                 .iter()
                 .any(|report| report.file == file || related(report))
         };
-        let files = (0..files.len()).map(|place| files.file(place));
-        let files = files.filter(|(file, _)| of_reports(file));
+        let files = (0..files.len())
+            .map(|place| files.file(place))
+            .filter(|(file, _)| of_reports(file));
         CompileError {
             name: name.to_owned(),
             files: files

@@ -163,9 +163,10 @@ impl Files {
     }
 
     fn push(&mut self, name: &str, path: String, range: Range<usize>) {
-        let shown = match self.sections.is_empty() {
-            true => name.to_owned(),
-            false => format!("{}{path}", folder(name)),
+        let shown = if self.sections.is_empty() {
+            name.to_owned()
+        } else {
+            format!("{}{path}", folder(name))
         };
         self.sections.push(Section { path, shown, range });
     }
@@ -292,9 +293,10 @@ fn folder(path: &str) -> &str {
 
 fn first_path(name: &str) -> String {
     let path = &name[folder(name).len()..];
-    match is_canonical(path) {
-        true => path.to_owned(),
-        false => FIRST.to_owned(),
+    if is_canonical(path) {
+        path.to_owned()
+    } else {
+        FIRST.to_owned()
     }
 }
 

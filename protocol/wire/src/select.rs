@@ -86,10 +86,13 @@ impl Asked<'_> {
             Expression::Arithmetic(operator, left, right, _) => {
                 arithmetic::evaluate(*operator, value(left)?, value(right)?).ok()?
             }
-            Expression::Choice(condition, then, otherwise) => match self.holds(condition)? {
-                true => value(then)?,
-                false => value(otherwise)?,
-            },
+            Expression::Choice(condition, then, otherwise) => {
+                if self.holds(condition)? {
+                    value(then)?
+                } else {
+                    value(otherwise)?
+                }
+            }
             Expression::Position => 0,
             Expression::Look { look, ahead, .. } => self.look(*look, value(ahead)?)?,
             Expression::Context(what) => match what {

@@ -132,9 +132,12 @@ fn after(node: TreeNode<'_>) -> u32 {
 }
 
 fn values(tree: &Tree, node: TreeNode<'_>, is_marked: bool) -> Vec<Value> {
-    let counts = |info: &FieldInfo| match is_marked {
-        true => info.of_property.is_value,
-        false => info.of_property.is_plain && info.constant.is_none(),
+    let counts = |info: &FieldInfo| {
+        if is_marked {
+            info.of_property.is_value
+        } else {
+            info.of_property.is_plain && info.constant.is_none()
+        }
     };
     let below = (node.id().0..after(node)).filter_map(|id| tree.get(TreeId(id)));
     let plain = below.filter(|node| {

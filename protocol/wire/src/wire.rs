@@ -163,8 +163,10 @@ impl Wire {
             let order = protocol.program.dictionary.order;
             selection.is_empty() || takes(selection, context, (fields, state), order, packet)
         };
-        let asked = (0..).map(ProtocolId).zip(&self.protocols);
-        let mut asked = asked.filter(|(id, _)| is_asked(*id));
+        let mut asked = (0..)
+            .map(ProtocolId)
+            .zip(&self.protocols)
+            .filter(|(id, _)| is_asked(*id));
         asked
             .find(|(_, protocol)| claims(protocol))
             .map(|(id, _)| id)

@@ -90,8 +90,9 @@ impl World {
             _ if code < OK => Err(refused),
             RECEIVED => {
                 let from = packet.from.endpoint().ok_or(refused)?;
-                let length = usize::try_from(packet.length).unwrap_or(usize::MAX);
-                let length = length.min(buffer.len());
+                let length = usize::try_from(packet.length)
+                    .unwrap_or(usize::MAX)
+                    .min(buffer.len());
                 Ok(Some(Datagram { from, length }))
             }
             FAILED => Err(ReceiveError(packet.os_error)),
@@ -199,8 +200,10 @@ unsafe fn read<'a>(from: *const c_char) -> &'a str {
 
 /// What a panic said.
 fn panicked(panic: &(dyn Any + Send)) -> String {
-    let said = panic.downcast_ref::<&str>().map(ToString::to_string);
-    let said = said.or_else(|| panic.downcast_ref::<String>().cloned());
+    let said = panic
+        .downcast_ref::<&str>()
+        .map(ToString::to_string)
+        .or_else(|| panic.downcast_ref::<String>().cloned());
     format!("it panicked: {}", said.unwrap_or_default())
 }
 
@@ -530,9 +533,10 @@ macro_rules! layer {
 
             #[unsafe(no_mangle)]
             extern "C" fn netreel_layer(version: u32) -> *const $crate::abi::CLayer {
-                match version == $crate::abi::VERSION {
-                    true => &raw const __NETREEL_TABLE,
-                    false => ::std::ptr::null(),
+                if version == $crate::abi::VERSION {
+                    &raw const __NETREEL_TABLE
+                } else {
+                    ::std::ptr::null()
                 }
             }
         };

@@ -282,19 +282,21 @@ impl Layer for PluginLayer {
         let table: *const CWorld = &raw const *self.table;
         // SAFETY: the function and the layer are the plugin's; the call has this many bytes.
         let code = unsafe { (self.plugin.input)(self.layer, table, from, length as u64) };
-        match code < OK {
-            true => Err(InputError {
+        if code < OK {
+            Err(InputError {
                 length,
                 why: self.why(self.layer, code),
-            }),
-            false => Ok(()),
+            })
+        } else {
+            Ok(())
         }
     }
 
     fn save(&self) -> Option<Vec<u8>> {
-        match self.has_failed() {
-            true => None,
-            false => self.state(),
+        if self.has_failed() {
+            None
+        } else {
+            self.state()
         }
     }
 
@@ -306,9 +308,10 @@ impl Layer for PluginLayer {
         let (from, length) = (state.as_ptr().cast(), state.len() as u64);
         // SAFETY: the function and the layer are the plugin's; the state has this many bytes.
         let code = unsafe { restore(self.layer, table, from, length) };
-        match code < OK {
-            true => Err(RestoreError::Refused(self.why(self.layer, code))),
-            false => Ok(()),
+        if code < OK {
+            Err(RestoreError::Refused(self.why(self.layer, code)))
+        } else {
+            Ok(())
         }
     }
 

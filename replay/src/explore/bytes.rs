@@ -100,9 +100,10 @@ impl<T: Bytes> Bytes for Option<T> {
     }
 
     fn read(from: &mut &[u8]) -> Option<Option<T>> {
-        match bool::read(from)? {
-            true => T::read(from).map(Some),
-            false => Some(None),
+        if bool::read(from)? {
+            T::read(from).map(Some)
+        } else {
+            Some(None)
         }
     }
 }

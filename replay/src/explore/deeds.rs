@@ -57,8 +57,10 @@ impl Deeds {
         let ground = &self.ground;
         let first = changes.iter().map(|it| ground.rank(it.first_turn())).min();
         for (key, deed) in &mut deeds.sent {
-            let known = self.sent.get(key);
-            let known = known.filter(|it| Some(ground.rank((key.0, it.0))) < first);
+            let known = self
+                .sent
+                .get(key)
+                .filter(|it| Some(ground.rank((key.0, it.0))) < first);
             if let Some(known) = known {
                 *deed = *known;
             }
@@ -68,14 +70,16 @@ impl Deeds {
 
     /// All of them, node by node, the first first.
     pub fn in_order(&self) -> Vec<Deed> {
-        let deeds = self.sent.iter();
-        let deeds = deeds.map(|(&(node, object, id), &(_, at))| Deed {
-            node,
-            at,
-            object,
-            id,
-        });
-        let mut deeds: Vec<Deed> = deeds.collect();
+        let mut deeds: Vec<Deed> = self
+            .sent
+            .iter()
+            .map(|(&(node, object, id), &(_, at))| Deed {
+                node,
+                at,
+                object,
+                id,
+            })
+            .collect();
         deeds.sort_unstable();
         deeds
     }

@@ -132,8 +132,9 @@ impl Ground {
             None => end_ns.saturating_add(half_ns),
             Some(_) => i64::MAX,
         };
-        let order = plan.schedule.iter();
-        let mut order: Vec<(usize, u32)> = order
+        let mut order: Vec<(usize, u32)> = plan
+            .schedule
+            .iter()
             .map(|&(node, turn)| (node, u32::try_from(turn).unwrap_or(u32::MAX)))
             .collect();
         if options.alone.is_none() && !options.rest.is_zero() {
@@ -484,9 +485,10 @@ fn came(node: &PlanNode) -> Vec<i64> {
             i64::MIN => turn_ns,
             latest_ns => latest_ns,
         };
-        let ns = match last.0 == receipt.turn {
-            true => known_ns.max(last.1.saturating_add(BETWEEN_RECEIPTS_NS)),
-            false => known_ns,
+        let ns = if last.0 == receipt.turn {
+            known_ns.max(last.1.saturating_add(BETWEEN_RECEIPTS_NS))
+        } else {
+            known_ns
         };
         last = (receipt.turn, ns);
         ns
@@ -522,11 +524,14 @@ const USUAL_BEAT: Beat = Beat {
 
 /// How a node ticked last; `None` before its second tick.
 fn beat(node: &GroundNode) -> Option<Beat> {
-    let ticks = node.turns.iter().rev();
-    let ticks = ticks.filter_map(|turn| match turn.begins {
-        Begins::Tick(_, time) => Some((time, turn.time)),
-        _ => None,
-    });
+    let ticks = node
+        .turns
+        .iter()
+        .rev()
+        .filter_map(|turn| match turn.begins {
+            Begins::Tick(_, time) => Some((time, turn.time)),
+            _ => None,
+        });
     let last: Vec<_> = ticks.take(33).collect();
     let (newest, oldest) = (last.first()?, last.last()?);
     let between = u128::from(last.len() as u64 - 1);
@@ -546,8 +551,9 @@ fn beat(node: &GroundNode) -> Option<Beat> {
 fn rest(nodes: &mut [GroundNode], order: &mut Vec<(usize, u32)>, rest: Duration, all: bool) {
     let end = nodes
         .iter()
-        .filter_map(|node| Some(node.turns.last()?.at_ns));
-    let end = end.max().unwrap_or(0);
+        .filter_map(|node| Some(node.turns.last()?.at_ns))
+        .max()
+        .unwrap_or(0);
     let until = end.saturating_add(i64::try_from(rest.as_nanos()).unwrap_or(i64::MAX));
     let beats: Vec<Option<Beat>> = nodes.iter().map(beat).collect();
     let other = beats.iter().flatten().next().copied();
@@ -561,11 +567,14 @@ fn rest(nodes: &mut [GroundNode], order: &mut Vec<(usize, u32)>, rest: Duration,
             continue;
         }
         let last_ns = last.at_ns;
-        let ticks = node.turns.iter().rev();
-        let mut ticks = ticks.filter_map(|turn| match turn.begins {
-            Begins::Tick(tick, time) => Some((tick, time, turn)),
-            _ => None,
-        });
+        let mut ticks = node
+            .turns
+            .iter()
+            .rev()
+            .filter_map(|turn| match turn.begins {
+                Begins::Tick(tick, time) => Some((tick, time, turn)),
+                _ => None,
+            });
         let (mut tick, mut time, newest) = ticks.next().unwrap_or((0, Time::ZERO, last));
         let (mut at_ns, mut now, mut clock) = (newest.at_ns, newest.time, newest.clock);
         let step_ns = i64::try_from(beat.step.as_nanos()).unwrap_or(i64::MAX);
@@ -595,11 +604,12 @@ fn rest(nodes: &mut [GroundNode], order: &mut Vec<(usize, u32)>, rest: Duration,
 fn period_ns(nodes: &[GroundNode]) -> u64 {
     let mut between = Vec::new();
     for node in nodes {
-        let ticks = node
+        let ticks: Vec<i64> = node
             .turns
             .iter()
-            .filter(|turn| matches!(turn.begins, Begins::Tick(..)));
-        let ticks: Vec<i64> = ticks.map(|turn| turn.at_ns).collect();
+            .filter(|turn| matches!(turn.begins, Begins::Tick(..)))
+            .map(|turn| turn.at_ns)
+            .collect();
         between.extend(
             ticks
                 .windows(2)

@@ -222,15 +222,14 @@ impl Net {
         let of = &self.ground.nodes[node];
         let state = &mut self.state.nodes[node];
         let turn = &of.turns[state.turn as usize];
-        let value = match turn.clocks.contains(&state.clocks) {
-            true => {
-                state.clocks += 1;
-                of.clocks[state.clocks - 1]
-            }
-            false => of.clocks[turn.clocks.clone()]
+        let value = if turn.clocks.contains(&state.clocks) {
+            state.clocks += 1;
+            of.clocks[state.clocks - 1]
+        } else {
+            of.clocks[turn.clocks.clone()]
                 .last()
                 .copied()
-                .unwrap_or(turn.clock),
+                .unwrap_or(turn.clock)
         };
         let turn = state.turn;
         let shift = self.cut.as_ref().map_or(0, |cut| cut.shift_ns(node, turn));
@@ -510,11 +509,15 @@ impl NodeSocket {
         let turns = net.ground.nodes[self.node]
             .turns
             .get(..=state.turn as usize);
-        let ticks = turns.unwrap_or_default().iter().rev();
-        let mut ticks = ticks.filter_map(|turn| match turn.begins {
-            super::ground::Begins::Tick(tick, time) => Some((tick, time)),
-            _ => None,
-        });
+        let mut ticks =
+            turns
+                .unwrap_or_default()
+                .iter()
+                .rev()
+                .filter_map(|turn| match turn.begins {
+                    super::ground::Begins::Tick(tick, time) => Some((tick, time)),
+                    _ => None,
+                });
         ticks.next().unwrap_or((0, Time::ZERO))
     }
 

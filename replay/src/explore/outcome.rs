@@ -19,10 +19,15 @@ pub struct Outcome {
 impl Outcome {
     /// What a run came to.
     pub fn of(ran: &Ran) -> Outcome {
-        let partings = ran.differences.iter();
-        let partings = partings.map(|it| (it.object, it.parting, it.nodes.clone()));
-        let broken = ran.broken.iter().map(|it| (it.node, it.words.clone()));
-        let broken: BTreeSet<_> = broken.collect();
+        let partings = ran
+            .differences
+            .iter()
+            .map(|it| (it.object, it.parting, it.nodes.clone()));
+        let broken: BTreeSet<_> = ran
+            .broken
+            .iter()
+            .map(|it| (it.node, it.words.clone()))
+            .collect();
         Outcome {
             partings: partings.collect(),
             broken: broken.into_iter().collect(),

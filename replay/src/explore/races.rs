@@ -133,8 +133,10 @@ impl Orders {
         let lost = before.iter().filter(|it| matches!(it, Change::Lose { .. }));
         let mut tries = *tries;
         tries.losses = tries.losses.saturating_sub(lost.count());
-        let behind_ns = BEHIND_NS.checked_shr(u32::try_from(depth).unwrap_or(u32::MAX));
-        let behind_ns = behind_ns.unwrap_or(0).max(1);
+        let behind_ns = BEHIND_NS
+            .checked_shr(u32::try_from(depth).unwrap_or(u32::MAX))
+            .unwrap_or(0)
+            .max(1);
         let mut found: BTreeMap<Change, u8> = BTreeMap::new();
         for (&(node, object), list) in &self.heard {
             let is_other = tries.only.is_some_and(|only| only != node);

@@ -393,8 +393,10 @@ impl<'a, E> Runner<'a, E> {
             };
             let base = self.base.get(before..).unwrap_or_default();
             let mut pairs = base.iter().zip(&trace);
-            let unlike = pairs.find(|(base, now)| !base.is_like(now)).map(|it| it.0);
-            let unlike = unlike.or_else(|| base.get(trace.len()));
+            let unlike = pairs
+                .find(|(base, now)| !base.is_like(now))
+                .map(|it| it.0)
+                .or_else(|| base.get(trace.len()));
             let sender = unlike.map(|it| (it.from, it.natural.ns));
             let tables = self.tables(&[]);
             let mut nodes = tables.iter().zip(&self.base_tables).enumerate();
@@ -430,8 +432,11 @@ impl<'a, E> Runner<'a, E> {
     ) -> Result<(), E> {
         let ground = Arc::clone(&self.ground);
         let cut = self.net.lock().cut.clone();
-        let over = changes.iter().map(|it| ground.rank(it.last_turn())).max();
-        let over = over.unwrap_or(0);
+        let over = changes
+            .iter()
+            .map(|it| ground.rank(it.last_turn()))
+            .max()
+            .unwrap_or(0);
         let mut keep_at = 0;
         let mut watch = Watch::default();
         let quiet_ns = ground.quiet_ns(changes);
@@ -513,8 +518,10 @@ impl<'a, E> Runner<'a, E> {
         }));
         drop(call);
         Ok(played.map_err(|panic| {
-            let words = panic.downcast_ref::<String>().map(String::as_str);
-            let words = words.or_else(|| panic.downcast_ref::<&str>().copied());
+            let words = panic
+                .downcast_ref::<String>()
+                .map(String::as_str)
+                .or_else(|| panic.downcast_ref::<&str>().copied());
             words.unwrap_or("a panic without words").to_owned()
         }))
     }

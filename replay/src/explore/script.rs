@@ -128,9 +128,10 @@ impl Ground {
         let turns = self.order.iter().map(|&(node, turn)| {
             let of = &self.nodes[node];
             let it = &of.turns[turn as usize];
-            let clocks = match it.clocks.is_empty() {
-                true => vec![it.clock],
-                false => of.clocks[it.clocks.clone()].to_vec(),
+            let clocks = if it.clocks.is_empty() {
+                vec![it.clock]
+            } else {
+                of.clocks[it.clocks.clone()].to_vec()
             };
             ScriptTurn {
                 node,

@@ -244,9 +244,10 @@ impl Batch {
             let ran = runner.run(&changes, &mut trace)?;
             let orders = Orders::of(&trace, &changes, base, marks);
             let goes_on = way.change.is_none() && limits.by_chance.is_none();
-            let candidates = match goes_on {
-                true => orders.candidates(ground, &limits.tries, &changes),
-                false => Vec::new(),
+            let candidates = if goes_on {
+                orders.candidates(ground, &limits.tries, &changes)
+            } else {
+                Vec::new()
             };
             let result = Result1 {
                 changes,

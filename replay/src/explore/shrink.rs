@@ -152,9 +152,10 @@ impl<E> Shrinking<'_, '_, E> {
             let cut = self
                 .cut
                 .without(turns[middle..].iter().copied(), self.ground);
-            match self.fails(&cut)? {
-                true => high = middle,
-                false => low = middle,
+            if self.fails(&cut)? {
+                high = middle
+            } else {
+                low = middle
             }
         }
         Ok(())
@@ -224,21 +225,21 @@ impl<E> Shrinking<'_, '_, E> {
         without: &dyn Fn(&Cut, &[T], &Ground) -> Cut,
     ) -> Result<(), E> {
         let mut items = items;
-        let mut size = match self.by_halves {
-            true => items.len().div_ceil(2).max(1),
-            false => 1,
+        let mut size = if self.by_halves {
+            items.len().div_ceil(2).max(1)
+        } else {
+            1
         };
         loop {
             let mut place = 0;
             while place < items.len() && !self.over {
                 let until = (place + size).min(items.len());
                 let cut = without(&self.cut, &items[place..until], self.ground);
-                match self.fails(&cut)? {
-                    true => {
-                        items.drain(place..until);
-                        self.dropped += 1;
-                    }
-                    false => place = until,
+                if self.fails(&cut)? {
+                    items.drain(place..until);
+                    self.dropped += 1;
+                } else {
+                    place = until
                 }
             }
             if size <= least.max(1) || self.over {

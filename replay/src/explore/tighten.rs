@@ -27,9 +27,10 @@ pub fn tighten<E>(
     while place < changes.len() && changes.len() > 1 {
         let mut fewer = changes.clone();
         fewer.remove(place);
-        match fails(&fewer)? {
-            true => changes = fewer,
-            false => place += 1,
+        if fails(&fewer)? {
+            changes = fewer
+        } else {
+            place += 1
         }
     }
     for place in 0..changes.len() {
@@ -52,9 +53,10 @@ pub fn tighten<E>(
             };
             let mut tried = changes.clone();
             tried[place] = shorter;
-            match fails(&tried)? {
-                true => (changes, high) = (tried, middle),
-                false => low = middle,
+            if fails(&tried)? {
+                (changes, high) = (tried, middle)
+            } else {
+                low = middle
             }
         }
     }

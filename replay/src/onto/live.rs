@@ -183,9 +183,10 @@ impl<'w> Recorded<'w> {
     }
 
     pub fn read(&mut self, is_sent: bool, packet: &[u8]) -> Decoded {
-        match is_sent {
-            true => self.connections.decode(NODE, self.peer, packet),
-            false => self.connections.decode(self.peer, NODE, packet),
+        if is_sent {
+            self.connections.decode(NODE, self.peer, packet)
+        } else {
+            self.connections.decode(self.peer, NODE, packet)
         }
     }
 }
@@ -228,8 +229,9 @@ fn mask(bits: u32) -> u64 {
 
 /// The peer's port may choose the protocol; it must not be the node itself.
 fn other_than_node(peer: SocketAddr) -> SocketAddr {
-    match peer == NODE {
-        true => SocketAddr::new(peer.ip(), 2),
-        false => peer,
+    if peer == NODE {
+        SocketAddr::new(peer.ip(), 2)
+    } else {
+        peer
     }
 }

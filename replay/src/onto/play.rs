@@ -157,9 +157,10 @@ impl<'w> Onto<'w> {
         let Some(step) = self.steps.get(self.at) else {
             let mut heard = self.steps.iter().filter(|step| !step.said.is_sent);
             let patient = self.progress + self.patience;
-            return match heard.all(|step| step.is_met) || now >= patient {
-                true => Next::Over,
-                false => Next::Wait(patient),
+            return if heard.all(|step| step.is_met) || now >= patient {
+                Next::Over
+            } else {
+                Next::Wait(patient)
             };
         };
         let first = self.steps.first().map_or(Time::ZERO, |it| it.said.time);
@@ -170,9 +171,10 @@ impl<'w> Onto<'w> {
             Pace::Answers => {
                 let before = self.steps.get(..self.at).unwrap_or_default();
                 let mut before = before.iter().filter(|it| !it.said.is_sent);
-                match before.all(|it| it.is_met) {
-                    true => now,
-                    false => patient,
+                if before.all(|it| it.is_met) {
+                    now
+                } else {
+                    patient
                 }
             }
         };
@@ -244,8 +246,10 @@ impl<'w> Onto<'w> {
             let trees = twin.decoded.as_ref().zip(decoded.as_ref());
             difference = packet_difference(trees, (&twin.said.packet, packet));
             let had = twin.decoded.as_ref().map(given).unwrap_or_default();
-            let same = had.into_iter().zip(gave);
-            let same = same.filter(|(had, gave)| had.0 == gave.0);
+            let same = had
+                .into_iter()
+                .zip(gave)
+                .filter(|(had, gave)| had.0 == gave.0);
             pairs.extend(same.map(|(had, gave)| (had, gave.1)));
         }
         if let Some(live) = &mut self.live {
@@ -278,8 +282,10 @@ impl<'w> Onto<'w> {
 
     /// What had come in the recording and did not come now.
     pub fn missing(&self) -> impl Iterator<Item = &Said> {
-        let missing = self.steps.iter();
-        let missing = missing.filter(|step| !step.said.is_sent && !step.is_met);
+        let missing = self
+            .steps
+            .iter()
+            .filter(|step| !step.said.is_sent && !step.is_met);
         missing.map(|step| &step.said)
     }
 

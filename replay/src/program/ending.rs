@@ -32,9 +32,10 @@ pub(super) fn compared(tape: &Tape, came: Option<ProcessEnd>, ran_on: bool) -> E
     };
     // A thread that asks for more behind the last event ends the replay, whatever the others do.
     let by_threads = (tape.threads > 1 || tape.has_free) && (ran_on || came == ProcessEnd::Code(0));
-    let expected = match recorded.is_from_outside() {
-        true => format!("it goes on until {recorded} ends it"),
-        false => format!("it ends, with {recorded}"),
+    let expected = if recorded.is_from_outside() {
+        format!("it goes on until {recorded} ends it")
+    } else {
+        format!("it ends, with {recorded}")
     };
     match (recorded.is_from_outside(), ran_on) {
         (false, _) if came == recorded && !ran_on => EndCompared::Equal,

@@ -140,8 +140,11 @@ pub fn others_of_the_kernel(reel: &Reel, now: &[Opened]) -> Vec<String> {
             && let Some((head, path)) = details.split_first_chunk::<25>()
             && let Some(sums) = now.get_mut(&sum(path))
         {
-            let then = head[16..24].first_chunk().map(|it| u64::from_le_bytes(*it));
-            let then = then.filter(|_| result >= 0).unwrap_or(0);
+            let then = head[16..24]
+                .first_chunk()
+                .map(|it| u64::from_le_bytes(*it))
+                .filter(|_| result >= 0)
+                .unwrap_or(0);
             let path = String::from_utf8_lossy(path).into_owned();
             if sums.pop_front().is_some_and(|now| now != then) && !others.contains(&path) {
                 others.push(path);

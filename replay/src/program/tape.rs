@@ -171,9 +171,10 @@ fn control(
         threads: threads.identities.len() as u32,
         process: began.process,
         parent: began.parent,
-        rings: match began.aside {
-            true => 0,
-            false => began.rings.clamp(1, RINGS_MAX),
+        rings: if began.aside {
+            0
+        } else {
+            began.rings.clamp(1, RINGS_MAX)
         },
         capacity: began.capacity.min(CAPACITY_MAX),
         ordered: match (ordered, began.one_thread) {
@@ -606,8 +607,9 @@ impl<'a> Making<'a> {
         let [identity, points] = words else { return };
         let identity = u64::from_le_bytes(*identity);
         let mut all = self.threads.identities.iter();
-        let thread = all.position(|known| *known == identity);
-        let thread = thread.and_then(|it| u16::try_from(it).ok());
+        let thread = all
+            .position(|known| *known == identity)
+            .and_then(|it| u16::try_from(it).ok());
         if let (Some(floors), Some(thread), true) = (&mut self.floors, thread, self.one_thread) {
             let points = u64::from_le_bytes(*points);
             floors.comes(&mut self.entries, thread, points, 0);

@@ -77,9 +77,10 @@ impl<R: Runner> Walk<R> {
 
     /// Goes to an event, or to the end.
     fn settle(&mut self, number: EventNumber) -> Result<Moved, StepError> {
-        let until = match number >= self.stretch.until {
-            true => EventNumber(u64::MAX),
-            false => number,
+        let until = if number >= self.stretch.until {
+            EventNumber(u64::MAX)
+        } else {
+            number
         };
         let is_back = number < self.position;
         let mut restarted = false;

@@ -68,10 +68,7 @@ impl Link {
                 (None, Some(_)) => false,
                 (None, None) => break,
             };
-            match is_before {
-                true => from -= 1,
-                false => until += 1,
-            }
+            if is_before { from -= 1 } else { until += 1 }
         }
         let near = self.known.get(from..until).unwrap_or_default();
         let lost = near.iter().filter(|known| known.1).count();

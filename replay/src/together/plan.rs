@@ -193,9 +193,12 @@ impl Plan {
         if begins || node.turns.is_empty() {
             let last = node.turns.last();
             let before = last.map_or(i64::MIN, |turn| turn.at_ns);
-            let asked_ns = last.and_then(|last| match last.asks {
-                true => Some(last.at_ns),
-                false => last.asked_ns,
+            let asked_ns = last.and_then(|last| {
+                if last.asks {
+                    Some(last.at_ns)
+                } else {
+                    last.asked_ns
+                }
             });
             let turn = PlanTurn {
                 first: record.number,
@@ -414,9 +417,10 @@ impl PlanNode {
 /// can have come. `asked_ns`: when the receiver had asked before and not got it.
 fn came(asked_ns: Option<i64>, sent_ns: i64, read_ns: i64) -> i64 {
     let earliest = asked_ns.map_or(sent_ns, |asked_ns| asked_ns.max(sent_ns));
-    match earliest < read_ns {
-        true => earliest + (read_ns - earliest) / 2,
-        false => read_ns,
+    if earliest < read_ns {
+        earliest + (read_ns - earliest) / 2
+    } else {
+        read_ns
     }
 }
 

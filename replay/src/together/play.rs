@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use netreel_system::Cancel;
 use netreel_transport::{Layer, Shared};
 
 use super::report::{Played, Refused};
@@ -19,7 +20,7 @@ pub fn play<E>(
     sink: Box<dyn Sink>,
     layer: &mut Layers<'_, E>,
 ) -> Result<Played, E> {
-    let played = play_while(plan, seed, sink, layer, &|| true)?;
+    let played = play_while(plan, seed, sink, layer, &Cancel::default())?;
     Ok(played.unwrap_or_default())
 }
 
@@ -33,20 +34,21 @@ pub fn play_while<E>(
     seed: u64,
     sink: Box<dyn Sink>,
     layer: &mut Layers<'_, E>,
-    wanted: &dyn Fn() -> bool,
+    cancel: &Cancel,
 ) -> Result<Option<Played>, E> {
     let world = World::new(Arc::clone(plan), seed, sink);
     let world = Arc::new(Mutex::new(world));
-    let ios = (0..plan.nodes.len()).map(|node| {
-        let world = Arc::clone(&world);
-        Shared::new(NodeIo { world, node })
-    });
-    let mut ios: Vec<Shared<NodeIo>> = ios.collect();
+    let mut ios: Vec<Shared<NodeIo>> = (0..plan.nodes.len())
+        .map(|node| {
+            let world = Arc::clone(&world);
+            Shared::new(NodeIo { world, node })
+        })
+        .collect();
     let mut layers: Vec<Option<Box<dyn Layer>>> = Vec::new();
     layers.resize_with(plan.nodes.len(), || None);
     let locked = || world.lock().unwrap_or_else(PoisonError::into_inner);
     for &(node, turn) in &plan.schedule {
-        if !wanted() {
+        if !cancel.goes_on() {
             return Ok(None);
         }
         let io = &mut ios[node];
@@ -75,7 +77,10 @@ pub fn play_while<E>(
     drop(layers);
     let mut world = locked();
     world.finish();
-    let nodes = world.lanes.iter_mut();
-    let nodes = nodes.map(|lane| std::mem::take(&mut lane.report)).collect();
+    let nodes = world
+        .lanes
+        .iter_mut()
+        .map(|lane| std::mem::take(&mut lane.report))
+        .collect();
     Ok(Some(Played { nodes }))
 }

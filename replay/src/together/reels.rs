@@ -27,8 +27,9 @@ impl<W: Append> Reels<W> {
     /// Starts a reel for each node that has a header here, into what stands beside it.
     pub fn create(nodes: Vec<Option<(Header, W)>>) -> Result<Reels<W>, WriteError> {
         let slot = |node: Option<(Header, W)>| {
-            let writer = node.map(|(header, out)| ReelWriter::create(out, &header));
-            let writer = writer.transpose()?;
+            let writer = node
+                .map(|(header, out)| ReelWriter::create(out, &header))
+                .transpose()?;
             let failed = None;
             Ok::<_, WriteError>(Slot { writer, failed })
         };

@@ -95,16 +95,20 @@ impl Sends {
             let is_free = |it: &(_, _, _, usize)| taken.get(it.3) == Some(&Taken::Not);
             free.filter(is_free).collect()
         });
-        let behind = free.range((link, hash, at_ns, 0)..=(link, hash, i64::MAX, usize::MAX));
-        let behind = behind.map(|it| (it.2, it.3)).next();
+        let behind = free
+            .range((link, hash, at_ns, 0)..=(link, hash, i64::MAX, usize::MAX))
+            .map(|it| (it.2, it.3))
+            .next();
         let before = free.range((link, hash, i64::MIN, 0)..(link, hash, at_ns, 0));
         // Of several that were sent at the same time, the first.
         let before = before.map(|it| it.2).next_back().and_then(|before_ns| {
             let mut same = free.range((link, hash, before_ns, 0)..);
             same.next().map(|it| (it.2, it.3))
         });
-        let near = [before, behind].into_iter().flatten();
-        let near = near.map(|(sent_ns, send)| (sent_ns.abs_diff(at_ns), send));
+        let near = [before, behind]
+            .into_iter()
+            .flatten()
+            .map(|(sent_ns, send)| (sent_ns.abs_diff(at_ns), send));
         let nearest = near.min().filter(|(away, _)| *away <= EQUAL_WITHIN_NS);
         nearest.map(|(_, send)| send)
     }

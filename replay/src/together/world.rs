@@ -367,9 +367,10 @@ impl World {
         let plan = Arc::clone(&self.plan);
         let recorded = &plan.sends[send];
         let report = &mut self.lanes[node].report;
-        match recorded.hash == hash(&payload) {
-            true => report.equal += 1,
-            false => report.changed += 1,
+        if recorded.hash == hash(&payload) {
+            report.equal += 1
+        } else {
+            report.changed += 1
         }
         self.sends.take(send, Taken::Sent, &plan);
         let arrivals = plan.arrivals.get(recorded.arrivals.clone());
@@ -397,8 +398,10 @@ impl World {
     fn send_all(&mut self, node: usize, turn: usize, outgoing: Vec<Outgoing>) {
         let plan = Arc::clone(&self.plan);
         let link = |it: &Outgoing| plan.link_of.get(&(node, it.socket, it.to)).copied();
-        let sent = outgoing.iter().map(|it| (link(it), hash(&it.payload)));
-        let sent: Vec<(Option<usize>, u64)> = sent.collect();
+        let sent: Vec<(Option<usize>, u64)> = outgoing
+            .iter()
+            .map(|it| (link(it), hash(&it.payload)))
+            .collect();
         let found = self.sends.in_turn(&plan, (node, turn), &sent);
         for ((it, found), (link, hash)) in outgoing.into_iter().zip(found).zip(sent) {
             self.unrecorded += 1;
@@ -432,8 +435,7 @@ impl World {
         let plan = Arc::clone(&self.plan);
         let link = link.and_then(|link| plan.links.get(link));
         let arrivals = link.map(|link| plan.arrivals_on(link, it.at_ns));
-        let like = arrivals.filter(|it| !it.is_empty());
-        let like = like.unwrap_or_else(|| {
+        let like = arrivals.filter(|it| !it.is_empty()).unwrap_or_else(|| {
             let to = plan.node_at.get(&it.to).copied();
             let arrival = to.filter(|_| link.is_none()).map(|node| Arrival {
                 node,
@@ -507,8 +509,11 @@ impl World {
 fn address(it: &PlanNode, socket: SocketId) -> Endpoint {
     let sockets = it.reel.iter().flat_map(|reel| reel.endpoints());
     let local = sockets.into_iter().find(|at| at.0 == socket).map(|at| at.1);
-    let seen = it.endpoints.iter().copied();
-    let mut seen = seen.filter(|at| local.is_none_or(|local| local.port() == at.port()));
+    let mut seen = it
+        .endpoints
+        .iter()
+        .copied()
+        .filter(|at| local.is_none_or(|local| local.port() == at.port()));
     let unknown = || Endpoint::from(([0, 0, 0, 0], 0));
     local
         .filter(|local| !local.ip().is_unspecified())

@@ -11,7 +11,9 @@ pub fn session(reels: &[Vec<u8>]) -> Session {
         name: place.to_string(),
         reel: Arc::new(Reel::from_bytes(bytes.clone()).expect("a reel")),
     });
-    Session::build(inputs.collect(), None).expect("a session")
+    Session::builder()
+        .build(inputs.collect())
+        .expect("a session")
 }
 
 pub fn plan(session: &Session) -> Arc<Plan> {

@@ -125,8 +125,11 @@ impl<'a> StateReader<'a> {
     }
 
     pub fn byte(&mut self) -> Result<u8, Malformed> {
-        let byte = self.bytes.get(self.at).copied();
-        let byte = byte.ok_or_else(|| self.malformed("the bytes end too early"))?;
+        let byte = self
+            .bytes
+            .get(self.at)
+            .copied()
+            .ok_or_else(|| self.malformed("the bytes end too early"))?;
         self.at += 1;
         Ok(byte)
     }
@@ -166,9 +169,10 @@ impl<'a> StateReader<'a> {
             let byte = self.byte()?;
             value |= u64::from(byte & 0x7F) << (group * 7);
             if byte & 0x80 == 0 {
-                return match value < limit {
-                    true => Ok(value),
-                    false => Err(self.malformed("a number that is too large")),
+                return if value < limit {
+                    Ok(value)
+                } else {
+                    Err(self.malformed("a number that is too large"))
                 };
             }
         }
@@ -194,8 +198,9 @@ impl<'a> StateReader<'a> {
 
     pub fn fixed(&mut self, length: usize) -> Result<&'a [u8], Malformed> {
         let end = self.at.checked_add(length);
-        let bytes = end.and_then(|end| self.bytes.get(self.at..end));
-        let bytes = bytes.ok_or_else(|| self.malformed("the bytes end too early"))?;
+        let bytes = end
+            .and_then(|end| self.bytes.get(self.at..end))
+            .ok_or_else(|| self.malformed("the bytes end too early"))?;
         self.at += length;
         Ok(bytes)
     }
@@ -220,8 +225,8 @@ impl<'a> StateReader<'a> {
 
     pub fn bits(&mut self) -> Result<BitWriter, Malformed> {
         let bits = self.number()?;
-        let length = usize::try_from(bits.div_ceil(8));
-        let length = length.map_err(|_| self.malformed("a length of more than there is"))?;
+        let length = usize::try_from(bits.div_ceil(8))
+            .map_err(|_| self.malformed("a length of more than there is"))?;
         let bytes = self.fixed(length)?.to_vec();
         BitWriter::of(bytes, bits as usize)
             .ok_or_else(|| self.malformed("the filling bits are not zero"))
@@ -245,9 +250,10 @@ impl<'a> StateReader<'a> {
 
     /// Checks that nothing is left.
     pub fn end(&self) -> Result<(), Malformed> {
-        match self.at == self.bytes.len() {
-            true => Ok(()),
-            false => Err(self.malformed("bytes are left over")),
+        if self.at == self.bytes.len() {
+            Ok(())
+        } else {
+            Err(self.malformed("bytes are left over"))
         }
     }
 }

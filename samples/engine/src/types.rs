@@ -384,9 +384,10 @@ impl Quantized {
     }
 
     fn raise_negative(&self, number: f64) -> f64 {
-        match number < 0.0 {
-            true => self.value(self.step(number) + 2),
-            false => number,
+        if number < 0.0 {
+            self.value(self.step(number) + 2)
+        } else {
+            number
         }
     }
 

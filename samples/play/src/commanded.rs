@@ -144,8 +144,11 @@ impl Commanded {
                 let from = self.peer(text(call, 0))?;
                 // As a script has it, or as `netreel record --faults` does: `delay=1s,loss=5%`.
                 let between = |letter: char| letter.is_whitespace() || ",=".contains(letter);
-                let words = text(call, 1).split(between).filter(|it| !it.is_empty());
-                let words: Vec<&str> = words.filter(|word| *word != "none").collect();
+                let words: Vec<&str> = text(call, 1)
+                    .split(between)
+                    .filter(|it| !it.is_empty())
+                    .filter(|word| *word != "none")
+                    .collect();
                 node.order(Order::Link {
                     from,
                     setting: setting(&words)?,

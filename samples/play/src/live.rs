@@ -1,7 +1,6 @@
 //! Nodes over UDP and the clock: a thread each, recorded into a file each.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -10,6 +9,7 @@ use std::time::{Duration, Instant};
 use netreel_record::{Options, RecordError, Recorder};
 use netreel_reel::Header;
 use netreel_sample_engine::{Peer, Start, StartError};
+use netreel_system::Cancel;
 use netreel_transport::UdpTransport;
 
 use crate::commanded::Commanded;
@@ -47,7 +47,7 @@ pub enum LiveError {
 pub struct LiveStage {
     names: Vec<String>,
     nodes: Vec<LiveNode>,
-    quit: Arc<AtomicBool>,
+    quit: Cancel,
 }
 
 struct LiveNode {
@@ -93,7 +93,7 @@ impl LiveStage {
         folder: &Path,
         header: &dyn Fn(&str, &Start) -> Header,
     ) -> Result<LiveStage, LiveError> {
-        let quit = Arc::new(AtomicBool::new(false));
+        let quit = Cancel::default();
         let mut stage = LiveStage {
             names: setup.names(),
             nodes: Vec::new(),
@@ -117,11 +117,11 @@ impl LiveStage {
             };
             let thread = std::thread::Builder::new()
                 .name(format!("node {name}"))
-                .spawn(move || play(node, tick, &mut drive, &quit));
-            let thread = thread.map_err(|error| LiveError::Thread {
-                name: name.clone(),
-                error,
-            })?;
+                .spawn(move || play(node, tick, &mut drive, &quit))
+                .map_err(|error| LiveError::Thread {
+                    name: name.clone(),
+                    error,
+                })?;
             stage.nodes.push(LiveNode {
                 peer,
                 name,
@@ -136,7 +136,7 @@ impl LiveStage {
 
     /// Whether somebody has told the game to end: the console of its node.
     pub fn is_over(&self) -> bool {
-        self.quit.load(Ordering::Relaxed)
+        !self.quit.goes_on()
     }
 
     /// Ends the game; how many events were recorded.
@@ -144,7 +144,7 @@ impl LiveStage {
     /// # Errors
     /// What could not be written.
     pub fn finish(mut self) -> Result<u64, LiveError> {
-        self.quit.store(true, Ordering::Relaxed);
+        self.quit.cancel();
         let mut events = 0;
         for mut node in std::mem::take(&mut self.nodes) {
             let ended = node.thread.take().map(JoinHandle::join);
@@ -178,7 +178,7 @@ impl Stage for LiveStage {
 
 impl Drop for LiveStage {
     fn drop(&mut self) {
-        self.quit.store(true, Ordering::Relaxed);
+        self.quit.cancel();
         for node in &mut self.nodes {
             if let Some(thread) = node.thread.take() {
                 let _ = thread.join();
@@ -196,15 +196,15 @@ struct Drive {
 
 /// Plays a node until it is told to quit. Ticks keep to a grid; one that comes late does not move the
 /// ones behind it.
-fn play(mut node: Node<UdpTransport>, tick: Duration, drive: &mut Drive, quit: &AtomicBool) {
+fn play(mut node: Node<UdpTransport>, tick: Duration, drive: &mut Drive, quit: &Cancel) {
     let begin = Instant::now();
     for played in 1.. {
         if let Some(commanded) = &drive.commanded
             && commanded.serve(&mut node)
         {
-            quit.store(true, Ordering::Relaxed);
+            quit.cancel();
         }
-        if quit.load(Ordering::Relaxed) {
+        if !quit.goes_on() {
             return;
         }
         while let Ok(order) = drive.orders.try_recv() {
@@ -220,8 +220,9 @@ fn play(mut node: Node<UdpTransport>, tick: Duration, drive: &mut Drive, quit: &
 /// The file of a node's reel: `NAME.reel`, or where a node of this name was here before, `NAME-2.reel`.
 fn reel_path(folder: &Path, name: &str) -> PathBuf {
     let again = (2..).map(|life| format!("{name}-{life}.reel"));
-    let paths = std::iter::once(format!("{name}.reel")).chain(again);
-    let mut paths = paths.map(|file| folder.join(file));
+    let mut paths = std::iter::once(format!("{name}.reel"))
+        .chain(again)
+        .map(|file| folder.join(file));
     // The names do not end.
     paths.find(|path| !path.exists()).unwrap_or_default()
 }

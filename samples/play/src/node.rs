@@ -48,8 +48,10 @@ impl<T: Transport> Node<T> {
         let own = start.own;
         let layer = NetLayer::new(start)?;
         let peers = &layer.start().peers;
-        let ends = (0u8..).map(Peer).zip(peers);
-        let ends = ends.map(|(peer, known)| (known.endpoint, link_end(peer)));
+        let ends = (0u8..)
+            .map(Peer)
+            .zip(peers)
+            .map(|(peer, known)| (known.endpoint, link_end(peer)));
         let faults = Faults::new(inner, seed, link_end(own), ends);
         let gates = faults.gates();
         let known = peers.get(usize::from(own.0));
@@ -107,9 +109,10 @@ impl<T: Transport> Node<T> {
         }
         self.links.insert(from, setting);
         self.io.inner_mut().set_ingress(link_end(from), faults);
-        match setting.held {
-            true => self.gates.shut(link_end(from), link_end(own)),
-            false => self.gates.open(link_end(from), link_end(own)),
+        if setting.held {
+            self.gates.shut(link_end(from), link_end(own))
+        } else {
+            self.gates.open(link_end(from), link_end(own))
         }
         // Whoever reads the recording is to know that it was a hand.
         let name = |peer: Peer| {

@@ -182,8 +182,10 @@ const STEPS: &str = "write `wait all`, `wait NODE has|lacks|holds|owns|hears des
 
 fn step(words: &[&str], names: &[String]) -> Result<Step, String> {
     let node = |name: &str| {
-        let found = names.iter().position(|known| known == name);
-        let found = found.and_then(|at| u8::try_from(at).ok());
+        let found = names
+            .iter()
+            .position(|known| known == name)
+            .and_then(|at| u8::try_from(at).ok());
         let there = names.join(", ");
         found
             .map(Peer)
@@ -229,8 +231,10 @@ pub(crate) fn deed(words: &[&str]) -> Result<Deed, String> {
         ["throw", "away", ref rest @ ..] => Ok(Deed::ThrowAway(optional(rest)?)),
         ["go", right, up] => {
             let part = |text: &str| text.parse::<f64>().ok().filter(|it| it.is_finite());
-            let place = part(right).zip(part(up)).map(|(right, up)| [right, up]);
-            let place = place.ok_or("write two numbers after `go`: to the right and up")?;
+            let place = part(right)
+                .zip(part(up))
+                .map(|(right, up)| [right, up])
+                .ok_or("write two numbers after `go`: to the right and up")?;
             Ok(Deed::Go(place))
         }
         _ => Err(STEPS.to_owned()),
@@ -274,8 +278,10 @@ pub(crate) fn setting(words: &[&str]) -> Result<LinkSetting, String> {
 
 /// `5%`.
 fn chance(text: &str) -> Result<f64, String> {
-    let percent = text.strip_suffix('%').and_then(|it| it.parse::<f64>().ok());
-    let percent = percent.filter(|it| (0.0..=100.0).contains(it));
+    let percent = text
+        .strip_suffix('%')
+        .and_then(|it| it.parse::<f64>().ok())
+        .filter(|it| (0.0..=100.0).contains(it));
     Ok(percent.ok_or("write a chance from `0%` to `100%`")? / 100.0)
 }
 
@@ -287,9 +293,10 @@ fn time(text: &str) -> Result<Duration, String> {
         None => (text.strip_suffix('s').ok_or_else(wrong)?, 1.0),
     };
     let seconds = number.parse::<f64>().map_err(|_| wrong())? * unit;
-    match (0.0..=3600.0).contains(&seconds) {
-        true => Ok(Duration::from_secs_f64(seconds)),
-        false => Err(wrong()),
+    if (0.0..=3600.0).contains(&seconds) {
+        Ok(Duration::from_secs_f64(seconds))
+    } else {
+        Err(wrong())
     }
 }
 

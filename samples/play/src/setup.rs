@@ -38,11 +38,13 @@ impl Setup {
 
     /// The start conditions of a node.
     pub fn start(&self, own: Peer) -> Start {
-        let peers = self.peers().zip(&self.endpoints);
-        let peers = peers.map(|(peer, endpoint)| PeerStart {
-            name: self.name(peer),
-            endpoint: *endpoint,
-        });
+        let peers = self
+            .peers()
+            .zip(&self.endpoints)
+            .map(|(peer, endpoint)| PeerStart {
+                name: self.name(peer),
+                endpoint: *endpoint,
+            });
         let mut start = Start::new(own, peers.collect(), self.topology, self.mode);
         // Whoever holds a link for a minute, or sits in a debugger, still plays.
         start.time_outs = false;

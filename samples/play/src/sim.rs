@@ -52,8 +52,8 @@ impl SimStage {
         for (peer, local) in setup.peers().zip(&setup.endpoints) {
             let start = setup.start(peer);
             stage.tick_length = Duration::from_nanos(start.tick_ns);
-            let recorder = MemoryRecorder::create(&header(&setup.name(peer), &start));
-            let recorder = recorder.map_err(|_| StartError::Wrong("the header is too large"))?;
+            let recorder = MemoryRecorder::create(&header(&setup.name(peer), &start))
+                .map_err(|_| StartError::Wrong("the header is too large"))?;
             let socket = stage.net.join(*local);
             let node = Node::new(start, socket, recorder.pusher(), seed)?;
             stage.nodes.push(node);

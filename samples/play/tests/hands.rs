@@ -232,7 +232,11 @@ fn inspector(reels: &[Vec<u8>], object: Option<ObjectId>) -> Harness<'static, In
             reel: Arc::new(reel),
         }
     });
-    let session = Arc::new(Session::build(inputs.collect(), None).expect("a session"));
+    let session = Arc::new(
+        Session::builder()
+            .build(inputs.collect())
+            .expect("a session"),
+    );
     let history = Arc::new(History::build(&session));
     let mut model = Model::new(session, history);
     if let Some(object) = object {

@@ -68,7 +68,9 @@ fn read(folder: &Path) -> Outcome {
         name: path.display().to_string(),
         reel: Arc::new(Reel::from_bytes(std::fs::read(path).expect("a file")).expect("a reel")),
     });
-    let mut session = Session::build(inputs.collect(), None).expect("a session");
+    let mut session = Session::builder()
+        .build(inputs.collect())
+        .expect("a session");
     let bounds = std::fs::read_to_string(folder.join("bounds.toml")).expect("bounds");
     session.bounds = Bounds::parse(&bounds).expect("bounds");
     let history = History::build(&session);

@@ -130,9 +130,10 @@ impl Commands {
             return Vec::new();
         };
         let mut words: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
-        let begun = match line.ends_with(' ') || line.is_empty() {
-            true => "",
-            false => words.pop().unwrap_or_default(),
+        let begun = if line.ends_with(' ') || line.is_empty() {
+            ""
+        } else {
+            words.pop().unwrap_or_default()
         };
         let mut found: Vec<String> = Vec::new();
         for command in &self.all {
@@ -192,9 +193,10 @@ impl Command {
                 Kind::Rest => format!("{name}..."),
                 _ => name.clone(),
             };
-            let _ = match at < self.needed {
-                true => write!(form, " {name}"),
-                false => write!(form, " [{name}]"),
+            let _ = if at < self.needed {
+                write!(form, " {name}")
+            } else {
+                write!(form, " [{name}]")
             };
         }
         form
@@ -213,15 +215,21 @@ impl Kind {
                 number.map_err(|_| format!("{text:?} is no whole number"))
             }
             Kind::Number => {
-                let number = text.parse::<f64>().ok().filter(|it| it.is_finite());
-                let number = number.map(Value::Number);
+                let number = text
+                    .parse::<f64>()
+                    .ok()
+                    .filter(|it| it.is_finite())
+                    .map(Value::Number);
                 number.ok_or_else(|| format!("{text:?} is no number"))
             }
             Kind::Text | Kind::Rest => Ok(Value::Text(text.to_owned())),
-            Kind::OneOf(words) => match words.iter().any(|word| word == text) {
-                true => Ok(Value::Text(text.to_owned())),
-                false => Err(format!("{text:?} is none of {}", words.join(", "))),
-            },
+            Kind::OneOf(words) => {
+                if words.iter().any(|word| word == text) {
+                    Ok(Value::Text(text.to_owned()))
+                } else {
+                    Err(format!("{text:?} is none of {}", words.join(", ")))
+                }
+            }
         }
     }
 }

@@ -190,9 +190,10 @@ impl Connection {
         let mut sent = 0;
         let fate = loop {
             if sent == self.unsent.len() {
-                break match self.is_ending && self.pending == 0 {
-                    true => Fate::Ends,
-                    false => Fate::Stays,
+                break if self.is_ending && self.pending == 0 {
+                    Fate::Ends
+                } else {
+                    Fate::Stays
                 };
             }
             match self.stream.write(&self.unsent[sent..]) {
@@ -204,9 +205,10 @@ impl Connection {
             }
         };
         self.unsent.drain(..sent);
-        match self.unsent.len() > UNREAD_MAX {
-            true => Fate::Ends,
-            false => fate,
+        if self.unsent.len() > UNREAD_MAX {
+            Fate::Ends
+        } else {
+            fate
         }
     }
 }

@@ -76,9 +76,10 @@ impl Reader {
         let Some(&first) = self.bytes.get(self.taken) else {
             return Ok(None);
         };
-        match *self.is_text.get_or_insert(first != 0) {
-            true => self.line(),
-            false => self.frame(),
+        if *self.is_text.get_or_insert(first != 0) {
+            self.line()
+        } else {
+            self.frame()
         }
     }
 
@@ -87,9 +88,10 @@ impl Reader {
         let fresh = &waiting[self.searched..];
         let Some(end) = fresh.iter().position(|&byte| byte == b'\n') else {
             self.searched = waiting.len();
-            return match waiting.len() > BYTES_MAX {
-                true => Err(FrameError::Long),
-                false => Ok(None),
+            return if waiting.len() > BYTES_MAX {
+                Err(FrameError::Long)
+            } else {
+                Ok(None)
             };
         };
         let end = self.searched + end;

@@ -46,10 +46,7 @@ impl Pace {
 /// How long a thread rests that has taken so much of such a time; `None` where it is within its share.
 fn owed(passed: Duration, taken: Duration) -> Option<Duration> {
     let rest = (taken * SHARE).checked_sub(passed)?;
-    Some(match taken > AHEAD {
-        true => rest,
-        false => Duration::ZERO,
-    })
+    Some(if taken > AHEAD { rest } else { Duration::ZERO })
 }
 
 #[cfg(test)]

@@ -3,11 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+
+use netreel_system::Cancel;
 
 use mio::net::TcpListener;
 use mio::{Events, Interest, Poll, Token, Waker};
@@ -41,7 +43,7 @@ pub struct Console {
     connected: Arc<AtomicUsize>,
     local: SocketAddr,
     waker: Arc<Waker>,
-    quit: Arc<AtomicBool>,
+    quit: Cancel,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -126,7 +128,7 @@ impl Console {
         let requests = Arc::clone(&asks);
         let connected = Arc::<AtomicUsize>::default();
         let (answers, answered) = channel();
-        let quit = Arc::new(AtomicBool::new(false));
+        let quit = Cancel::default();
         let mut server = Server {
             poll,
             listener,
@@ -145,7 +147,7 @@ impl Console {
             accepts: true,
             accepts_from: None,
         };
-        let told = Arc::clone(&quit);
+        let told = quit.clone();
         let thread = std::thread::Builder::new()
             .name("console".to_owned())
             .spawn(move || {
@@ -181,7 +183,7 @@ impl Console {
 
 impl Drop for Console {
     fn drop(&mut self) {
-        self.quit.store(true, Ordering::Relaxed);
+        self.quit.cancel();
         // Requests that nobody has taken are answered before the thread ends.
         let untaken = std::mem::take(&mut *lock(&self.requests));
         drop(untaken);
@@ -251,7 +253,7 @@ struct Server {
 impl Server {
     /// Each turn is bounded: so many events, so many who are accepted, so many bytes of each. Between two
     /// turns the thread rests for as long as it has taken more than its share.
-    fn serve(&mut self, quit: &AtomicBool) {
+    fn serve(&mut self, quit: &Cancel) {
         let mut events = Events::with_capacity(256);
         let mut pace = Pace::new();
         loop {
@@ -289,7 +291,7 @@ impl Server {
             for key in touched {
                 self.read(key);
             }
-            if quit.load(Ordering::Relaxed) {
+            if !quit.goes_on() {
                 return;
             }
             self.drop_silent(now);
@@ -405,15 +407,12 @@ impl Server {
                     let own: &[u8] = own.as_bytes();
                     bool::from(own.ct_eq(token.as_bytes()))
                 });
-                match is_right {
-                    true => {
-                        answer(true, "welcome");
-                        connection.is_trusted = true;
-                    }
-                    false => {
-                        answer(false, "this is not the token");
-                        connection.end();
-                    }
+                if is_right {
+                    answer(true, "welcome");
+                    connection.is_trusted = true;
+                } else {
+                    answer(false, "this is not the token");
+                    connection.end();
                 }
                 return;
             }
@@ -452,8 +451,11 @@ impl Server {
 
     /// Lets go of who has said nothing for longest, where that is long; whether somebody did.
     fn makes_room(&mut self, now: Instant) -> bool {
-        let idle = self.connections.iter().filter(|(_, it)| it.pending == 0);
-        let idle = idle.map(|(key, it)| (it.spoke.unwrap_or(it.since), *key));
+        let idle = self
+            .connections
+            .iter()
+            .filter(|(_, it)| it.pending == 0)
+            .map(|(key, it)| (it.spoke.unwrap_or(it.since), *key));
         let longest = idle
             .min()
             .filter(|(spoke, _)| now.duration_since(*spoke) > SILENCE);
@@ -469,8 +471,12 @@ impl Server {
             let is_stranger = connection.spoke.is_none() || !connection.is_trusted;
             is_stranger && now.duration_since(connection.since) > SILENCE
         };
-        let silent = self.connections.iter().filter(|(_, it)| is_silent(it));
-        let silent: Vec<usize> = silent.map(|(key, _)| *key).collect();
+        let silent: Vec<usize> = self
+            .connections
+            .iter()
+            .filter(|(_, it)| is_silent(it))
+            .map(|(key, _)| *key)
+            .collect();
         for key in silent {
             self.cut(key);
         }

@@ -43,9 +43,10 @@ pub(super) fn values(
     }
     for (name, value) in set {
         let known: Vec<&str> = own.keys().map(String::as_str).collect();
-        let why = match known.is_empty() {
-            true => format!("--set {name}: the file has no [values]"),
-            false => format!("--set {name}: [values] has {}", known.join(", ")),
+        let why = if known.is_empty() {
+            format!("--set {name}: the file has no [values]")
+        } else {
+            format!("--set {name}: [values] has {}", known.join(", "))
         };
         let own = values.get_mut(name).ok_or(Wrong::new(0..0, why))?;
         own.clone_from(value);
@@ -110,11 +111,12 @@ pub(super) fn checked_with_secrets(
     let names = secrets.keys().map(|name| format!("secret.{name}"));
     known.extend(names.map(|name| (name, String::new())));
     let checked = checked(text, &fill::OWN, &known)?;
-    match checked.contains("{secret.") && !is_here {
-        true => Err(Wrong::new(
+    if checked.contains("{secret.") && !is_here {
+        Err(Wrong::new(
             text.span(),
             "a secret is in a file of this machine: another one is brought the file",
-        )),
-        false => Ok(checked),
+        ))
+    } else {
+        Ok(checked)
     }
 }

@@ -1,13 +1,13 @@
 //! Runs of small programs for tests.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 use netreel_scenario::{
     AskedState, Believed, Found, Judged, Loop, Match, Notes, Outcome, PlayError, RunNews, Scenario,
     repeat,
 };
+use netreel_system::Cancel;
 
 /// A node that answers each line with its name and the line, and ends at `crash`.
 pub const ECHO: &str = r#"
@@ -20,7 +20,7 @@ pub struct Bench {
     pub folder: tempfile::TempDir,
     pub noted: Arc<Mutex<Vec<String>>>,
     pub told: Mutex<Vec<String>>,
-    pub is_cancelled: Arc<AtomicBool>,
+    pub cancel: Cancel,
     pub findings: Vec<Found>,
     /// What is believed of whatever is asked.
     pub believed: Believed,
@@ -32,7 +32,7 @@ impl Bench {
             folder: tempfile::tempdir().unwrap(),
             noted: Arc::default(),
             told: Mutex::default(),
-            is_cancelled: Arc::default(),
+            cancel: Cancel::default(),
             findings: Vec::new(),
             believed: Believed::default(),
         }
@@ -98,7 +98,7 @@ impl Bench {
             keeps_good: false,
             netreel: Path::new("netreel"),
             debugs: None,
-            is_cancelled: &self.is_cancelled,
+            cancel: &self.cancel,
             tell: &tell,
             notes: &notes,
             network: &|_, _, _| Err("nobody makes networks here".to_owned()),

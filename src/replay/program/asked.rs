@@ -101,8 +101,10 @@ pub fn check<'a>(
 /// Why a recording cannot be started again whose begin is not there: a window of ring mode, as often as
 /// not.
 fn lacks_begin(reel: &Reel, began: Option<&Began>) -> Option<String> {
-    let missing = reel.missing_parts().first();
-    let missing = missing.filter(|it| it.parts.start == 0)?;
+    let missing = reel
+        .missing_parts()
+        .first()
+        .filter(|it| it.parts.start == 0)?;
     let folder = began.map(|began| String::from_utf8_lossy(&began.folder));
     let folder = folder.map_or(String::new(), |folder| format!(" in {folder}"));
     Some(format!(
@@ -167,9 +169,10 @@ fn is_another(
             return Some("it was recorded with other arguments".to_owned());
         }
     }
-    Some(match is_program {
-        true => "it was recorded with other arguments".to_owned(),
-        false => format!("{shown} is another program than the one that was recorded, {path}"),
+    Some(if is_program {
+        "it was recorded with other arguments".to_owned()
+    } else {
+        format!("{shown} is another program than the one that was recorded, {path}")
     })
 }
 
@@ -181,8 +184,10 @@ pub fn recorded(header: &Header) -> String {
 
 /// The command that starts a node's program again as it was recorded, to be copied.
 pub fn again(node: &str, paths: &[PathBuf]) -> String {
-    let paths = paths.iter().map(|path| quoted(&path.to_string_lossy()));
-    let paths: Vec<String> = paths.collect();
+    let paths: Vec<String> = paths
+        .iter()
+        .map(|path| quoted(&path.to_string_lossy()))
+        .collect();
     format!(
         "netreel replay {} --node {} --",
         paths.join(" "),
@@ -192,9 +197,10 @@ pub fn again(node: &str, paths: &[PathBuf]) -> String {
 
 fn quoted(word: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:=+,@%".contains(&byte);
-    match !word.is_empty() && word.bytes().all(plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
+    if !word.is_empty() && word.bytes().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
     }
 }
 
@@ -202,36 +208,43 @@ fn quoted(word: &str) -> String {
 pub fn rerun(reel: &Reel, began: &Began, tape: &Tape) -> Result<(Rerun, Vec<String>), Failure> {
     let header = reel.header();
     let folder = PathBuf::from(os_text(&began.folder));
-    let file = header.hashes.first().map(|(path, _)| PathBuf::from(path));
-    let file = file.unwrap_or_default();
+    let file = header
+        .hashes
+        .first()
+        .map(|(path, _)| PathBuf::from(path))
+        .unwrap_or_default();
     let started = folder.join(os_text(&began.program));
     let same = started.canonicalize().ok() == file.canonicalize().ok();
-    let program = match same {
-        true => began.program.clone(),
-        false => file.as_os_str().as_encoded_bytes().to_vec(),
+    let program = if same {
+        began.program.clone()
+    } else {
+        file.as_os_str().as_encoded_bytes().to_vec()
     };
     let mut doubts = Vec::new();
-    let variables = began.variables.iter().map(|variable| match variable {
-        Variable::Plain(text) => text.clone(),
-        Variable::Secret { name, sum, length } => {
-            let now = std::env::var_os(os_text(name));
-            let now =
-                now.filter(|now| netreel_capture::preload::sum_of(now.as_encoded_bytes()) == *sum);
-            let value = now.map_or_else(
-                || {
-                    doubts.push(format!(
-                        "the environment's variable {} has another value than when it was \
+    let variables: Vec<Vec<u8>> = began
+        .variables
+        .iter()
+        .map(|variable| match variable {
+            Variable::Plain(text) => text.clone(),
+            Variable::Secret { name, sum, length } => {
+                let now = std::env::var_os(os_text(name));
+                let now = now
+                    .filter(|now| netreel_capture::preload::sum_of(now.as_encoded_bytes()) == *sum);
+                let value = now.map_or_else(
+                    || {
+                        doubts.push(format!(
+                            "the environment's variable {} has another value than when it was \
                          recorded; reels do not hold it",
-                        String::from_utf8_lossy(name)
-                    ));
-                    vec![b'x'; (*length).min(1 << 16) as usize]
-                },
-                |now| now.into_encoded_bytes(),
-            );
-            [name.as_slice(), b"=", &value].concat()
-        }
-    });
-    let variables: Vec<Vec<u8>> = variables.collect();
+                            String::from_utf8_lossy(name)
+                        ));
+                        vec![b'x'; (*length).min(1 << 16) as usize]
+                    },
+                    |now| now.into_encoded_bytes(),
+                );
+                [name.as_slice(), b"=", &value].concat()
+            }
+        })
+        .collect();
     let (standard, others) = standard(began);
     doubts.extend(others);
     let (descriptors, others) = held(began);

@@ -37,15 +37,15 @@ impl Files {
             let Some(how) = how(&path(file), now, file.was) else {
                 continue;
             };
-            let written = match file.written {
-                true => {
-                    ", and the program writes it itself: it is too long to be kept; give it the one that it found then"
-                }
-                false => "",
+            let written = if file.written {
+                ", and the program writes it itself: it is too long to be kept; give it the one that it found then"
+            } else {
+                ""
             };
-            match told.len() < NAMED_MAX {
-                true => told.push(format!("the file {} {how}{written}", path(file).display())),
-                false => more += 1,
+            if told.len() < NAMED_MAX {
+                told.push(format!("the file {} {how}{written}", path(file).display()))
+            } else {
+                more += 1
             }
         }
         if more > 0 {

@@ -21,9 +21,10 @@ pub fn held(began: &Began) -> (Vec<Descriptor>, Vec<String>) {
     for (fd, target) in began.descriptors.iter().filter(|(fd, _)| *fd > 2) {
         let (file, how) = again(target, began.held.get(fd));
         if let Some(how) = how {
-            match told.len() < NAMED_MAX {
-                true => told.push(format!("descriptor {fd} led to {target}, {how}")),
-                false => more += 1,
+            if told.len() < NAMED_MAX {
+                told.push(format!("descriptor {fd} led to {target}, {how}"))
+            } else {
+                more += 1
             }
         }
         let file = file.map(|position| (target.into(), position));

@@ -80,8 +80,8 @@ impl Runner for Stepped {
         };
         let thread = thread::Builder::new()
             .name("program".to_owned())
-            .spawn(work);
-        let thread = thread.map_err(|error| format!("there can be no thread for it: {error}"))?;
+            .spawn(work)
+            .map_err(|error| format!("there can be no thread for it: {error}"))?;
         self.running = Some(Running { then, came, thread });
         self.wait()
     }

@@ -80,9 +80,12 @@ unsafe fn compared(out: &Outgoing, vectors: &mut Vectors<'_>, length: usize) -> 
         part(out.did(why::OTHER, None));
     }
     let (to, payload) = turn.split();
-    let elsewhere = out.to.as_ref().is_some_and(|named| match out.was_peer {
-        true => Endpoint::from_bytes(to).is_none_or(|then| then.place() != named.place()),
-        false => named.bytes() != to,
+    let elsewhere = out.to.as_ref().is_some_and(|named| {
+        if out.was_peer {
+            Endpoint::from_bytes(to).is_none_or(|then| then.place() != named.place())
+        } else {
+            named.bytes() != to
+        }
     });
     // SAFETY: the caller vouches for it.
     let same = payload.len() == length && unsafe { equals(payload, vectors) };

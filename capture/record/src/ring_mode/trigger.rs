@@ -369,8 +369,12 @@ impl Triggers {
             let named = signal::moment(signal).and_then(Moment::named);
             let moment = named.unwrap_or_else(Moment::now);
             let told = |folder: &PathBuf| crate::presence::told(folder, moment.utc_ns);
-            let text = self.0.folder.get().and_then(told);
-            let text = text.unwrap_or_else(|| signal::name(signal));
+            let text = self
+                .0
+                .folder
+                .get()
+                .and_then(told)
+                .unwrap_or_else(|| signal::name(signal));
             self.pull_locked(lock(&self.0.lanes), moment, TriggerCause::SIGNAL, &text);
         }
     }

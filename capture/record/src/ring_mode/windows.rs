@@ -356,8 +356,11 @@ impl Windows {
     /// The first part of a window that starts at `from`: the one that holds that moment, or an
     /// earlier one that starts with a snapshot, up to a window's length back.
     fn first_needed(&self, from: Time) -> usize {
-        let holds = self.parts.iter().position(|part| part.until > from);
-        let holds = holds.unwrap_or(self.parts.len());
+        let holds = self
+            .parts
+            .iter()
+            .position(|part| part.until > from)
+            .unwrap_or(self.parts.len());
         let Some(part) = self.parts.get(holds) else {
             return holds;
         };

@@ -23,12 +23,17 @@ impl Scratch {
         fs::set_permissions(&scratch.0, Permissions::from_mode(0o755))?;
         let mut files: Vec<&FoundFile> = files.iter().collect();
         files.sort_by(|a, b| a.path.cmp(&b.path));
-        let missing = files.iter().filter(|it| it.was == FoundAs::Missing);
-        let missing: BTreeSet<&[u8]> = missing.map(|it| it.path.as_slice()).collect();
+        let missing: BTreeSet<&[u8]> = files
+            .iter()
+            .filter(|it| it.was == FoundAs::Missing)
+            .map(|it| it.path.as_slice())
+            .collect();
         for file in files {
             // The program made the folder first, or could not.
-            let above = Path::new(OsStr::from_bytes(&file.path)).ancestors().skip(1);
-            let mut above = above.map(|it| it.as_os_str().as_bytes());
+            let mut above = Path::new(OsStr::from_bytes(&file.path))
+                .ancestors()
+                .skip(1)
+                .map(|it| it.as_os_str().as_bytes());
             if !above.any(|folder| missing.contains(folder)) {
                 scratch.put(file)?;
             }
@@ -68,9 +73,10 @@ impl Scratch {
                 owned_as(path, &place);
                 made.set_permissions(Permissions::from_mode(*mode))?;
                 let since = Duration::from_nanos(changed.unsigned_abs());
-                let time = match *changed < 0 {
-                    true => SystemTime::UNIX_EPOCH - since,
-                    false => SystemTime::UNIX_EPOCH + since,
+                let time = if *changed < 0 {
+                    SystemTime::UNIX_EPOCH - since
+                } else {
+                    SystemTime::UNIX_EPOCH + since
                 };
                 made.set_modified(time)
             }

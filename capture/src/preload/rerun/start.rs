@@ -26,8 +26,11 @@ pub(super) fn start(
         .iter()
         .map(|variable| CString::new(with_library(variable, unpacked)))
         .collect::<Result<_, _>>()?;
-    let arguments = wanted.arguments.iter().map(|one| CString::new(one.clone()));
-    let arguments: Vec<CString> = arguments.collect::<Result<_, _>>()?;
+    let arguments: Vec<CString> = wanted
+        .arguments
+        .iter()
+        .map(|one| CString::new(one.clone()))
+        .collect::<Result<_, _>>()?;
     let program = CString::new(wanted.program.clone())?;
     let pointers = |list: &[CString]| -> Vec<usize> {
         let each = list.iter().map(|one| one.as_ptr() as usize);
@@ -149,11 +152,14 @@ fn begin_with(signals: Option<(u64, u64)>) {
 fn with_library(variable: &[u8], unpacked: &Unpacked) -> Vec<u8> {
     if let Some(list) = variable.strip_prefix(b"LD_PRELOAD=") {
         let own = |path: &&[u8]| path.windows(9).any(|part| part == b".netreel-");
-        let paths = list.split(|byte| matches!(byte, b':' | b' '));
-        let paths: Vec<Vec<u8>> = paths
-            .map(|path| match own(&path) {
-                true => as_long(&unpacked.library, path.len()),
-                false => path.to_vec(),
+        let paths: Vec<Vec<u8>> = list
+            .split(|byte| matches!(byte, b':' | b' '))
+            .map(|path| {
+                if own(&path) {
+                    as_long(&unpacked.library, path.len())
+                } else {
+                    path.to_vec()
+                }
             })
             .collect();
         return [b"LD_PRELOAD=".to_vec(), paths.join(&b':')].concat();

@@ -93,8 +93,10 @@ fn ticks(pid: u32) -> u64 {
 
 /// Where each thread of a process is.
 fn places(pid: u32) -> String {
-    let tasks = fs::read_dir(format!("/proc/{pid}/task"));
-    let tasks = tasks.into_iter().flatten().flatten();
+    let tasks = fs::read_dir(format!("/proc/{pid}/task"))
+        .into_iter()
+        .flatten()
+        .flatten();
     let mut numbers: Vec<u32> = tasks
         .filter_map(|task| task.file_name().to_string_lossy().parse().ok())
         .collect();
@@ -118,9 +120,11 @@ fn place(pid: u32, task: u32) -> String {
     let text = fs::read_to_string(format!("/proc/{pid}/task/{task}/syscall")).unwrap_or_default();
     let mut words = text.split_whitespace();
     let number = words.next().unwrap_or("");
-    let argument = words.next().and_then(|word| word.strip_prefix("0x"));
-    let argument = argument.and_then(|word| u64::from_str_radix(word, 16).ok());
-    let argument = argument.unwrap_or(0);
+    let argument = words
+        .next()
+        .and_then(|word| word.strip_prefix("0x"))
+        .and_then(|word| u64::from_str_radix(word, 16).ok())
+        .unwrap_or(0);
     let who = if task == pid {
         "the first thread"
     } else {

@@ -76,10 +76,9 @@ pub(super) fn record(
     tidy(out);
     let mut unpacked = Unpacked::new(out).map_err(failed(at_out("write into")))?;
     let listener = listen(&unpacked.socket).map_err(failed("listen for the program".to_owned()))?;
-    let writer = Writer::start_for_others();
-    let writer = writer.map_err(failed("start the writing thread".to_owned()))?;
-    let signals = Signals::catch_for_a_program();
-    let signals = signals.map_err(failed("catch signals".to_owned()))?;
+    let writer =
+        Writer::start_for_others().map_err(failed("start the writing thread".to_owned()))?;
+    let signals = Signals::catch_for_a_program().map_err(failed("catch signals".to_owned()))?;
     let library = unpacked.library.file_name().unwrap_or_default();
     let library = library.to_string_lossy();
     let descendants = wanted.children.then(|| Descendants::adopt(&library));
@@ -123,9 +122,10 @@ pub(super) fn record(
         return Err(error.into());
     }
     if !server.loaded {
-        let why = match look::has_address_sanitizer(&program) {
-            true => ADDRESS_SANITIZER,
-            false => "Is LD_PRELOAD forbidden for it, or its folder mounted noexec?",
+        let why = if look::has_address_sanitizer(&program) {
+            ADDRESS_SANITIZER
+        } else {
+            "Is LD_PRELOAD forbidden for it, or its folder mounted noexec?"
         };
         return Err(PreloadError::NotLoaded(shown, why));
     }
@@ -406,8 +406,7 @@ impl Server<'_> {
             Err(rustix::io::Errno::INTR) => return Ok(Vec::new()),
             Err(error) => return Err(error.into()),
         }
-        let ready = fds.iter().zip(meanings);
-        let ready = ready.filter_map(|(fd, meaning)| {
+        let ready = fds.iter().zip(meanings).filter_map(|(fd, meaning)| {
             let (events, over) = (fd.revents(), PollFlags::HUP | PollFlags::ERR);
             match meaning {
                 _ if events.contains(PollFlags::IN) => Some(meaning),
@@ -430,9 +429,10 @@ impl Server<'_> {
         process.recorder().settle(SETTLE);
         self.hear();
         self.name_what_never_came(pid, why);
-        let end = match pid == self.main {
-            true => self.main_end.or_else(|| how_ended(pid)),
-            false => how_ended(pid),
+        let end = if pid == self.main {
+            self.main_end.or_else(|| how_ended(pid))
+        } else {
+            how_ended(pid)
         };
         let end = end.filter(|_| why == Why::Ended);
         if let Some(process) = self.processes.get_mut(&pid) {

@@ -185,8 +185,11 @@ impl Server<'_> {
                     }
                 }
                 Doing::Vdso { pid } => {
-                    let name = self.processes.get(&pid).map(|process| process.name.clone());
-                    let name = name.unwrap_or_else(|| format!("process {pid}"));
+                    let name = self
+                        .processes
+                        .get(&pid)
+                        .map(|process| process.name.clone())
+                        .unwrap_or_else(|| format!("process {pid}"));
                     self.gap(
                         pid,
                         &format!(

@@ -238,10 +238,13 @@ impl Server<'_> {
             return;
         };
         match hello.flags {
-            0 => match pid != self.main && watch(Who::Process(pid), &program, telling) {
-                true => self.watched.insert(pid, Watched::default()),
-                false => self.watched.remove(&pid),
-            },
+            0 => {
+                if pid != self.main && watch(Who::Process(pid), &program, telling) {
+                    self.watched.insert(pid, Watched::default())
+                } else {
+                    self.watched.remove(&pid)
+                }
+            }
             // A thread's number is the same here where that of its process is.
             thread if hello.pid == pid => {
                 watch(Who::ChildOf(thread), &program, telling);

@@ -42,10 +42,7 @@ pub enum Next {
 impl From<bool> for Next {
     /// Whether it ends.
     fn from(stops: bool) -> Next {
-        match stops {
-            true => Next::Stop,
-            false => Next::GoOn,
-        }
+        if stops { Next::Stop } else { Next::GoOn }
     }
 }
 
@@ -100,8 +97,10 @@ impl Proxy {
                 if recording && !self.recorder.is_recording() {
                     recording = false;
                     let reel = self.recorder.path().display();
-                    let why = self.recorder.why_ended();
-                    let why = why.unwrap_or_else(|| "its writing thread died".to_owned());
+                    let why = self
+                        .recorder
+                        .why_ended()
+                        .unwrap_or_else(|| "its writing thread died".to_owned());
                     report(Report::Trouble(format!(
                         "{reel}: recording has stopped: {why}; packets are still passed on"
                     )));

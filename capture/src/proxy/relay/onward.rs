@@ -134,8 +134,8 @@ impl Proxy {
         let refused = result
             .as_ref()
             .err()
-            .filter(|it| it.kind() == ErrorKind::ConnectionRefused);
-        let refused = refused.and_then(std::io::Error::raw_os_error);
+            .filter(|it| it.kind() == ErrorKind::ConnectionRefused)
+            .and_then(std::io::Error::raw_os_error);
         if let Some(code) = refused {
             self.pusher
                 .push(now, Event::ReceiveFailed { socket: id, code });

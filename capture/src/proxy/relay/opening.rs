@@ -47,9 +47,10 @@ impl Proxy {
             engine: Header::PROXY.to_owned(),
             build: env!("CARGO_PKG_VERSION").to_owned(),
             args: args.collect(),
-            seeds: match wanted.faults.is_clean() {
-                true => Vec::new(),
-                false => vec![("faults".to_owned(), wanted.seed)],
+            seeds: if wanted.faults.is_clean() {
+                Vec::new()
+            } else {
+                vec![("faults".to_owned(), wanted.seed)]
             },
             ..Header::default()
         };

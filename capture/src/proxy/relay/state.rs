@@ -120,12 +120,13 @@ pub(super) fn cannot_wait(error: io::Error) -> ProxyError {
 
 impl Proxy {
     pub(super) fn note_faults(&mut self) {
-        let words = match self.wanted.faults.is_clean() {
-            true => "no faults".to_owned(),
-            false => format!(
+        let words = if self.wanted.faults.is_clean() {
+            "no faults".to_owned()
+        } else {
+            format!(
                 "faults on every link: {}, seed {}",
                 self.wanted.faults, self.wanted.seed
-            ),
+            )
         };
         self.note(&words);
     }

@@ -210,8 +210,9 @@ impl Walk<'_> {
         let Some((from, to)) = session.link(*id) else {
             return Ok(());
         };
-        let cells = fields().zip(values);
-        let cells = cells.map(|((_, field), value)| cell(self.recording, field, value));
+        let cells = fields()
+            .zip(values)
+            .map(|((_, field), value)| cell(self.recording, field, value));
         self.packets.row(cells)?;
         let (from, to) = (session.name(from), session.name(to));
         let known = session.packet(*id).and_then(|it| it.first());

@@ -121,15 +121,19 @@ impl<'a> Addresses<'a> {
     /// The address that says whose a frame without a datagram is.
     pub fn own(&self, node: NodeId) -> IpAddr {
         let known = self.known.get(usize::from(node.0));
-        let own = known.and_then(|known| known.first()).copied();
-        let own = own.unwrap_or(SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)));
+        let own = known
+            .and_then(|known| known.first())
+            .copied()
+            .unwrap_or(SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)));
         self.shown(Some(node), own).endpoint.ip().to_canonical()
     }
 
     /// The name of each node by its Ethernet address.
     pub fn stations(&self) -> Vec<(Station, &'a str)> {
-        let nodes = (0..).map(NodeId).zip(&self.session.nodes);
-        let nodes = nodes.map(|(id, node)| (id, node.name.as_str()));
+        let nodes = (0..)
+            .map(NodeId)
+            .zip(&self.session.nodes)
+            .map(|(id, node)| (id, node.name.as_str()));
         let proxies = self.proxies.list.iter().map(|each| (each.id, each.name()));
         nodes
             .chain(proxies)
@@ -140,8 +144,10 @@ impl<'a> Addresses<'a> {
     /// The names of IP addresses.
     pub fn names(&self) -> Names<'a> {
         let mut owners: BTreeMap<IpAddr, Vec<(NodeId, &'a str)>> = BTreeMap::new();
-        let nodes = (0..).map(NodeId).zip(&self.session.nodes);
-        let nodes = nodes.map(|(id, node)| (id, node.name.as_str()));
+        let nodes = (0..)
+            .map(NodeId)
+            .zip(&self.session.nodes)
+            .map(|(id, node)| (id, node.name.as_str()));
         let proxies = self.proxies.list.iter().map(|each| (each.id, each.name()));
         for (id, name) in nodes.chain(proxies) {
             for address in self.addresses(id) {

@@ -171,14 +171,22 @@ impl<'a> Commenter<'a> {
     /// or else at the other end.
     fn place(&self, evidence: &Evidence) -> Option<(Whose, EventNumber)> {
         let packet = self.session.packet(evidence.packet)?;
-        let again = packet.duplicates.iter();
-        let again = again.filter(|_| self.frames.shows(Way::Again, &packet));
-        let received = packet.received.iter();
-        let received = received.filter(|_| self.frames.shows(Way::In, &packet));
-        let sent = packet.sent.iter();
-        let sent = sent.filter(|_| self.frames.shows(Way::Out, &packet));
-        let seen = packet.seen.iter();
-        let seen = seen.filter(|_| self.frames.shows(Way::Passing, &packet));
+        let again = packet
+            .duplicates
+            .iter()
+            .filter(|_| self.frames.shows(Way::Again, &packet));
+        let received = packet
+            .received
+            .iter()
+            .filter(|_| self.frames.shows(Way::In, &packet));
+        let sent = packet
+            .sent
+            .iter()
+            .filter(|_| self.frames.shows(Way::Out, &packet));
+        let seen = packet
+            .seen
+            .iter()
+            .filter(|_| self.frames.shows(Way::Passing, &packet));
         let whose = |node| self.proxies.whose(node);
         let (from, to) = (whose(packet.from), whose(packet.to));
         let places: Vec<(Whose, EventNumber)> = sent
@@ -240,11 +248,14 @@ impl<'a> Commenter<'a> {
     }
 
     fn lost(&self, packet: &Packet) -> Option<String> {
-        let to = self.session.node(packet.to);
-        let to = to.filter(|_| packet.fate == Fate::Lost)?;
-        Some(match to.captured {
-            true => format!("[lost] it never came by at the capture of {}", to.name),
-            false => format!("[lost] {} never received it", to.name),
+        let to = self
+            .session
+            .node(packet.to)
+            .filter(|_| packet.fate == Fate::Lost)?;
+        Some(if to.captured {
+            format!("[lost] it never came by at the capture of {}", to.name)
+        } else {
+            format!("[lost] {} never received it", to.name)
         })
     }
 

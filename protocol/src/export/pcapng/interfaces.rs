@@ -29,9 +29,10 @@ pub(super) fn all(
 fn watched(session: &Session, id: ObserverId, all: &mut Vec<(String, String)>) {
     let observer = session.observer_name(id);
     let known = session.observers.get(usize::from(id.0));
-    let incomplete = match known.is_some_and(|known| !known.complete) {
-        true => "; its reel is not complete",
-        false => "",
+    let incomplete = if known.is_some_and(|known| !known.complete) {
+        "; its reel is not complete"
+    } else {
+        ""
     };
     let interfaces = known.map_or(&[][..], |known| &known.interfaces);
     if interfaces.len() < 2 && interfaces.iter().all(|it| it.name.is_empty()) {
@@ -94,9 +95,10 @@ fn described(session: &Session, node: NodeId) -> (String, String) {
         [] => "address unknown".to_owned(),
         some => list(some),
     };
-    description.push_str(match known.complete {
-        true => "; its reel is complete",
-        false => "; its reel is not complete",
+    description.push_str(if known.complete {
+        "; its reel is complete"
+    } else {
+        "; its reel is not complete"
     });
     match known.clock_error_ns {
         0 => {}

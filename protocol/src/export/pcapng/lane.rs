@@ -91,13 +91,19 @@ struct Batch {
 impl<'a> ReelCursor<'a> {
     /// A lane for each reel of the session, a proxy's too; with `extra`, what is not a packet as well.
     pub fn all(session: &'a Session, proxies: &Proxies<'a>, extra: bool) -> Vec<ReelCursor<'a>> {
-        let nodes = (0..).map(NodeId).zip(&session.reels);
-        let nodes = nodes.filter_map(|(node, reel)| Some((proxies.whose(node), reel.as_deref()?)));
-        let nodes = nodes.filter(|(whose, _)| matches!(whose, Whose::Node(_)));
-        let passed = (0..).map(Whose::Proxy).zip(&proxies.list);
-        let passed = passed.map(|(whose, proxy)| (whose, &**proxy.reel));
-        let observers = (0..).map(ObserverId).zip(&session.observers);
-        let observers = observers.map(|(id, each)| (Whose::Observer(id), &*each.reel));
+        let nodes = (0..)
+            .map(NodeId)
+            .zip(&session.reels)
+            .filter_map(|(node, reel)| Some((proxies.whose(node), reel.as_deref()?)))
+            .filter(|(whose, _)| matches!(whose, Whose::Node(_)));
+        let passed = (0..)
+            .map(Whose::Proxy)
+            .zip(&proxies.list)
+            .map(|(whose, proxy)| (whose, &**proxy.reel));
+        let observers = (0..)
+            .map(ObserverId)
+            .zip(&session.observers)
+            .map(|(id, each)| (Whose::Observer(id), &*each.reel));
         nodes
             .chain(passed)
             .chain(observers)

@@ -25,8 +25,10 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
             first.ack.0,
             and_more(wrong.count),
         );
-        let pieces = wrong.first.iter();
-        let pieces = pieces.filter_map(|it| sent(session, it.ack, "an ack of nothing sent"));
+        let pieces = wrong
+            .first
+            .iter()
+            .filter_map(|it| sent(session, it.ack, "an ack of nothing sent"));
         let finding = Finding {
             rule: RULE,
             level: Level::Error,

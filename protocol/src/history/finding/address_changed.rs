@@ -179,8 +179,10 @@ fn tokens<'a>(
     let decoded = packets.filter_map(|&(_, packet)| session.decode(packet));
     let mut tokens = Tokens::new();
     for decoded in decoded {
-        let said = decoded.tree.iter();
-        let said = said.filter_map(|it| Some((it.takes()?.to_owned(), it.value())));
+        let said = decoded
+            .tree
+            .iter()
+            .filter_map(|it| Some((it.takes()?.to_owned(), it.value())));
         // Nobody has one yet who says nothing.
         let said = said.filter(|(_, value)| *value != Value::Unsigned(0));
         tokens.extend(said.map(|(name, value)| (name, format!("{value:?}"))));
@@ -190,8 +192,13 @@ fn tokens<'a>(
 
 /// Whether a number of two bytes in front of the packets counts each of them, and goes on.
 fn counts_on(session: &Session, before: &Talk, after: &Talk) -> bool {
-    let latest = before.there.iter().rev().take(PACKETS_MIN).rev();
-    let latest = latest.map(|&(_, packet)| session.payload(packet));
+    let latest = before
+        .there
+        .iter()
+        .rev()
+        .take(PACKETS_MIN)
+        .rev()
+        .map(|&(_, packet)| session.payload(packet));
     let Some(latest) = latest.collect::<Option<Vec<_>>>() else {
         return false;
     };
@@ -202,9 +209,10 @@ fn counts_on(session: &Session, before: &Talk, after: &Talk) -> bool {
     let Some(next) = next else { return false };
     let read = |bytes: &[u8], at: usize, is_little: bool| -> Option<i64> {
         let pair = bytes.get(at..at + 2)?.try_into().ok()?;
-        Some(i64::from(match is_little {
-            true => u16::from_le_bytes(pair),
-            false => u16::from_be_bytes(pair),
+        Some(i64::from(if is_little {
+            u16::from_le_bytes(pair)
+        } else {
+            u16::from_be_bytes(pair)
         }))
     };
     (0..COUNTER_BYTES).any(|at| {
@@ -232,8 +240,12 @@ fn finding(
 ) -> Option<Found> {
     let &(_, last) = before.there.last()?;
     let &(begins, first) = after.there.first()?;
-    let still = before.back.iter().filter(|(at, _)| *at > begins);
-    let still: Vec<(SessionTime, PacketId)> = still.copied().collect();
+    let still: Vec<(SessionTime, PacketId)> = before
+        .back
+        .iter()
+        .filter(|(at, _)| *at > begins)
+        .copied()
+        .collect();
     let until = still.last().map_or(begins, |&(at, _)| at);
     let unnoticed_ns = until.0.saturating_sub(begins.0);
     let is_unnoticed = unnoticed_ns > UNNOTICED_NS && still.len() >= PACKETS_MIN;
@@ -253,20 +265,22 @@ fn finding(
         })
         .collect();
     let partner_name = session.name(partner);
-    let went_on = match is_unnoticed {
-        true => format!(
+    let went_on = if is_unnoticed {
+        format!(
             "; {partner_name} went on sending to port {} for {} ({} packets), where nobody is any more",
             port(old)?,
             duration(unnoticed_ns),
             still.len()
-        ),
-        false => String::new(),
+        )
+    } else {
+        String::new()
     };
     let finding = Finding {
         rule: RULE,
-        level: match is_unnoticed {
-            true => Level::Warning,
-            false => Level::Info,
+        level: if is_unnoticed {
+            Level::Warning
+        } else {
+            Level::Info
         },
         node: new,
         objects: Vec::new(),

@@ -52,8 +52,10 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
     let pairs: Vec<(NodeId, NodeId, NodeId)> = asked
         .iter()
         .flat_map(|&(asks, at)| {
-            let others = traffic.keys().filter(move |&&(_, to)| to == asks);
-            let others = others.filter(move |&&(from, _)| is_silent(from, asks));
+            let others = traffic
+                .keys()
+                .filter(move |&&(_, to)| to == asks)
+                .filter(move |&&(from, _)| is_silent(from, asks));
             others.map(move |&(from, _)| (asks, at, from))
         })
         .filter(|&(_, at, from)| place(at).zip(place(from)).is_some_and(is_near))

@@ -54,8 +54,10 @@ struct Parting {
 pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
     let session = case.session;
     let nodes = (0u16..).map(NodeId).zip(&session.nodes);
-    let speaking = nodes.filter(|(id, node)| node.recorded && session.game_speaks(*id));
-    let speaking: Vec<NodeId> = speaking.map(|(id, _)| id).collect();
+    let speaking: Vec<NodeId> = nodes
+        .filter(|(id, node)| node.recorded && session.game_speaks(*id))
+        .map(|(id, _)| id)
+        .collect();
     if speaking.is_empty() {
         return Vec::new();
     }
@@ -108,16 +110,18 @@ impl Ended {
 
     /// Until when what a node says of objects counts.
     fn of(&self, session: &Session, node: NodeId) -> SessionTime {
-        let end = session.node(node);
-        let end = end.map_or(SessionTime(0), |node| node.span.end);
+        let end = session
+            .node(node)
+            .map_or(SessionTime(0), |node| node.span.end);
         let left = self.nodes.get(&node).copied();
         left.map_or(end, |left| left.min(end))
     }
 
     /// Whether a peer is gone as far as a node may know.
     fn is_gone(&self, session: &Session, node: NodeId, peer: u64) -> bool {
-        let left = session.node_of_peer(peer);
-        let left = left.is_some_and(|it| self.nodes.contains_key(&it));
+        let left = session
+            .node_of_peer(peer)
+            .is_some_and(|it| self.nodes.contains_key(&it));
         left || self.told.contains(&(node, peer))
     }
 }
@@ -177,8 +181,9 @@ fn parted(
         before = how;
     }
     let mut known: BTreeSet<How> = BTreeSet::new();
-    let long = stretches.into_iter();
-    let long = long.filter(|(_, it)| it.stood_ns >= patience_ns(session));
+    let long = stretches
+        .into_iter()
+        .filter(|(_, it)| it.stood_ns >= patience_ns(session));
     long.filter(|(how, _)| known.insert(*how)).collect()
 }
 
@@ -240,8 +245,9 @@ fn silent(case: &Case<'_>, ended: &Ended, node: NodeId) -> Vec<Parting> {
         let spoken = spoken.get(object_type).copied().unwrap_or_default();
         spoken > objects as u64
     };
-    let silent = silent.into_iter();
-    let silent = silent.filter(|(object_type, objects)| mostly(object_type, objects.len()));
+    let silent = silent
+        .into_iter()
+        .filter(|(object_type, objects)| mostly(object_type, objects.len()));
     silent.flat_map(|(_, objects)| objects).collect()
 }
 
@@ -280,8 +286,11 @@ fn again(case: &Case<'_>, node: NodeId) -> Vec<Parting> {
                     continue;
                 }
                 let belief = owner.map(Belief::Owned);
-                let last = history.telling(word.object).iter().rev();
-                let mut last = last.filter(|&&place| history.deliveries.effect(place).0 == node);
+                let mut last = history
+                    .telling(word.object)
+                    .iter()
+                    .rev()
+                    .filter(|&&place| history.deliveries.effect(place).0 == node);
                 let last = last.find(|&&place| {
                     let delivery = history.deliveries.get(place as usize);
                     delivery.is_some_and(|it| it.at.number < at.number)
@@ -353,9 +362,10 @@ fn finding(case: &Case<'_>, node: NodeId, how: How, partings: &[Parting]) -> Opt
         .into_iter()
         .flatten()
         .map(|it| {
-            it.evidence(match it.delivery.local {
-                true => "sent",
-                false => "delivered",
+            it.evidence(if it.delivery.local {
+                "sent"
+            } else {
+                "delivered"
             })
         })
         .collect();
@@ -395,9 +405,10 @@ fn level(case: &Case<'_>, node: NodeId, how: How, partings: &[Parting]) -> Level
                 })
         })
     };
-    match partings.iter().any(lives) {
-        true => Level::Error,
-        false => Level::Warning,
+    if partings.iter().any(lives) {
+        Level::Error
+    } else {
+        Level::Warning
     }
 }
 

@@ -41,8 +41,9 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Finding> {
     let left = departures_of_nodes(session, history);
     let mut found: BTreeMap<NodeId, Vec<Parting>> = BTreeMap::new();
     for (node, object, property) in states.spoken() {
-        let end = session.node(node);
-        let end = end.map_or(SessionTime(0), |node| node.span.end);
+        let end = session
+            .node(node)
+            .map_or(SessionTime(0), |node| node.span.end);
         let end = left.get(&node).map_or(end, |&left| left.min(end));
         let parting = parted(case, states, (node, object, property), end);
         if let Some(parting) = parting {
@@ -85,9 +86,10 @@ fn parted(
         let next = [&mut rules, &mut said].map(|lane| lane.peek().map(|held| held.since));
         let until = next.into_iter().flatten().min().unwrap_or(end).min(end);
         let stood_ns = until.0.saturating_sub(from.0);
-        let longest_ns = match owns(case, node, object, from) {
-            true => longest_ns.saturating_mul(OWN_TIMES),
-            false => longest_ns,
+        let longest_ns = if owns(case, node, object, from) {
+            longest_ns.saturating_mul(OWN_TIMES)
+        } else {
+            longest_ns
         };
         if from < first || stood_ns < longest_ns {
             continue;
@@ -115,8 +117,7 @@ const OWN_TIMES: i64 = 4;
 
 /// Whether a node believes at a moment that it owns an object.
 fn owns(case: &Case<'_>, node: NodeId, object: u64, at: SessionTime) -> bool {
-    let peer = case.session.node(node);
-    let peer = peer.and_then(|node| node.peer);
+    let peer = case.session.node(node).and_then(|node| node.peer);
     let span = case.history.belief_at(object, node, at);
     span.zip(peer)
         .is_some_and(|(span, peer)| span.belief == Belief::Owned(peer))
@@ -145,11 +146,13 @@ fn finding(
     let name = session.name(node);
     let message = first.by_rules.because;
     let is_own = is_own(session, node, &first.by_rules);
-    let packet = message.and_then(|it| session.carrier(it));
-    let packet = packet.map_or_else(String::new, |it| format!(" (packet {})", it.0));
-    let messages = match is_own {
-        true => "the last message that it sent of it says",
-        false => "the messages that it took say",
+    let packet = message
+        .and_then(|it| session.carrier(it))
+        .map_or_else(String::new, |it| format!(" (packet {})", it.0));
+    let messages = if is_own {
+        "the last message that it sent of it says"
+    } else {
+        "the messages that it took say"
     };
     let evidence = message.and_then(|message| {
         let what = if is_own { "sent" } else { "taken" };

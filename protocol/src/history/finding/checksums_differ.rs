@@ -139,8 +139,10 @@ fn agreeing(
         let both = || Some(to(a)?.intersection(to(b)?).next().is_some());
         is_told(a, b) || is_told(b, a) || both() == Some(true)
     };
-    let nodes = tellers.keys().copied();
-    let nodes = nodes.filter(|node| !parted.contains(node));
+    let nodes = tellers
+        .keys()
+        .copied()
+        .filter(|node| !parted.contains(node));
     nodes
         .filter(|&node| {
             [one, other]
@@ -234,9 +236,10 @@ fn finding(
 ) -> Finding {
     let session = case.session;
     let (one, other) = parting.first;
-    let (odd, rest) = match one.value == odd {
-        true => (one, other),
-        false => (other, one),
+    let (odd, rest) = if one.value == odd {
+        (one, other)
+    } else {
+        (other, one)
     };
     let of = |word: &Checksum| groups.get(&word.value).cloned().unwrap_or(vec![word.by]);
     let part = Part {
@@ -258,9 +261,10 @@ fn finding(
     evidence.sort_by_key(|it| (it.time, it.node, it.number));
     Finding {
         rule: RULE,
-        level: match parting.is_over || may_be_of_two {
-            true => Level::Warning,
-            false => Level::Error,
+        level: if parting.is_over || may_be_of_two {
+            Level::Warning
+        } else {
+            Level::Error
         },
         node: odd.by,
         objects: odd.of.object.into_iter().collect(),
@@ -293,9 +297,10 @@ fn around(parting: &Parting, may_be_of_two: bool) -> String {
         (_, 0) => String::new(),
         (differ, later) => format!(", {differ} of {later} later ticks differ"),
     };
-    let over = match parting.is_over {
-        true => ", and at the end they tell the same again",
-        false => "",
+    let over = if parting.is_over {
+        ", and at the end they tell the same again"
+    } else {
+        ""
     };
     format!("{before}{later}{over}")
 }

@@ -20,15 +20,15 @@ pub(super) fn find(session: &Session, _: &History) -> Vec<Found> {
 }
 
 fn finding(session: &Session, node: NodeId, step: &ClockStep) -> Finding {
-    let (way, other) = match step.by_ns < 0 {
-        true => ("back", "forward"),
-        false => ("forward", "back"),
+    let (way, other) = if step.by_ns < 0 {
+        ("back", "forward")
+    } else {
+        ("forward", "back")
     };
-    let or_else = match step.or_else {
-        true => {
-            format!("; or else the clocks that it was held against were set {other} by as much")
-        }
-        false => String::new(),
+    let or_else = if step.or_else {
+        format!("; or else the clocks that it was held against were set {other} by as much")
+    } else {
+        String::new()
     };
     Finding {
         rule: RULE,
@@ -62,7 +62,8 @@ fn evidence(session: &Session, node: NodeId, step: &ClockStep) -> Vec<Evidence> 
         ),
         (after.min_by_key(|it| it.number), "the first after it"),
     ];
-    let pieces = ends.into_iter();
-    let pieces = pieces.filter_map(|(stamp, what)| at_event(session, node, stamp?, what));
+    let pieces = ends
+        .into_iter()
+        .filter_map(|(stamp, what)| at_event(session, node, stamp?, what));
     pieces.collect()
 }

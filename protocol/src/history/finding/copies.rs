@@ -54,8 +54,9 @@ pub(super) fn resent<'a>(
 /// When the sender of a message first learnt that one of its copies had arrived.
 pub(super) fn heard_of(case: &Case<'_>, copies: &[Copy]) -> Option<Stamp> {
     let first = case.streams.first_copy(copies.first()?.message);
-    let heard = copies.iter();
-    let heard = heard.filter_map(|copy| case.history.heard_of(case.session, first, copy.packet));
+    let heard = copies
+        .iter()
+        .filter_map(|copy| case.history.heard_of(case.session, first, copy.packet));
     heard.min_by_key(|at| (at.time, at.number))
 }
 

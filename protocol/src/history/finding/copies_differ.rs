@@ -153,10 +153,10 @@ impl Compared {
                 session.name(told.to),
                 told.first.packet.0,
                 told.copy.packet.0,
-                match is_common {
-                    false => ", and the receiver keeps the one that comes first",
-                    true =>
-                        ", as in nearly all copies: perhaps it is another thing in each of them",
+                if is_common {
+                    ", as in nearly all copies: perhaps it is another thing in each of them"
+                } else {
+                    ", and the receiver keeps the one that comes first"
                 },
                 and_more(count),
             ),

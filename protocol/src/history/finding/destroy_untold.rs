@@ -117,8 +117,10 @@ fn never_told(case: &Case<'_>, mut asked: BTreeSet<(u64, NodeId)>) -> BTreeSet<(
         }
     }
     for joined in &history.joined {
-        let link = joined.fragments.first();
-        let link = link.and_then(|&first| session.link(session.carrier(first)?));
+        let link = joined
+            .fragments
+            .first()
+            .and_then(|&first| session.link(session.carrier(first)?));
         if let (Some(object), Some((from, to))) = (joined.facts.object, link)
             && is_other(session.role(&joined.facts))
         {

@@ -64,9 +64,10 @@ pub(super) fn until(case: &Case<'_>, part: &Part) -> Given {
             evidence: Vec::new(),
         };
     }
-    let mut given = match case.streams.inputs.is_empty() {
-        true => packets(session, part),
-        false => inputs(case, part),
+    let mut given = if case.streams.inputs.is_empty() {
+        packets(session, part)
+    } else {
+        inputs(case, part)
     };
     let is_outside = |node: NodeId| of(node).is_some_and(|it| it.captured || it.proxied);
     if nodes.into_iter().any(is_outside) {
@@ -131,13 +132,10 @@ impl Node {
             past.is_some_and(|(_, past)| tick <= past)
         };
         let taken = received.filter(|at| at.time <= word.at && !is_dropped(at));
-        match taken.is_some() {
-            true => {
-                self.had.entry(key).or_insert(had);
-            }
-            false => {
-                self.lacked.entry(key).or_insert(it.packet);
-            }
+        if taken.is_some() {
+            self.had.entry(key).or_insert(had);
+        } else {
+            self.lacked.entry(key).or_insert(it.packet);
         }
     }
 }

@@ -65,12 +65,13 @@ pub(super) fn find(session: &Session, _: &History) -> Vec<Found> {
 fn window(node: &Node, id: NodeId) -> Finding {
     let inner = node.holes.get(1..).unwrap_or(&[]);
     let holes: Vec<&str> = inner.iter().take(3).map(|hole| hole.why.as_str()).collect();
-    let (level, holes) = match holes.is_empty() {
-        true => (Level::Info, String::new()),
-        false => (
+    let (level, holes) = if holes.is_empty() {
+        (Level::Info, String::new())
+    } else {
+        (
             Level::Warning,
             format!("; it lacks more: {}", holes.join("; ")),
-        ),
+        )
     };
     Finding {
         rule: RULE,
@@ -89,9 +90,10 @@ fn window(node: &Node, id: NodeId) -> Finding {
 }
 
 fn whose(node: &Node) -> &str {
-    match node.proxied {
-        true => "the proxy",
-        false => &node.name,
+    if node.proxied {
+        "the proxy"
+    } else {
+        &node.name
     }
 }
 

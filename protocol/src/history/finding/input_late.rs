@@ -45,21 +45,20 @@ fn finding(
         sent(session, first.packet, "the first late input sent"),
         came(session, first.packet, "the first late input came"),
         came(session, worst.packet, "the input that was latest came"),
-    ];
-    let pieces = pieces.into_iter().flatten();
+    ]
+    .into_iter()
+    .flatten();
     let is_one = first.packet == worst.packet;
     let evidence: Vec<_> = pieces.take(if is_one { 2 } else { 3 }).collect();
-    let fate = match dropped {
-        true => "which drops them",
-        false => "and the wire does not say what becomes of them",
+    let fate = if dropped {
+        "which drops them"
+    } else {
+        "and the wire does not say what becomes of them"
     };
     let node = session.name(it.node);
     Finding {
         rule: RULE,
-        level: match dropped {
-            true => Level::Warning,
-            false => Level::Info,
-        },
+        level: if dropped { Level::Warning } else { Level::Info },
         node: it.node,
         objects: Vec::new(),
         each: Vec::new(),

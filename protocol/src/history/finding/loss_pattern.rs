@@ -72,17 +72,19 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
         }
     }
     let silent = &session.bounds.silent_link;
-    let passed = passed.into_iter().map(|(link, passing)| {
-        let is_silence = |run: &[Passed]| {
-            let ends = run.first().zip(run.last());
-            let lasted = ends.map_or(0, |(first, last)| {
-                last.time_ns.saturating_sub(first.time_ns)
-            });
-            run.len() as u64 >= silent.packets && lasted >= silent.longest.0
-        };
-        (link, without_silence(&passing.known, is_silence))
-    });
-    let passed: BTreeMap<Link, Vec<Passed>> = passed.collect();
+    let passed: BTreeMap<Link, Vec<Passed>> = passed
+        .into_iter()
+        .map(|(link, passing)| {
+            let is_silence = |run: &[Passed]| {
+                let ends = run.first().zip(run.last());
+                let lasted = ends.map_or(0, |(first, last)| {
+                    last.time_ns.saturating_sub(first.time_ns)
+                });
+                run.len() as u64 >= silent.packets && lasted >= silent.longest.0
+            };
+            (link, without_silence(&passing.known, is_silence))
+        })
+        .collect();
     let mut found = Vec::new();
     let mut rests = BTreeMap::new();
     for (&link, known) in &passed {
@@ -179,9 +181,12 @@ fn of_places(session: &Session, rests: &BTreeMap<Link, Vec<Passed>>) -> Vec<Find
             _ => place == [pair.0, pair.1],
         };
         let (mut there, mut others) = (Share::default(), Share::default());
-        pairs.iter().for_each(|(pair, share)| match is_there(pair) {
-            true => there.add(*share),
-            false => others.add(*share),
+        pairs.iter().for_each(|(pair, share)| {
+            if is_there(pair) {
+                there.add(*share)
+            } else {
+                others.add(*share)
+            }
         });
         let own = || pairs.iter().filter(|(pair, _)| is_there(pair));
         // A node of one link is told of with the other end.

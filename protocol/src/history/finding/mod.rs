@@ -66,7 +66,9 @@ pub(crate) use words::{Told, came, sent, told, word};
 
 use std::collections::BTreeSet;
 
-use super::{Finding, Level, Standing, Wanted};
+use netreel_system::Cancel;
+
+use super::{Finding, Level, Standing};
 use crate::session::{PacketId, Session, parallel};
 
 pub(super) const ADDRESS_CHANGED: &str = address_changed::RULE;
@@ -182,12 +184,15 @@ pub(super) struct All {
 }
 
 /// Asks all rules, as long as they are wanted.
-pub(super) fn all(case: &Case<'_>, wanted: Wanted<'_>) -> All {
+pub(super) fn all(case: &Case<'_>, cancel: &Cancel) -> All {
     let session = case.session;
     let alone: Vec<Ask> = ALONE.iter().flatten().copied().collect();
-    let found = parallel::map(alone, session.workers(), |rule| match wanted() {
-        true => rule(case),
-        false => Vec::new(),
+    let found = parallel::map(alone, session.workers(), |rule| {
+        if cancel.goes_on() {
+            rule(case)
+        } else {
+            Vec::new()
+        }
     });
     let mut all: Vec<Found> = found.into_iter().flatten().collect();
     let explained = explained(&all);

@@ -108,8 +108,9 @@ fn lacking(case: &Case<'_>, nack: PacketId, (by, of): (NodeId, NodeId)) -> Vec<P
     let (Some(line), Some(said)) = (line, session.said(nack)) else {
         return Vec::new();
     };
-    let before = (1..=LOOK).map_while(|back| nack.0.checked_sub(back).map(PacketId));
-    let mut before = before.filter(|&packet| session.link(packet) == Some((of, by)));
+    let mut before = (1..=LOOK)
+        .map_while(|back| nack.0.checked_sub(back).map(PacketId))
+        .filter(|&packet| session.link(packet) == Some((of, by)));
     let Some(near) = before.find_map(|packet| streams.packet_place(packet)) else {
         return Vec::new();
     };

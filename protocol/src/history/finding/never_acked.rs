@@ -41,10 +41,7 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
         });
         let finding = Finding {
             rule: RULE,
-            level: match is_reliable {
-                true => Level::Error,
-                false => Level::Warning,
-            },
+            level: if is_reliable { Level::Error } else { Level::Warning },
             node,
             objects: Vec::new(),
             each: Vec::new(),

@@ -41,9 +41,10 @@ pub(super) fn find(case: &Case<'_>, explained: &BTreeSet<u64>) -> Vec<Found> {
             .filter_map(|node| {
                 let because = object.lanes.get(node)?.last()?.because;
                 let told = told(session, history, because)?;
-                Some(told.evidence(match told.delivery.local {
-                    true => "sent",
-                    false => "delivered",
+                Some(told.evidence(if told.delivery.local {
+                    "sent"
+                } else {
+                    "delivered"
                 }))
             })
             .collect();

@@ -81,8 +81,9 @@ pub(super) fn find(
         .iter()
         .map(|(object, it)| (*object, it.node))
         .collect();
-    let found = found.into_iter();
-    let found = found.filter_map(|(object, it)| found_of(session, history, it, object));
+    let found = found
+        .into_iter()
+        .filter_map(|(object, it)| found_of(session, history, it, object));
     (found.collect(), told)
 }
 

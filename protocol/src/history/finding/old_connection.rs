@@ -35,11 +35,12 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
         };
         all.entry((*node, connection)).or_default().push(straggler);
     }
-    let found = all.into_iter();
-    let found = found.filter_map(|((node, over), all)| match over {
-        Over::Since(began, at) => since(case, (node, began, at), &all),
-        Over::OfAnother(_) => of_another(case, node, &all),
-    });
+    let found = all
+        .into_iter()
+        .filter_map(|((node, over), all)| match over {
+            Over::Since(began, at) => since(case, (node, began, at), &all),
+            Over::OfAnother(_) => of_another(case, node, &all),
+        });
     // More may come, and they are counted.
     found.map(Found::from).collect()
 }
@@ -142,9 +143,10 @@ fn finding(
 /// The packet with which a connection begins at a node, which sent or received it.
 fn begins(case: &Case<'_>, node: NodeId, began: PacketId) -> Option<Evidence> {
     let what = "the first packet of the new connection there";
-    match case.session.link(began)?.0 == node {
-        true => sent(case.session, began, what),
-        false => came(case.session, began, what),
+    if case.session.link(began)?.0 == node {
+        sent(case.session, began, what)
+    } else {
+        came(case.session, began, what)
     }
 }
 

@@ -91,12 +91,14 @@ fn finding(case: &Case<'_>, (from, to): (NodeId, NodeId), it: &GivenUp) -> Optio
     } = *case;
     let role = session.role(&history.facts(session, it.message)?);
     let evidence = vec![sent(session, it.last, "a reliable message sent last")?];
-    let copies = streams.copies_of(it.message).iter();
-    let copies = copies.filter_map(|&(_, copy)| session.carrier(copy));
+    let copies = streams
+        .copies_of(it.message)
+        .iter()
+        .filter_map(|&(_, copy)| session.carrier(copy));
     let carriers = session.carrier(it.message).into_iter().chain(copies);
     // One that was lost alone tells nothing of sizes.
-    let bytes = too_large(session, of_link(session, (from, to)), carriers);
-    let bytes = bytes.filter(|_| it.times >= TIMES_MIN);
+    let bytes = too_large(session, of_link(session, (from, to)), carriers)
+        .filter(|_| it.times >= TIMES_MIN);
     let time = evidence.first()?.time;
     let finding = Finding {
         rule: RULE,
@@ -157,8 +159,9 @@ fn of_link(session: &Session, link: (NodeId, NodeId)) -> impl Iterator<Item = Pa
 
 /// When the last packet but so many that arrived on a link was sent.
 fn last_arrived(session: &Session, link: (NodeId, NodeId), count: usize) -> Option<SessionTime> {
-    let packets = (0..session.packet_count()).rev();
-    let packets = packets.map(|place| PacketId(place as u32));
+    let packets = (0..session.packet_count())
+        .rev()
+        .map(|place| PacketId(place as u32));
     let mut arrived = packets.filter(|&packet| {
         session.link(packet) == Some(link)
             && session

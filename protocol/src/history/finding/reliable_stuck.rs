@@ -216,13 +216,15 @@ impl Stuck {
                 is_next,
                 ..
             } => {
-                let (what, later) = match is_next {
-                    true => ("said that the first missing one is", "messages from it on"),
-                    false => ("acked no other number than", "packets with later numbers"),
+                let (what, later) = if *is_next {
+                    ("said that the first missing one is", "messages from it on")
+                } else {
+                    ("acked no other number than", "packets with later numbers")
                 };
-                let wrapped = match (first < ack && !is_next) || last < first {
-                    true => ", behind the place where the numbers begin again from 0",
-                    false => "",
+                let wrapped = if (first < ack && !is_next) || last < first {
+                    ", behind the place where the numbers begin again from 0"
+                } else {
+                    ""
                 };
                 format!(
                     "; {arrived} copies arrived, and {answers} packets that {to} sent back {what} {ack}, \
@@ -288,8 +290,10 @@ fn others(count: u64) -> String {
 fn named(case: &Case<'_>, first: MessageId) -> Option<String> {
     let (session, history) = (case.session, case.history);
     let facts = session.message(first)?.facts;
-    let whole = history.joined_of.get(&first);
-    let whole = whole.and_then(|&place| history.joined.get(place as usize));
+    let whole = history
+        .joined_of
+        .get(&first)
+        .and_then(|&place| history.joined.get(place as usize));
     let role = session.role(&facts);
     Some(match (facts.fragment, whole) {
         (Some((index, count)), Some(whole)) => format!(

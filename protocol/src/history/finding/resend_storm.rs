@@ -182,12 +182,13 @@ impl OfLink {
             .filter_map(|(message, what)| sent(session, session.carrier(message)?, what))
             .collect();
         let [early, answered, known] = self.needless;
-        let cause = match known > early + answered {
-            true => format!(
+        let cause = if known > early + answered {
+            format!(
                 "{known} of them were sent after the message's ack had come to {}",
                 session.name(from)
-            ),
-            false => format!(
+            )
+        } else {
+            format!(
                 "{} waited {} for an answer (the middle of {}), and a round trip takes {}",
                 session.name(from),
                 duration(middle(&self.waited)?),
@@ -199,7 +200,7 @@ impl OfLink {
                         duration(round_trip(session, (from, to))?)
                     ),
                 }
-            ),
+            )
         };
         Some(Finding {
             rule: RULE,
@@ -235,9 +236,9 @@ impl OfLink {
         let round_ns = round_trip(session, (from, to))?;
         let [early, _, known] = storm.needless;
         let early_words = format!("sooner than an answer could come ({})", duration(round_ns));
-        let words = [(early, early_words.as_str()), (known, "after its ack")];
-        let words = words.into_iter().filter(|&(count, _)| count > 0);
-        let words: Vec<String> = words
+        let words: Vec<String> = [(early, early_words.as_str()), (known, "after its ack")]
+            .into_iter()
+            .filter(|&(count, _)| count > 0)
             .map(|(count, what)| format!("{count} of them {what}"))
             .collect();
         Some(Finding {

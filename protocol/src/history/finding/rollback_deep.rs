@@ -14,8 +14,11 @@ pub(super) const RULE: &str = "rollback-deep";
 
 pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
     let bound = case.session.bounds.rollback_deep.ticks;
-    let rolls = case.history.inputs.iter();
-    let rolls = rolls.filter(|it| late_input(case, it.node) == Some(LateInput::Rollback));
+    let rolls = case
+        .history
+        .inputs
+        .iter()
+        .filter(|it| late_input(case, it.node) == Some(LateInput::Rollback));
     // A deeper one may come.
     let found = rolls.filter_map(|it| finding(case, it, bound).map(Found::from));
     found.collect()

@@ -110,8 +110,8 @@ impl Trips {
 
     /// The middle one of those from a place on.
     fn middle(&self, from: usize) -> Option<(PacketId, i64)> {
-        let part = self.latest.iter().skip(from).take(TRIPS);
-        let mut part: Vec<(PacketId, i64)> = part.copied().collect();
+        let mut part: Vec<(PacketId, i64)> =
+            self.latest.iter().skip(from).take(TRIPS).copied().collect();
         part.sort_unstable_by_key(|&(packet, rtt)| (rtt, packet));
         part.get(TRIPS / 2).copied()
     }

@@ -85,8 +85,10 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
         let traffic = session.traffic().get(&link);
         traffic.map_or(0, |it| it.fate(Fate::Lost))
     };
-    let suspects = session.links().iter();
-    let suspects = suspects.filter(|&&link| lost(link) >= packets_min && is_known(session, link));
+    let suspects = session
+        .links()
+        .iter()
+        .filter(|&&link| lost(link) >= packets_min && is_known(session, link));
     let mut links: BTreeMap<(NodeId, NodeId), Silences> =
         suspects.map(|&link| (link, Silences::default())).collect();
     if links.is_empty() {
@@ -172,8 +174,10 @@ impl Silences {
     /// Something arrived: what was under way is over, unless it goes on.
     fn arrive(&mut self, session: &Session, to: NodeId) {
         if let Some(open) = self.open.take() {
-            let both = self.earlier.as_ref();
-            let both = both.and_then(|earlier| earlier.joined(self.since, &open));
+            let both = self
+                .earlier
+                .as_ref()
+                .and_then(|earlier| earlier.joined(self.since, &open));
             if both.is_none() {
                 self.judge(session, to);
             }

@@ -54,12 +54,14 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
         let Some((last_before, behind)) = carriers.filter(|_| is_stuck) else {
             continue;
         };
-        let evidence = [
+        let evidence: Vec<_> = [
             sent(session, last_before, "the last message before the gap sent"),
             sent(session, behind, "the first behind it sent"),
             came(session, behind, "the first behind it received"),
-        ];
-        let evidence: Vec<_> = evidence.into_iter().flatten().collect();
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
         let Some(time) = evidence.last().map(|piece| piece.time) else {
             continue;
         };

@@ -190,11 +190,13 @@ impl Ways<'_> {
         if !is_whole(session, self.link.1) || !self.is_acked_at_all() {
             return None;
         }
-        let arrivals = copies.iter().filter_map(|copy| {
-            let at = copy.received(session)?;
-            (at.time <= until).then_some((at.time, *copy))
-        });
-        let mut arrivals: Vec<(SessionTime, Copy)> = arrivals.collect();
+        let mut arrivals: Vec<(SessionTime, Copy)> = copies
+            .iter()
+            .filter_map(|copy| {
+                let at = copy.received(session)?;
+                (at.time <= until).then_some((at.time, *copy))
+            })
+            .collect();
         arrivals.sort_unstable_by_key(|&(at, copy)| (at, copy.message));
         let &(since, first) = arrivals.first()?;
         let arrived = arrivals.len();
@@ -202,14 +204,22 @@ impl Ways<'_> {
             return None;
         }
         let named = self.named(copies.first()?.message, &arrivals)?;
-        let answers = self.back.iter().copied().filter(|&packet| {
-            let left = session.departed(packet);
-            left.is_some_and(|(_, at)| at.time > since && at.time <= until)
-        });
-        let answers: Vec<PacketId> = answers.collect();
+        let answers: Vec<PacketId> = self
+            .back
+            .iter()
+            .copied()
+            .filter(|&packet| {
+                let left = session.departed(packet);
+                left.is_some_and(|(_, at)| at.time > since && at.time <= until)
+            })
+            .collect();
         let says: Vec<Says> = answers.iter().map(|&it| self.says(it, &named)).collect();
-        let naming = answers.iter().zip(&says).filter(|(_, says)| says.names);
-        let naming: Vec<PacketId> = naming.map(|(&packet, _)| packet).collect();
+        let naming: Vec<PacketId> = answers
+            .iter()
+            .zip(&says)
+            .filter(|(_, says)| says.names)
+            .map(|(&packet, _)| packet)
+            .collect();
         if let Some(&ack) = naming.first() {
             return self.too_late(&naming, ack, arrived);
         }
@@ -255,8 +265,10 @@ impl Ways<'_> {
     /// The acks of a message, the first of which is `ack`, did not reach its sender in time.
     fn too_late(&self, naming: &[PacketId], ack: PacketId, arrived: usize) -> Option<Cause> {
         let session = self.case.session;
-        let known = naming.iter().filter_map(|&packet| session.packet(packet));
-        let known: Vec<_> = known.collect();
+        let known: Vec<_> = naming
+            .iter()
+            .filter_map(|&packet| session.packet(packet))
+            .collect();
         let answers = naming.len();
         if known.iter().all(|it| it.fate == Fate::Lost && !it.doubtful) {
             let is_enough = answers >= session.bounds.reliable_stuck.copies;
@@ -370,8 +382,10 @@ impl Ways<'_> {
                 let received = session.packet(packet).and_then(|it| it.received);
                 is_later && received.is_some_and(|at| at.time < last_left)
             });
-            let numbers = arrived.filter_map(|&packet| session.said(packet)?.sequence);
-            let numbers: Vec<u64> = numbers.map(|number| number.value).collect();
+            let numbers: Vec<u64> = arrived
+                .filter_map(|&packet| session.said(packet)?.sequence)
+                .map(|number| number.value)
+                .collect();
             let later = (numbers.len(), *numbers.first()?, *numbers.last()?);
             return (later.0 >= ARRIVED_MIN).then_some((ack, later, false));
         }

@@ -39,9 +39,10 @@ pub(super) fn together(all: Vec<Found>) -> Vec<Found> {
     for ((.., because), found) in causes {
         let first = found.first().and_then(|it| it.finding.object());
         let is_one = found.iter().all(|it| it.finding.object() == first);
-        match is_one {
-            true => joined.extend(found),
-            false => joined.extend(one(found, &because)),
+        if is_one {
+            joined.extend(found)
+        } else {
+            joined.extend(one(found, &because))
         }
     }
     joined
@@ -56,8 +57,11 @@ fn one(mut all: Vec<Found>, because: &str) -> Option<Found> {
     let evidence = told.evidence.clone();
     let each: Vec<Instance> = all.into_iter().map(|it| instance(it.finding)).collect();
     let mut known = BTreeSet::new();
-    let objects = each.iter().filter_map(|it| it.object);
-    let objects: Vec<u64> = objects.filter(|&object| known.insert(object)).collect();
+    let objects: Vec<u64> = each
+        .iter()
+        .filter_map(|it| it.object)
+        .filter(|&object| known.insert(object))
+        .collect();
     let finding = Finding {
         rule,
         level,

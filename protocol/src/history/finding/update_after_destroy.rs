@@ -58,18 +58,19 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
     }
     let found = links.into_iter().map(|((from, to, object), it)| {
         let came_back = it.update.delivery.effect == Effect::CreatedByUpdate;
-        let (level, outcome) = match came_back {
-            true => (Level::Error, "created it by that"),
-            false => (Level::Warning, "dropped it"),
+        let (level, outcome) = if came_back {
+            (Level::Error, "created it by that")
+        } else {
+            (Level::Warning, "dropped it")
         };
         let (name, other) = (session.name(from), session.name(to));
         let evidence = [
             Some(it.destroy.evidence("sent")),
             sent(session, it.update.packet, "UPDATE sent"),
-            Some(it.update.evidence(match came_back {
-                true => "delivered",
-                false => "dropped",
-            })),
+            Some(
+                it.update
+                    .evidence(if came_back { "delivered" } else { "dropped" }),
+            ),
         ];
         let finding = Finding {
             rule: RULE,
@@ -91,9 +92,10 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
         };
         let because = format!(
             "were updated by {name} after its own DESTROY of them, and {other} {}",
-            match came_back {
-                true => "created them by that",
-                false => "dropped that",
+            if came_back {
+                "created them by that"
+            } else {
+                "dropped that"
             }
         );
         // More may come, and they are counted.

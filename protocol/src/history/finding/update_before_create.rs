@@ -44,9 +44,13 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
                 }
                 (Role::Create, Effect::Created) if !told.delivery.local => {
                     known.insert(node);
-                    let early = dropped.remove(&node).unwrap_or_default();
-                    let early = early.into_iter().filter(|&(by, _)| by == from);
-                    let early: Vec<Told> = early.map(|(_, update)| update).collect();
+                    let early: Vec<Told> = dropped
+                        .remove(&node)
+                        .unwrap_or_default()
+                        .into_iter()
+                        .filter(|&(by, _)| by == from)
+                        .map(|(_, update)| update)
+                        .collect();
                     found.extend(early_at(case, id, (from, node), &early, told));
                 }
                 _ => drop(known.insert(node)),

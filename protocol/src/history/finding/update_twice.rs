@@ -88,9 +88,10 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
             sent(session, last, "the last one that was sent twice"),
         ];
         let evidence: Vec<_> = pieces.into_iter().flatten().collect();
-        let which = match one == other {
-            true => format!("both in packet {}", one.0),
-            false => format!("packets {} and {}", one.0, other.0),
+        let which = if one == other {
+            format!("both in packet {}", one.0)
+        } else {
+            format!("packets {} and {}", one.0, other.0)
         };
         let finding = Finding {
             rule: RULE,
@@ -104,9 +105,10 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
                 session.name(from),
                 session.name(to),
                 and_more(twice.count),
-                match twice.looked == PAIRS_MAX {
-                    true => ", and more were not looked at",
-                    false => "",
+                if twice.looked == PAIRS_MAX {
+                    ", and more were not looked at"
+                } else {
+                    ""
                 },
             ),
             evidence,

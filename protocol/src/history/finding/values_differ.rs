@@ -41,8 +41,9 @@ pub(super) fn find(
         let key = (each.node, each.owner, each.object);
         together.entry(key).or_default().push(each);
     }
-    let found = together.values();
-    let found = found.filter_map(|differ| found_of(session, history, states, differ));
+    let found = together
+        .values()
+        .filter_map(|differ| found_of(session, history, states, differ));
     (found.collect(), told)
 }
 
@@ -68,8 +69,10 @@ fn found_of(
     .flatten()
     .collect();
     let time = first.owned.since.max(first.held.since);
-    let taken = first.held.because;
-    let taken = taken.and_then(|message| taken_at(history, first.node, first.object, message));
+    let taken = first
+        .held
+        .because
+        .and_then(|message| taken_at(history, first.node, first.object, message));
     let late = match taken.and_then(|place| had_newer(session, history, place)) {
         Some(_) => {
             format!("; {node} took an UPDATE that had been sent before one that it had taken")

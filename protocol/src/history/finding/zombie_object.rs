@@ -79,9 +79,10 @@ fn at_node(
         ),
     };
     let from = |told: &Told| Some(session.name(session.link(told.packet)?.0));
-    let ended = match destroy.delivery.local {
-        true => "had ended them itself".to_owned(),
-        false => format!("got it from {}", from(&destroy)?),
+    let ended = if destroy.delivery.local {
+        "had ended them itself".to_owned()
+    } else {
+        format!("got it from {}", from(&destroy)?)
     };
     let because = format!(
         "outlive their DESTROY: {name} {ended} before their CREATE from {} came{}; {all}",

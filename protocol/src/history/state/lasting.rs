@@ -66,9 +66,10 @@ impl States {
             let first = lanes.row_at(object, property.0, part.start);
             for row in first.unwrap_or(rows.start)..end {
                 let from = lanes.time(row).max(part.start);
-                let to = match row + 1 < end {
-                    true => lanes.time(row + 1).min(part.end),
-                    false => part.end,
+                let to = if row + 1 < end {
+                    lanes.time(row + 1).min(part.end)
+                } else {
+                    part.end
                 };
                 if from >= part.end {
                     break;

@@ -110,8 +110,10 @@ impl States {
                 }
             }
         }
-        let recorded = (0u16..).map(NodeId).zip(&session.nodes);
-        let recorded = recorded.filter(|(_, node)| node.recorded);
+        let recorded = (0u16..)
+            .map(NodeId)
+            .zip(&session.nodes)
+            .filter(|(_, node)| node.recorded);
         let jobs: Vec<_> = recorded
             .map(|(id, node)| {
                 let mut places = deliveries.remove(&id).unwrap_or_default();
@@ -248,8 +250,8 @@ impl States {
                 .lanes
                 .iter()
                 .skip(1)
-                .map(|&(.., start)| start as usize);
-            let ends = ends.chain([lanes.times.len()]);
+                .map(|&(.., start)| start as usize)
+                .chain([lanes.times.len()]);
             let lasts = lanes.lanes.iter().zip(ends);
             let unknown = lasts.filter(|&(_, end)| {
                 let last = end.checked_sub(1).map(|row| lanes.values.get(row) as u32);
@@ -293,8 +295,10 @@ impl Lanes {
     /// The rows of a lane.
     fn rows(&self, object: u64, property: u16) -> Option<std::ops::Range<usize>> {
         let key = |&(object, property, _): &(u64, u16, u32)| (object, property);
-        let place = self.lanes.binary_search_by_key(&(object, property), key);
-        let place = place.ok()?;
+        let place = self
+            .lanes
+            .binary_search_by_key(&(object, property), key)
+            .ok()?;
         let &(.., start) = self.lanes.get(place)?;
         let next = self.lanes.get(place + 1);
         let end = next.map_or(self.times.len(), |&(.., start)| start as usize);
@@ -307,9 +311,10 @@ impl Lanes {
         let (mut low, mut high) = (rows.start, rows.end);
         while low < high {
             let middle = low + (high - low) / 2;
-            match self.time(middle) <= time {
-                true => low = middle + 1,
-                false => high = middle,
+            if self.time(middle) <= time {
+                low = middle + 1
+            } else {
+                high = middle
             }
         }
         (low > rows.start).then(|| low - 1)

@@ -69,11 +69,11 @@ impl Resting {
         let present = present(session, history);
         for (&id, object) in &history.objects {
             let last = |node: &NodeId| Some(object.lanes.get(node)?.last()?.belief);
-            let alive = present
+            let alive: Vec<NodeId> = present
                 .iter()
                 .copied()
-                .filter(|node| matches!(last(node), Some(Belief::Owned(_) | Belief::Orphaned(_))));
-            let alive: Vec<NodeId> = alive.collect();
+                .filter(|node| matches!(last(node), Some(Belief::Owned(_) | Belief::Orphaned(_))))
+                .collect();
             let owns = |node: &NodeId| {
                 let node_peer = session.node(*node);
                 let peer = node_peer.and_then(|node| node.peer);
@@ -133,12 +133,13 @@ impl Resting {
             }
         }
         for (object, (owner, nodes, why)) in std::mem::take(&mut self.early) {
-            let all = properties(object);
-            let all = all.map(|property| compared(states, (object, property), owner, &nodes));
+            let all = properties(object)
+                .map(|property| compared(states, (object, property), owner, &nodes));
             let (agreed, differ): (Vec<u64>, Vec<_>) = all.unzip();
-            match differ.iter().all(Vec::is_empty) {
-                true => rest.agreed += agreed.iter().sum::<u64>(),
-                false => self.leave_open(why),
+            if differ.iter().all(Vec::is_empty) {
+                rest.agreed += agreed.iter().sum::<u64>()
+            } else {
+                self.leave_open(why)
             }
         }
         rest.open = self.open;

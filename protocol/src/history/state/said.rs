@@ -113,9 +113,12 @@ impl Shape {
     }
 
     fn part(&self, number: SaidNumber, like: Option<&Scalar>) -> Scalar {
-        let real = |real: f64| match self.is_single {
-            true => Scalar::Real(f64::from(real as f32)),
-            false => Scalar::Real(real),
+        let real = |real: f64| {
+            if self.is_single {
+                Scalar::Real(f64::from(real as f32))
+            } else {
+                Scalar::Real(real)
+            }
         };
         match (number, like) {
             (SaidNumber::Whole(whole), Some(Scalar::Real(_))) => real(whole as f64),
@@ -150,8 +153,9 @@ pub(super) fn overlay(
         let (before, after): (Vec<Change>, Vec<Change>) =
             rules.iter().partition(|(time, ..)| *time < first.time);
         let mut changes: Vec<(SessionTime, u64, Change)> = Vec::new();
-        let holes = after.iter();
-        let holes = holes.filter(|(_, value, because)| *value == UNKNOWN && because.is_none());
+        let holes = after
+            .iter()
+            .filter(|(_, value, because)| *value == UNKNOWN && because.is_none());
         changes.extend(holes.map(|&change| (change.0, 0, change)));
         changes.extend(ends(history, key.0, node, first.time));
         let mut now = first.time;

@@ -172,8 +172,9 @@ impl Snapshots {
             }
         };
         if is_whole {
-            let hidden = std::mem::take(&mut self.hidden);
-            let hidden = hidden.into_iter().filter(|it| get(&objects, *it).is_none());
+            let hidden = std::mem::take(&mut self.hidden)
+                .into_iter()
+                .filter(|it| get(&objects, *it).is_none());
             hidden.for_each(&mut vanish);
         }
         let mut changed: BTreeMap<u64, Option<Values>> = BTreeMap::new();
@@ -204,9 +205,10 @@ impl Snapshots {
                 put(lane, (time, value + VALUE, because));
             }
         }
-        self.now = match is_whole {
-            true => objects,
-            false => merged(&self.now, changed),
+        self.now = if is_whole {
+            objects
+        } else {
+            merged(&self.now, changed)
         };
     }
 }

@@ -120,8 +120,11 @@ impl MessageProperties {
     ) -> impl Iterator<Item = (u16, u32)> + 'a {
         let whole = history.joined_of.get(&message);
         let joined = whole.and_then(|whole| self.joined.get(whole));
-        let plain = whole.is_none().then(|| self.rows.of(message));
-        let plain = plain.into_iter().flatten();
+        let plain = whole
+            .is_none()
+            .then(|| self.rows.of(message))
+            .into_iter()
+            .flatten();
         joined.into_iter().flatten().copied().chain(plain)
     }
 }
@@ -154,11 +157,14 @@ impl<T: Copy> ByMessage<T> {
         let start = self.starts.get(step).copied();
         let end = self.starts.get(step + 1).copied();
         let end = end.map_or(self.rows.len(), |end| end as usize);
-        let near = start.and_then(|start| self.rows.get(start as usize..end));
-        let near = near.unwrap_or_default();
+        let near = start
+            .and_then(|start| self.rows.get(start as usize..end))
+            .unwrap_or_default();
         let first = near.partition_point(|(each, _)| *each < message.0);
-        let own = near.iter().skip(first);
-        let own = own.take_while(move |(each, _)| *each == message.0);
+        let own = near
+            .iter()
+            .skip(first)
+            .take_while(move |(each, _)| *each == message.0);
         own.map(|&(_, told)| told)
     }
 }

@@ -42,11 +42,16 @@ pub fn apart(property: &Property, one: &[Scalar], other: &[Scalar]) -> Apart {
         return Apart::Same;
     }
     // Whole numbers are subtracted as such: as reals, large ones would be equal that are not.
-    let whole = one.iter().zip(other).map(|parts| match parts {
-        (Scalar::Integer(one), Scalar::Integer(other)) => Some(one.saturating_sub(*other) as f64),
-        _ => None,
-    });
-    let whole = whole.collect::<Option<Vec<f64>>>();
+    let whole = one
+        .iter()
+        .zip(other)
+        .map(|parts| match parts {
+            (Scalar::Integer(one), Scalar::Integer(other)) => {
+                Some(one.saturating_sub(*other) as f64)
+            }
+            _ => None,
+        })
+        .collect::<Option<Vec<f64>>>();
     let numbers = |parts: &[Scalar]| {
         parts
             .iter()
@@ -75,9 +80,10 @@ pub fn apart(property: &Property, one: &[Scalar], other: &[Scalar]) -> Apart {
     if by.is_nan() {
         return Apart::Other;
     }
-    match by <= property.tolerance {
-        true => Apart::Same,
-        false => Apart::By(by),
+    if by <= property.tolerance {
+        Apart::Same
+    } else {
+        Apart::By(by)
     }
 }
 
@@ -129,9 +135,10 @@ pub fn apart_words(property: &Property, apart: Apart) -> String {
         Apart::Same => "the same".to_owned(),
         Apart::Other => "another value".to_owned(),
         Apart::By(by) => {
-            let amount = match by.fract() == 0.0 && property.tolerance == 0.0 {
-                true => decimal(by, 0),
-                false => decimal(by, decimals(property).max(2)),
+            let amount = if by.fract() == 0.0 && property.tolerance == 0.0 {
+                decimal(by, 0)
+            } else {
+                decimal(by, decimals(property).max(2))
             };
             match property.unit.as_str() {
                 "" => format!("{amount} apart"),

@@ -93,8 +93,10 @@ impl Session {
         if now != before || self.start_utc_ns != earlier.start_utc_ns {
             return 0;
         }
-        let kept = earlier.same().zip(self.same());
-        let kept = kept.filter(|(before, now)| before.goes_on_in(now));
+        let kept = earlier
+            .same()
+            .zip(self.same())
+            .filter(|(before, now)| before.goes_on_in(now));
         let known = kept.map_or(0, |(before, _)| before.packets);
         let of = |session: &Session, packet: PacketId| {
             let packet = session.packet(packet)?;
@@ -139,9 +141,13 @@ impl Session {
     pub(crate) fn told_by(&self, packets: u32) -> u64 {
         let rows = &self.rows;
         let mut digest = Digest::default();
-        let columns = rows.link.iter().zip(rows.told.iter());
-        let columns = columns.zip(rows.receipt.iter()).zip(rows.state.iter());
-        let columns = columns.take(packets as usize);
+        let columns = rows
+            .link
+            .iter()
+            .zip(rows.told.iter())
+            .zip(rows.receipt.iter())
+            .zip(rows.state.iter())
+            .take(packets as usize);
         // Ends have other numbers when reels have grown.
         let end = |end: u64| {
             let (track, side, place) = rows.places.find(EndId(end as u32));

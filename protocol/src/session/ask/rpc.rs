@@ -27,9 +27,10 @@ impl Rpc {
             arguments += &format!("{between}{name} {}", plain(value));
         }
         let name = self.short_name();
-        match arguments.is_empty() {
-            true => name,
-            false => format!("{name}({})", cut(&arguments, ARGUMENTS_MAX)),
+        if arguments.is_empty() {
+            name
+        } else {
+            format!("{name}({})", cut(&arguments, ARGUMENTS_MAX))
         }
     }
 

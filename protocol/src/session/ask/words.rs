@@ -46,9 +46,10 @@ impl Session {
         let Some(words) = self.words(node) else {
             return;
         };
-        let said = self.game_words(node);
-        let said = said.filter(|(_, word)| word.what == GameSays::Value && wanted(word.object));
-        let said: Vec<(Stamp, GameWord)> = said.collect();
+        let said: Vec<(Stamp, GameWord)> = self
+            .game_words(node)
+            .filter(|(_, word)| word.what == GameSays::Value && wanted(word.object))
+            .collect();
         let reel = self.reels.get(usize::from(node.0));
         let Some(reel) = reel.and_then(Option::as_ref).filter(|_| !said.is_empty()) else {
             return;

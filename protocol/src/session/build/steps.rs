@@ -13,9 +13,10 @@ impl Builder<'_> {
     pub(super) fn set_clocks(&self, warnings: &mut Vec<String>) {
         for (reel, source) in self.sources.iter().enumerate() {
             for step in self.steps(reel) {
-                let (way, other) = match step.by_ns < 0 {
-                    true => ("back", "forward"),
-                    false => ("forward", "back"),
+                let (way, other) = if step.by_ns < 0 {
+                    ("back", "forward")
+                } else {
+                    ("forward", "back")
                 };
                 let seconds = |time: SessionTime| time.0 as f64 / 1e9;
                 let or_else = match (step.or_else, self.sources.first()) {

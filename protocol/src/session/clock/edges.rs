@@ -52,8 +52,10 @@ pub(super) fn loose(
             last: one.max(other),
         };
         let clock = known.pieces.all.get(place).map(|piece| piece.clock);
-        let own = readings.iter().enumerate();
-        let mut own = own.filter(|(_, it)| Some(it.clock) == clock);
+        let mut own = readings
+            .iter()
+            .enumerate()
+            .filter(|(_, it)| Some(it.clock) == clock);
         own.all(|(reel, _)| {
             !(reels.jumps)(reel, span, by_ns - by_ns / SPREADS.unsigned_abs()).is_empty()
         })
@@ -73,13 +75,19 @@ pub(super) fn loose(
         };
         let edges = [
             // Beyond the last packets nothing else is known.
-            at_end.map(|(from, by_ns)| match is_of(Some(place + 1)) {
-                true => (from, piece.map_or(from, |it| it.span.last), by_ns),
-                false => (from, u64::MAX, by_ns),
+            at_end.map(|(from, by_ns)| {
+                if is_of(Some(place + 1)) {
+                    (from, piece.map_or(from, |it| it.span.last), by_ns)
+                } else {
+                    (from, u64::MAX, by_ns)
+                }
             }),
-            at_begin.map(|(until, by_ns)| match is_of(place.checked_sub(1)) {
-                true => (piece.map_or(until, |it| it.span.first), until, by_ns),
-                false => (0, until, by_ns),
+            at_begin.map(|(until, by_ns)| {
+                if is_of(place.checked_sub(1)) {
+                    (piece.map_or(until, |it| it.span.first), until, by_ns)
+                } else {
+                    (0, until, by_ns)
+                }
             }),
         ];
         edges
@@ -113,15 +121,12 @@ fn crossings(known: &Known, sample: &Sample) -> impl Iterator<Item = (usize, Cro
         }
         let (own, other) = (known.placed.get(place)?, known.placed.get(partner)?);
         let (sent, received) = (sample.crossed.sent, sample.crossed.received);
-        let (at, there, slack_ns) = match is_sent {
-            true => {
-                let left = own.edge(sent, &own.course.upper);
-                (sent, received, other.time(received) - left)
-            }
-            false => {
-                let came = own.edge(received, &own.course.lower);
-                (received, sent, came - other.time(sent))
-            }
+        let (at, there, slack_ns) = if is_sent {
+            let left = own.edge(sent, &own.course.upper);
+            (sent, received, other.time(received) - left)
+        } else {
+            let came = own.edge(received, &own.course.lower);
+            (received, sent, came - other.time(sent))
         };
         let crossing = Crossing {
             at,
@@ -150,9 +155,10 @@ fn run(
         let Some(&(least, most)) = usual.get(&(it.partner, it.is_sent)) else {
             continue;
         };
-        let by_ns = match it.slack_ns > most {
-            true => it.slack_ns - least,
-            false => most - it.slack_ns,
+        let by_ns = if it.slack_ns > most {
+            it.slack_ns - least
+        } else {
+            most - it.slack_ns
         };
         if by_ns < STEP_NS || by_ns <= SPREADS * (most - least) {
             break;
@@ -165,9 +171,10 @@ fn run(
     let (least, _) = usual.get(&(begins.partner, begins.is_sent))?;
     // A receiver that was set forward makes packets slow, and a sender fast.
     let is_own = begins.is_sent != (begins.slack_ns > *least);
-    let may_be = match is_own {
-        true => jumps(place, (known.at, begins.at), most_ns),
-        false => jumps(begins.partner, (its.there, begins.there), most_ns),
+    let may_be = if is_own {
+        jumps(place, (known.at, begins.at), most_ns)
+    } else {
+        jumps(begins.partner, (its.there, begins.there), most_ns)
     };
     may_be.then_some((known.at, most_ns))
 }

@@ -38,8 +38,10 @@ pub(super) fn tighten(
     placed: &[Placed],
     fine: &mut [Sample],
 ) -> bool {
-    let those = fine.iter().enumerate();
-    let those = those.filter_map(|(place, sample)| Some((place, pieces.within(whole, sample)?)));
+    let those = fine
+        .iter()
+        .enumerate()
+        .filter_map(|(place, sample)| Some((place, pieces.within(whole, sample)?)));
     let hidden = hidden(pieces, placed, those);
     for &(place, least_ns) in &hidden {
         if let Some(sample) = fine.get_mut(place) {
@@ -109,9 +111,10 @@ struct Slack {
 impl Slack {
     /// When it left a clock, or came to it.
     fn at(&self, clock: usize) -> u64 {
-        match self.sample.from == clock {
-            true => self.sample.crossed.sent,
-            false => self.sample.crossed.received,
+        if self.sample.from == clock {
+            self.sample.crossed.sent
+        } else {
+            self.sample.crossed.received
         }
     }
 }
@@ -200,8 +203,11 @@ fn step(fast: &[[Way; 2]], slow: &[[Way; 2]]) -> Option<(i64, f64)> {
     // what the chance of that is where any of them may have been in any part.
     let chance = |own: &[[Way; 2]], other: &[[Way; 2]], up: usize, limit: i64| {
         let count = |some: &[[Way; 2]]| some.iter().map(|it| it[up].all.len()).sum::<usize>();
-        let quick = own.iter().flat_map(|it| &it[up].all);
-        let quick = quick.filter(|&&ns| ns < limit).count();
+        let quick = own
+            .iter()
+            .flat_map(|it| &it[up].all)
+            .filter(|&&ns| ns < limit)
+            .count();
         let all = (count(own) + count(other)) as f64;
         quick as f64 * (all / count(own).max(1) as f64).log2()
     };

@@ -186,9 +186,10 @@ impl Walk {
         let row = self.rows.get(entering)?.clone();
         let pivot = row.dot(&way);
         for place in 0..self.holding.len() {
-            let by = match place == leaving {
-                true => continue,
-                false => row.dot(self.column(place)) / pivot,
+            let by = if place == leaving {
+                continue;
+            } else {
+                row.dot(self.column(place)) / pivot
             };
             if by != 0.0 {
                 let start = place * self.unknowns;

@@ -57,9 +57,10 @@ impl Stretch {
         let whole = u128::from(until - from).max(1);
         let (one, other) = (self.error_ns, self.until_error_ns);
         let step = u128::from(one.abs_diff(other));
-        match one <= other {
-            true => one.saturating_add((step * at).div_ceil(whole) as u64),
-            false => one.saturating_sub((step * at / whole) as u64),
+        if one <= other {
+            one.saturating_add((step * at).div_ceil(whole) as u64)
+        } else {
+            one.saturating_sub((step * at / whole) as u64)
         }
     }
 }
@@ -72,8 +73,10 @@ impl Stretch {
         error_ns: impl Fn(Time) -> u64,
     ) -> Vec<Stretch> {
         let end = self.until.max(self.from);
-        let times = times.filter(|&at| self.from.0 < at && at < end.0);
-        let mut times: Vec<u64> = times.chain([self.from.0, end.0]).collect();
+        let mut times: Vec<u64> = times
+            .filter(|&at| self.from.0 < at && at < end.0)
+            .chain([self.from.0, end.0])
+            .collect();
         times.sort_unstable();
         times.dedup();
         let last = times.len().max(2) - 1;
@@ -120,9 +123,10 @@ impl ClockMap {
                 let (mut from, mut until) = (0, ends.len());
                 while from < until {
                     let middle = from + (until - from) / 2;
-                    match at(middle) < time {
-                        true => from = middle + 1,
-                        false => until = middle,
+                    if at(middle) < time {
+                        from = middle + 1
+                    } else {
+                        until = middle
                     }
                 }
                 return from;
@@ -164,8 +168,9 @@ impl ClockMap {
             let ends = [
                 part.first().map(|it| (it, it.from)),
                 part.last().map(|it| (it, it.until)),
-            ];
-            let ends = ends.into_iter().flatten();
+            ]
+            .into_iter()
+            .flatten();
             ends.map(|(it, time)| {
                 let time = within(time);
                 i128::from(time.0) + it.shift_ns(time)
@@ -202,8 +207,10 @@ impl ClockMap {
         };
         let mut all = Vec::new();
         for own in own {
-            let inner = others.iter().filter(|it| it.number == own.number);
-            let inner = inner.flat_map(|it| [it.from.0, it.from.0.saturating_sub(1), it.until.0]);
+            let inner = others
+                .iter()
+                .filter(|it| it.number == own.number)
+                .flat_map(|it| [it.from.0, it.from.0.saturating_sub(1), it.until.0]);
             all.extend(own.with_errors(inner, |at| {
                 let other = find(others, own.number, at).map_or(u64::MAX, |other| {
                     let apart = (other.shift_ns(at) - own.shift_ns(at)).unsigned_abs();

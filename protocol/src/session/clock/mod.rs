@@ -44,27 +44,33 @@ use self::whose::Shown;
 /// there, the packets before and after tell which.
 pub(crate) fn align(readings: &[Reading], reels: &Reels<'_>) -> Aligned {
     let is_alone = |clock: usize| readings.iter().filter(|it| it.clock == clock).count() == 1;
-    let falls = readings
+    let falls: Vec<Vec<(EventNumber, u64)>> = readings
         .iter()
         .enumerate()
-        .map(|(reel, it)| match is_alone(it.clock) {
-            true => (reels.falls)(reel),
-            false => Vec::new(),
-        });
-    let falls: Vec<Vec<(EventNumber, u64)>> = falls.collect();
+        .map(|(reel, it)| {
+            if is_alone(it.clock) {
+                (reels.falls)(reel)
+            } else {
+                Vec::new()
+            }
+        })
+        .collect();
     if falls.iter().all(Vec::is_empty) {
         return placed(readings, reels);
     }
     let apart = |falls: &[Vec<(EventNumber, u64)>]| {
-        let readings = readings.iter().zip(falls).enumerate();
-        let readings = readings.map(|(reel, (reading, falls))| {
-            let at: Vec<EventNumber> = falls.iter().map(|fall| fall.0).collect();
-            let mut reading = reading.clone();
-            if !at.is_empty() {
-                reading.epochs = (reels.epochs)(reel, &at);
-            }
-            reading
-        });
+        let readings = readings
+            .iter()
+            .zip(falls)
+            .enumerate()
+            .map(|(reel, (reading, falls))| {
+                let at: Vec<EventNumber> = falls.iter().map(|fall| fall.0).collect();
+                let mut reading = reading.clone();
+                if !at.is_empty() {
+                    reading.epochs = (reels.epochs)(reel, &at);
+                }
+                reading
+            });
         readings.collect::<Vec<Reading>>()
     };
     let tried = apart(&falls);
@@ -87,13 +93,15 @@ pub(crate) fn align(readings: &[Reading], reels: &Reels<'_>) -> Aligned {
             .filter(|fall| is_step(reel, fall) == Some(true));
         steps.copied().collect::<Vec<_>>()
     });
-    let steps: Vec<_> = match aligned.is_unexplained {
-        true => vec![Vec::new(); readings.len()],
-        false => steps.collect(),
+    let steps: Vec<_> = if aligned.is_unexplained {
+        vec![Vec::new(); readings.len()]
+    } else {
+        steps.collect()
     };
-    match steps == falls {
-        true => aligned,
-        false => placed(&apart(&steps), reels),
+    if steps == falls {
+        aligned
+    } else {
+        placed(&apart(&steps), reels)
     }
 }
 
@@ -116,8 +124,8 @@ fn placed(readings: &[Reading], reels: &Reels<'_>) -> Aligned {
         .or_else(|| explain(case, &fine, false).or_else(wide));
     let Some(mut known) = known else {
         // Nothing bounds the clocks then; they are where the fewest packets are early by the least.
-        let placed = place(readings, &whole, &samples, f64::INFINITY);
-        let mut placed = placed.unwrap_or_else(|_| place::by_calendar(readings, &whole));
+        let mut placed = place(readings, &whole, &samples, f64::INFINITY)
+            .unwrap_or_else(|_| place::by_calendar(readings, &whole));
         placed.iter_mut().skip(1).for_each(|it| it.is_tied = false);
         return finish(readings, &whole, &placed, &placed, &BTreeMap::new(), true);
     };
@@ -172,10 +180,11 @@ const HIDDEN_MAX: usize = 4;
 fn steps_of(readings: &[Reading], gaps: &Gaps) -> usize {
     let mut most: BTreeMap<usize, usize> = BTreeMap::new();
     for reading in readings {
-        let own = gaps
+        let own: usize = gaps
             .iter()
-            .filter(|((clock, _), _)| *clock == reading.clock);
-        let own: usize = own.map(|(_, gaps)| gaps.len()).sum();
+            .filter(|((clock, _), _)| *clock == reading.clock)
+            .map(|(_, gaps)| gaps.len())
+            .sum();
         let known = most.entry(reading.machine).or_default();
         *known = own.max(*known);
     }
@@ -255,10 +264,13 @@ fn with_steps(
     } = found;
     let (cuts, sided) = cut(&pieces, &placed, &within);
     let order = order_at(readings, &pieces, &cuts, reels);
-    let all = samples.iter().chain(&sided).chain(&order);
-    let all: Vec<Sample> = all.copied().collect();
-    let best = place(readings, &pieces, &all, ALLOWED_NS);
-    let best = best.unwrap_or_else(|_| placed.clone());
+    let all: Vec<Sample> = samples
+        .iter()
+        .chain(&sided)
+        .chain(&order)
+        .copied()
+        .collect();
+    let best = place(readings, &pieces, &all, ALLOWED_NS).unwrap_or_else(|_| placed.clone());
     let aligned = finish(readings, &pieces, &placed, &best, &cuts, false);
     Some(Known {
         aligned,
@@ -353,9 +365,10 @@ fn finish(
     let reference = pieces.all.first().map(|piece| piece.clock);
     let alone = |clock: usize| pieces.all.iter().filter(|it| it.clock == clock).count() == 1;
     let clocks = readings.iter().map(|reading| {
-        match Some(reading.clock) == reference && alone(reading.clock) {
-            true => Alignment::default(),
-            false => alignment(reading, pieces, (placed, best), cuts),
+        if Some(reading.clock) == reference && alone(reading.clock) {
+            Alignment::default()
+        } else {
+            alignment(reading, pieces, (placed, best), cuts)
         }
     });
     Aligned {
@@ -427,9 +440,10 @@ fn alignment(
         let step = step_after(reading, epoch, pieces, best);
         alignment.steps.extend(step);
     }
-    alignment.error_ns = match error_ns.is_finite() {
-        true => (error_ns.round() as u64).max(1),
-        false => u64::MAX,
+    alignment.error_ns = if error_ns.is_finite() {
+        (error_ns.round() as u64).max(1)
+    } else {
+        u64::MAX
     };
     alignment.map = ClockMap::Stretches(all);
     alignment
@@ -455,8 +469,10 @@ fn step_after(reading: &Reading, epoch: usize, pieces: &Pieces, best: &[Placed])
 /// The middle of where a clock is between two times, and how far it may be off that: it may be where
 /// `may` says, and where `also` says.
 fn knots((may, is, also): (&Placed, &Placed, Option<&Placed>), from: u64, until: u64) -> Vec<Knot> {
-    let corners = [Some(may), Some(is), also].into_iter().flatten();
-    let corners = corners.flat_map(|it| it.course.lower.iter().chain(&it.course.upper));
+    let corners = [Some(may), Some(is), also]
+        .into_iter()
+        .flatten()
+        .flat_map(|it| it.course.lower.iter().chain(&it.course.upper));
     let mut times: Vec<u64> = corners
         .map(|&(at, _)| at)
         .filter(|&at| from < at && at < until)
@@ -472,9 +488,10 @@ fn knots((may, is, also): (&Placed, &Placed, Option<&Placed>), from: u64, until:
             let base = (course.base_ns - own.base_ns) as f64;
             let over = base + on(&course.upper, at) - shift_ns;
             let under = shift_ns - base - on(&course.lower, at);
-            match it.is_tied {
-                true => over.max(under),
-                false => f64::INFINITY,
+            if it.is_tied {
+                over.max(under)
+            } else {
+                f64::INFINITY
             }
         });
         Knot {
@@ -501,13 +518,15 @@ pub(crate) fn readings(
         let boot = anchor.boot_id.as_str();
         let new = next;
         let is_own = boot.is_empty() || is_copied(boot);
-        let clock = match is_own || epochs.len() > 1 {
-            true => new,
-            false => *boots.entry(boot).or_insert(new),
+        let clock = if is_own || epochs.len() > 1 {
+            new
+        } else {
+            *boots.entry(boot).or_insert(new)
         };
-        let machine = match is_own {
-            true => new,
-            false => *machines.entry(boot).or_insert(new),
+        let machine = if is_own {
+            new
+        } else {
+            *machines.entry(boot).or_insert(new)
         };
         next += 1;
         Reading {

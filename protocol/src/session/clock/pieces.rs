@@ -53,11 +53,12 @@ pub(crate) struct Reading {
 /// set: those packets before which they fall most, by this much each.
 pub(crate) fn falls(scan: &Scan) -> Vec<(EventNumber, u64)> {
     let mut before = None;
-    let falls = events(scan).filter_map(|(number, time)| {
-        let fall = before.replace(time)?.saturating_sub(time);
-        (FALL_NS..BACK_NS).contains(&fall).then_some((number, fall))
-    });
-    let mut falls: Vec<_> = falls.collect();
+    let mut falls: Vec<_> = events(scan)
+        .filter_map(|(number, time)| {
+            let fall = before.replace(time)?.saturating_sub(time);
+            (FALL_NS..BACK_NS).contains(&fall).then_some((number, fall))
+        })
+        .collect();
     falls.sort_by_key(|&(number, fall)| (std::cmp::Reverse(fall), number));
     falls.truncate(FALLS_MAX);
     falls.sort_unstable();
@@ -123,12 +124,11 @@ pub(crate) fn pauses(scan: &Scan, span: Span) -> Pauses {
             continue;
         };
         let pause = time.saturating_sub(before);
-        match span.first <= time && before <= span.last {
-            true => {
-                pauses.then_ns = pause.max(pauses.then_ns);
-                pauses.fall_ns = before.saturating_sub(time).max(pauses.fall_ns);
-            }
-            false => pauses.others_ns = pause.max(pauses.others_ns),
+        if span.first <= time && before <= span.last {
+            pauses.then_ns = pause.max(pauses.then_ns);
+            pauses.fall_ns = before.saturating_sub(time).max(pauses.fall_ns);
+        } else {
+            pauses.others_ns = pause.max(pauses.others_ns)
         }
     }
     pauses
@@ -155,8 +155,7 @@ fn events(scan: &Scan) -> impl Iterator<Item = (EventNumber, u64)> + '_ {
     });
     let [mut one, mut two, mut three] = sides;
     let next = move || {
-        let ahead = [one.peek(), two.peek(), three.peek()];
-        let ahead = ahead.map(|it| it.map(|(number, _)| *number));
+        let ahead = [one.peek(), two.peek(), three.peek()].map(|it| it.map(|(number, _)| *number));
         let least = ahead.into_iter().flatten().min()?;
         match ahead.map(|it| it == Some(least)) {
             [true, ..] => one.next(),
@@ -243,15 +242,20 @@ impl Pieces {
             let last = span.last;
             push(Span { first, last }, from, false);
         }
-        let reels = readings.iter().map(|reading| {
-            let own = reading.epochs.iter().enumerate();
-            let own = own.flat_map(|(place, epoch)| {
-                let parts = parts.get(&(reading.clock, place)).into_iter().flatten();
-                parts.map(|&(from, piece)| (epoch.number, from, piece))
-            });
-            own.collect()
-        });
-        let reels = reels.collect();
+        let reels = readings
+            .iter()
+            .map(|reading| {
+                let own = reading
+                    .epochs
+                    .iter()
+                    .enumerate()
+                    .flat_map(|(place, epoch)| {
+                        let parts = parts.get(&(reading.clock, place)).into_iter().flatten();
+                        parts.map(|&(from, piece)| (epoch.number, from, piece))
+                    });
+                own.collect()
+            })
+            .collect();
         Pieces { all, reels }
     }
 
@@ -339,9 +343,10 @@ impl Gathered {
         }
         let (sent, received) = (from.2.0, to.2.0);
         // In a gap each packet counts that shows where the clock was set.
-        let (span, at) = match its.is_gap {
-            true => (its.span, received),
-            false => (own.span, sent),
+        let (span, at) = if its.is_gap {
+            (its.span, received)
+        } else {
+            (own.span, sent)
         };
         let after = u128::from(at.saturating_sub(span.first));
         let whole = u128::from(span.last.saturating_sub(span.first)) + 1;

@@ -391,8 +391,8 @@ impl Rows {
     fn walk(&self, given_ns: f64) -> Option<Walk> {
         let mut rows = self.all.clone();
         rows.get_mut(self.last)?.least = given_ns;
-        let start = first_row(&rows, self.packets, &self.holding, self.late, given_ns);
-        let start = start.unwrap_or(self.last);
+        let start =
+            first_row(&rows, self.packets, &self.holding, self.late, given_ns).unwrap_or(self.last);
         let begin: Vec<usize> = self.holding.iter().copied().chain([start]).collect();
         Walk::new(self.late + 1, rows, begin)
     }

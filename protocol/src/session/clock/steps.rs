@@ -114,9 +114,10 @@ fn all(
         let mut others = found.clone();
         others.remove(place);
         let apart = Apart::at(pieces, samples, &others);
-        match apart.is_even() && apart.fits() {
-            true => found = others,
-            false => place += 1,
+        if apart.is_even() && apart.fits() {
+            found = others
+        } else {
+            place += 1
         }
     }
     found
@@ -250,29 +251,30 @@ impl Apart {
         let spans: Vec<Span> = self.pieces.iter().map(|piece| piece.span).collect();
         let pieces = self.pieces.iter().enumerate();
         let those = pieces.filter(|(_, piece)| Some(piece.clock) != without);
-        let found = those.filter_map(|(place, _)| {
-            let (mut own, others): (Vec<Sample>, Vec<Sample>) = self
-                .samples
-                .iter()
-                .partition(|it| it.from == place || it.to == place);
-            let others = binding(&others);
-            let fits = |some: &[Sample]| fit(&spans, 0, &[&others, some].concat());
-            if !fits(&[]) {
-                return None;
-            }
-            own.sort_by_key(|it| (own_time(it, place), it.from, it.crossed));
-            let before = longest(own.len(), |count| fits(own.get(..count).unwrap_or(&[])));
-            let after = longest(own.len(), |count| {
-                fits(own.get(own.len() - count..).unwrap_or(&[]))
-            });
-            let time = |at: usize| own.get(at).map(|it| own_time(it, place));
-            let first = time(before)?;
-            let last = time((own.len() - after).checked_sub(1)?)?;
-            let is_more = first <= last;
-            let last = before_it(last, first);
-            Some((is_more, first - last, place, Gap { last, first }))
-        });
-        let mut found: Vec<_> = found.collect();
+        let mut found: Vec<_> = those
+            .filter_map(|(place, _)| {
+                let (mut own, others): (Vec<Sample>, Vec<Sample>) = self
+                    .samples
+                    .iter()
+                    .partition(|it| it.from == place || it.to == place);
+                let others = binding(&others);
+                let fits = |some: &[Sample]| fit(&spans, 0, &[&others, some].concat());
+                if !fits(&[]) {
+                    return None;
+                }
+                own.sort_by_key(|it| (own_time(it, place), it.from, it.crossed));
+                let before = longest(own.len(), |count| fits(own.get(..count).unwrap_or(&[])));
+                let after = longest(own.len(), |count| {
+                    fits(own.get(own.len() - count..).unwrap_or(&[]))
+                });
+                let time = |at: usize| own.get(at).map(|it| own_time(it, place));
+                let first = time(before)?;
+                let last = time((own.len() - after).checked_sub(1)?)?;
+                let is_more = first <= last;
+                let last = before_it(last, first);
+                Some((is_more, first - last, place, Gap { last, first }))
+            })
+            .collect();
         found.sort_unstable();
         let found = found.into_iter();
         found.map(|(.., place, gap)| (place, gap)).collect()
@@ -366,9 +368,10 @@ fn together(views: &[View], is_wide: bool) -> Option<(Gap, i64)> {
             if those.len() == 1 || !(is_late || is_soon) {
                 return Some((gap, those.len() as i64));
             }
-            match is_late {
-                true => those.retain(|it| it.0.last < last),
-                false => those.retain(|it| it.0.first > first),
+            if is_late {
+                those.retain(|it| it.0.last < last)
+            } else {
+                those.retain(|it| it.0.first > first)
             }
         } else {
             those.retain(|it| it.0.last < last);
@@ -468,16 +471,18 @@ impl View {
 
 /// What is before a step for sure. Of a clock that fell back packets before and after it lie among each other.
 fn before_it(last: u64, first: u64) -> u64 {
-    match last < first {
-        true => last,
-        false => first.saturating_sub(BACK_NS),
+    if last < first {
+        last
+    } else {
+        first.saturating_sub(BACK_NS)
     }
 }
 
 fn own_time(sample: &Sample, clock: usize) -> u64 {
-    match sample.from == clock {
-        true => sample.crossed.sent,
-        false => sample.crossed.received,
+    if sample.from == clock {
+        sample.crossed.sent
+    } else {
+        sample.crossed.received
     }
 }
 
@@ -486,9 +491,10 @@ fn longest(most: usize, holds: impl Fn(usize) -> bool) -> usize {
     let (mut least, mut over) = (0, most + 1);
     while over - least > 1 {
         let middle = least + (over - least) / 2;
-        match holds(middle) {
-            true => least = middle,
-            false => over = middle,
+        if holds(middle) {
+            least = middle
+        } else {
+            over = middle
         }
     }
     least

@@ -71,11 +71,19 @@ pub(super) fn mixed(
         return None;
     };
     let steps = |known: &Known, clock: usize| {
-        let steps = known.aligned.clocks.get(clock)?.steps.iter();
-        let steps: Vec<Step> = steps.filter(|step| !step.shows_itself).copied().collect();
+        let steps: Vec<Step> = known
+            .aligned
+            .clocks
+            .get(clock)?
+            .steps
+            .iter()
+            .filter(|step| !step.shows_itself)
+            .copied()
+            .collect();
         let gaps = known.gaps.iter().filter(|(key, _)| key.0 == clock);
-        let gaps = gaps.flat_map(|(key, gaps)| gaps.iter().map(move |gap| (*key, *gap)));
-        let gaps: Vec<_> = gaps.collect();
+        let gaps: Vec<_> = gaps
+            .flat_map(|(key, gaps)| gaps.iter().map(move |gap| (*key, *gap)))
+            .collect();
         (gaps.len() == steps.len()).then(|| gaps.into_iter().zip(steps).collect::<Vec<_>>())
     };
     let (own, theirs) = (steps(own, first)?, steps(others, second)?);

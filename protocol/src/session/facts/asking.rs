@@ -155,9 +155,10 @@ impl Asking {
 
     /// What the connection of an end has kept of the packets before it.
     pub fn before(&mut self, wire: &Wire, raw: &RawEnd) -> ConnectionState {
-        match wire.has_state() {
-            true => self.states.of(wire, raw.connection as usize).clone(),
-            false => wire.new_state(),
+        if wire.has_state() {
+            self.states.of(wire, raw.connection as usize).clone()
+        } else {
+            wire.new_state()
         }
     }
 

@@ -31,9 +31,10 @@ impl Session {
         let mut jobs: Vec<(usize, Range<usize>)> = Vec::new();
         for (track, known) in self.rows.tracks.iter().enumerate() {
             let blocks = known.reel.as_ref().map_or(0, |reel| reel.blocks());
-            let step = match wire.has_state() {
-                true => blocks.max(1),
-                false => BLOCKS,
+            let step = if wire.has_state() {
+                blocks.max(1)
+            } else {
+                BLOCKS
             };
             let starts = (0..blocks).step_by(step);
             jobs.extend(starts.map(|start| (track, start..(start + step).min(blocks))));
@@ -88,9 +89,10 @@ impl Reading<'_> {
     fn place(&self, side: Side, number: EventNumber) -> Option<usize> {
         let ends = self.track.1.side(side);
         let next = self.next[side as usize];
-        match next < ends.len() && ends.number(next) == number {
-            true => Some(next),
-            false => ends.find(number),
+        if next < ends.len() && ends.number(next) == number {
+            Some(next)
+        } else {
+            ends.find(number)
         }
     }
 
@@ -137,17 +139,14 @@ impl Reading<'_> {
         }
         let context = connection.context(side.is_out(&raw));
         let state = self.states.of(self.wire, if has_state { at } else { 0 });
-        let steps = match packets.is_empty() {
-            true => {
-                self.wire
-                    .facts_in(&context, state, payload, &mut self.facts);
-                self.facts.steps
-            }
-            false => {
-                let decoded = self.wire.decode_in(&context, state, payload);
-                packets.into_iter().for_each(|it| take(it, &decoded));
-                decoded.facts.steps
-            }
+        let steps = if packets.is_empty() {
+            self.wire
+                .facts_in(&context, state, payload, &mut self.facts);
+            self.facts.steps
+        } else {
+            let decoded = self.wire.decode_in(&context, state, payload);
+            packets.into_iter().for_each(|it| take(it, &decoded));
+            decoded.facts.steps
         };
         self.steps_left = self.steps_left.saturating_sub(steps);
         if has_state {

@@ -127,8 +127,12 @@ impl Kept {
             (_, Some((before, state))) => (*before as usize, state.clone()),
             (_, None) => (0, wire.new_state()),
         };
-        let forgotten = self.forgotten.iter().rev();
-        let mut forgotten = forgotten.map(|&at| at as usize).filter(|&at| at <= place);
+        let mut forgotten = self
+            .forgotten
+            .iter()
+            .rev()
+            .map(|&at| at as usize)
+            .filter(|&at| at <= place);
         let (from, mut state) = match forgotten.next().filter(|&at| at >= from) {
             Some(at) => (at, wire.new_state()),
             None => (from, state),
@@ -247,7 +251,10 @@ mod tests {
             name: "a.reel".to_owned(),
             reel: Arc::new(reel(200)),
         };
-        let session = Session::build(vec![input], Some(wire.clone())).expect("a session");
+        let session = Session::builder()
+            .wire(wire.clone())
+            .build(vec![input])
+            .expect("a session");
         let told = Told::with_checkpoints(&session.rows, &wire, 1, checkpoints);
         let kept = told.kept(0, 0).expect("one connection");
         assert!(kept.checkpoints.len() <= most);
@@ -304,7 +311,10 @@ mod tests {
                 name: "a.reel".to_owned(),
                 reel: Arc::new(reel(200)),
             };
-            Session::build(vec![input], Some(wire.clone())).expect("a session")
+            Session::builder()
+                .wire(wire.clone())
+                .build(vec![input])
+                .expect("a session")
         };
         let fresh = |packet| session().decode(PacketId(packet));
         let walked = session();
@@ -345,7 +355,10 @@ mod tests {
             name: "a.reel".to_owned(),
             reel: Arc::new(reel(200)),
         };
-        let session = Session::build(vec![input], Some(wire.clone())).expect("a session");
+        let session = Session::builder()
+            .wire(wire.clone())
+            .build(vec![input])
+            .expect("a session");
         let unread = |packet_steps| {
             let budget = Budget {
                 steps: 100_000,

@@ -131,9 +131,10 @@ pub(crate) fn body(all: &Bytes, key: [u8; KEY], workers: usize) -> Result<Bytes,
     let right = parallel::map(pieces, workers, |(place, piece)| {
         hash(piece) == number(checksums, place * 8)
     });
-    match right.into_iter().all(|right| right) {
-        true => Ok(all.slice(HEAD..covered.len())),
-        false => damaged,
+    if right.into_iter().all(|right| right) {
+        Ok(all.slice(HEAD..covered.len()))
+    } else {
+        damaged
     }
 }
 

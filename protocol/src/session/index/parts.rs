@@ -20,8 +20,10 @@ use crate::session::{Observer, ReelInput, Session, Warnings};
 
 /// The place of a reel among those of the session.
 fn place(reel: &Arc<Reel>, reels: &[Arc<Reel>]) -> io::Result<u32> {
-    let place = reels.iter().position(|other| Arc::ptr_eq(reel, other));
-    let place = place.ok_or_else(|| io::Error::other("the session has a reel that is not given"));
+    let place = reels
+        .iter()
+        .position(|other| Arc::ptr_eq(reel, other))
+        .ok_or_else(|| io::Error::other("the session has a reel that is not given"));
     place.map(|place| place as u32)
 }
 

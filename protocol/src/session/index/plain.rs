@@ -27,9 +27,10 @@ pub(crate) fn take_plain<T: DeserializeOwned>(from: &mut Taking) -> Result<T, Mi
     let bytes = from.bytes()?;
     let taken = bincode::serde::decode_from_slice(&bytes, configuration());
     let (it, length) = taken.map_err(|_| Misfit)?;
-    match length == bytes.len() {
-        true => Ok(it),
-        false => Err(Misfit),
+    if length == bytes.len() {
+        Ok(it)
+    } else {
+        Err(Misfit)
     }
 }
 

@@ -62,10 +62,7 @@ impl Connection {
     /// Whom a packet goes to or comes from; of what passed by, and goes the way of the first
     /// (`forward`) or not, whom it goes to.
     pub(crate) fn far(&self, forward: bool) -> Option<Endpoint> {
-        match forward {
-            true => Some(self.peer),
-            false => self.local,
-        }
+        if forward { Some(self.peer) } else { self.local }
     }
 
     /// Whether an event of the reel is a packet of this connection, and goes out of its near end:

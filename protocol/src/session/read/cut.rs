@@ -55,8 +55,9 @@ pub(crate) fn trim(roads: &Roads<'_>, sources: &[Source]) -> BTreeMap<EndKey, u6
             .iter()
             .take_while(|(other, bytes)| class(other) == class(root) && bytes.starts_with(start));
         let family = alike.count();
-        let equal = rest.iter().take(family);
-        let equal = equal
+        let equal = rest
+            .iter()
+            .take(family)
             .take_while(|(_, bytes)| bytes.len() == start.len())
             .count();
         let members = rest.get(..family).unwrap_or(&[]);
@@ -76,10 +77,9 @@ pub(crate) fn trim(roads: &Roads<'_>, sources: &[Source]) -> BTreeMap<EndKey, u6
 /// Fills in the bytes of ends.
 fn read(ends: &mut [(End, Vec<u8>)], roads: &Roads<'_>, sources: &[Source]) {
     for (reel, (source, scan)) in sources.iter().zip(roads.scans).enumerate() {
-        let own = ends
+        let mut own: Vec<_> = ends
             .iter_mut()
-            .filter(|(end, _)| usize::from(end.reel) == reel);
-        let mut own: Vec<_> = own
+            .filter(|(end, _)| usize::from(end.reel) == reel)
             .map(|(end, bytes)| (scan.side(end.side).number(end.place as usize), bytes))
             .collect();
         own.sort_by_key(|(number, _)| *number);

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
 
 use netreel_reel::{Block, BlockError, Record, Reel, Walk};
+use netreel_system::Cancel;
 use netreel_wire::Wire;
 
 use super::pass::Pass;
 use super::scan::Scan;
-use crate::history::Wanted;
 use crate::session::ask::firm::Firm;
 use crate::session::facts::asking::{Piece, Telling};
 use crate::session::facts::told::CHECKPOINTS;
@@ -57,7 +57,7 @@ impl Grown {
 
     /// Reads all that is there, and nothing that comes later; no further where nobody wants it. Another
     /// processor reads blocks `ahead`.
-    pub fn whole(reel: Arc<Reel>, ahead: bool, wanted: Wanted<'_>) -> Scan {
+    pub fn whole(reel: Arc<Reel>, ahead: bool, cancel: &Cancel) -> Scan {
         let mut grown = Grown::new(reel.clone());
         let blocks = (0..reel.blocks()).map(|index| (index, reel.block(index)));
         if ahead {
@@ -69,10 +69,10 @@ impl Grown {
                     (!some.is_empty()).then_some(some)
                 });
                 scope.spawn(move || some.all(|some| sender.send(some).is_ok()));
-                grown.take(receiver.into_iter().flatten(), wanted);
+                grown.take(receiver.into_iter().flatten(), cancel);
             });
         } else {
-            grown.take(blocks, wanted);
+            grown.take(blocks, cancel);
         }
         grown.pass.finish(&grown.reel, &grown.walk)
     }
@@ -81,13 +81,13 @@ impl Grown {
     fn take(
         &mut self,
         mut blocks: impl Iterator<Item = (usize, Result<Block, BlockError>)>,
-        wanted: Wanted<'_>,
+        cancel: &Cancel,
     ) {
         let Grown { reel, pass, .. } = self;
         let mut show = |record: &Record<'_>| {
             pass.take(record);
         };
-        while wanted()
+        while cancel.goes_on()
             && let Some(first) = blocks.next()
         {
             let some = std::iter::once(first).chain(blocks.by_ref().take(BLOCKS - 1));
@@ -117,12 +117,16 @@ impl Grown {
         ahead.scan(self.reel.blocks());
         let scan = ahead.pass.finish(&self.reel, &ahead.walk);
         let pieces = wire.and_then(|wire| self.tell(wire, &scan, written));
-        let firm = self.pass.scan.span.map(|(_, last)| Firm {
-            since: self.since.clone(),
-            until: self.pass.scan.expected,
-            last,
-        });
-        let firm = firm.filter(|_| pieces.is_some() || wire.is_none());
+        let firm = self
+            .pass
+            .scan
+            .span
+            .map(|(_, last)| Firm {
+                since: self.since.clone(),
+                until: self.pass.scan.expected,
+                last,
+            })
+            .filter(|_| pieces.is_some() || wire.is_none());
         Look { scan, pieces, firm }
     }
 

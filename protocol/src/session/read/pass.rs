@@ -70,9 +70,11 @@ impl Pass {
     /// Takes in the parts that the recording has by now; whether those that were read before stay
     /// as they were.
     pub fn add_parts(&mut self, reel: &Reel) -> bool {
-        let parts = reel.parts().iter();
-        let parts = parts.map(|opened| (opened.part.number, opened.part.first));
-        let parts: Vec<_> = parts.collect();
+        let parts: Vec<_> = reel
+            .parts()
+            .iter()
+            .map(|opened| (opened.part.number, opened.part.first))
+            .collect();
         if !parts.starts_with(&self.parts) {
             return false;
         }
@@ -192,8 +194,9 @@ impl Pass {
         if record.number > self.scan.expected {
             let count = record.number.0 - self.scan.expected.0;
             let resumes = self.resumes.last_mut();
-            let why = resumes.and_then(|(first, _, why)| why.take_if(|_| *first <= record.number));
-            let why = why.unwrap_or_else(|| format!("{count} events could not be read"));
+            let why = resumes
+                .and_then(|(first, _, why)| why.take_if(|_| *first <= record.number))
+                .unwrap_or_else(|| format!("{count} events could not be read"));
             self.hole(before, time, record.number, why);
         }
         while let Some((_, on, _)) = self.resumes.pop_if(|(first, ..)| *first <= record.number) {
@@ -296,9 +299,10 @@ impl Pass {
             }),
             Event::Fault { of, verdict } => {
                 // Which proxy it is shows where the reel is taken apart.
-                let proxy = match self.scan.observer {
-                    true => ProxyId::NETWORK,
-                    false => ProxyId::default(),
+                let proxy = if self.scan.observer {
+                    ProxyId::NETWORK
+                } else {
+                    ProxyId::default()
                 };
                 let faults = self.scan.faults.entry(of).or_default();
                 faults.push(ProxyFault { proxy, verdict });
@@ -335,9 +339,12 @@ impl Pass {
             return;
         }
         let lowest = Endpoint::from(([0; 4], 0));
-        let known = self.known.range((socket, lowest)..);
-        let known = known.take_while(|((of, _), _)| *of == socket);
-        let known: Vec<_> = known.map(|(key, place)| (*key, *place)).collect();
+        let known: Vec<_> = self
+            .known
+            .range((socket, lowest)..)
+            .take_while(|((of, _), _)| *of == socket)
+            .map(|(key, place)| (*key, *place))
+            .collect();
         for (key, place) in known {
             match self.scan.connections.get_mut(place as usize) {
                 // What a socket sends first may be what binds it.
@@ -358,8 +365,11 @@ impl Pass {
         {
             return known;
         }
-        let known = self.known.get(&(socket, peer)).copied();
-        let known = known.unwrap_or_else(|| self.new_connection(socket, peer, out));
+        let known = self
+            .known
+            .get(&(socket, peer))
+            .copied()
+            .unwrap_or_else(|| self.new_connection(socket, peer, out));
         self.recent.resize(RECENT, None);
         if let Some(slot) = self.recent.get_mut(recent) {
             *slot = Some((socket, peer, known));

@@ -144,9 +144,10 @@ impl Scan {
     /// Who sent a packet that passed by.
     pub fn source(&self, seen: &RawEnd) -> Option<Endpoint> {
         let connection = self.connections.get(seen.connection as usize)?;
-        match seen.forward {
-            true => connection.local,
-            false => Some(connection.peer),
+        if seen.forward {
+            connection.local
+        } else {
+            Some(connection.peer)
         }
     }
 

@@ -78,8 +78,12 @@ pub(crate) fn sources(reels: Vec<(ReelInput, Look)>, warnings: &mut Vec<String>)
             ));
         }
         if let Some(redacted) = &reel.header().redacted {
-            let removed = redacted.removed.iter().map(|(what, _)| what.as_str());
-            let removed = removed.collect::<Vec<_>>().join(", ");
+            let removed = redacted
+                .removed
+                .iter()
+                .map(|(what, _)| what.as_str())
+                .collect::<Vec<_>>()
+                .join(", ");
             warnings.push(format!("{name} is a redacted copy, changed in: {removed}"));
         }
         warnings.extend(skipped(&name, reel.unknown()));

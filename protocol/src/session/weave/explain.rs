@@ -75,8 +75,9 @@ impl Payload<'_> {
         let ways = took_ns
             .into_iter()
             .flat_map(|took_ns| [STEADY, QUICK].map(|follows| Pace { took_ns, follows }));
-        let costs = ways.map(|way| (short.cost(&short.along(way, fault_ns), fault_ns), way));
-        let mut costs: Vec<(i64, Pace)> = costs.collect();
+        let mut costs: Vec<(i64, Pace)> = ways
+            .map(|way| (short.cost(&short.along(way, fault_ns), fault_ns), way))
+            .collect();
         costs.sort_by_key(|&(cost, _)| cost);
         let is_nearly = |cost: i64, least: i64| {
             let most = least.saturating_add(least / 4);
@@ -85,8 +86,10 @@ impl Payload<'_> {
         if let Some(&(least, best)) = costs.first() {
             // The best; the same at the other pace; and of those that come near it the one that
             // says most of all something else.
-            let near = costs.iter().filter(|(cost, _)| is_nearly(*cost, least));
-            let near = near.map(|&(_, way)| way);
+            let near = costs
+                .iter()
+                .filter(|(cost, _)| is_nearly(*cost, least))
+                .map(|&(_, way)| way);
             let last = near
                 .clone()
                 .max_by_key(|way| way.took_ns.abs_diff(best.took_ns));
@@ -121,9 +124,10 @@ impl Payload<'_> {
         let count = self.receipts.len().min(LOOKED_AT);
         let receipts = self.receipts.get(..count).unwrap_or(&[]);
         let last = receipts.last().copied().unwrap_or(0);
-        let sends = match count < self.receipts.len() {
-            true => self.possible(last),
-            false => self.sends.len(),
+        let sends = if count < self.receipts.len() {
+            self.possible(last)
+        } else {
+            self.sends.len()
         };
         Payload {
             sends: self.sends.get(..sends).unwrap_or(&[]),
@@ -156,11 +160,11 @@ impl Payload<'_> {
 
     /// From one send to the next, in the middle.
     fn period_ns(&self) -> i64 {
-        let gaps = self
+        let mut gaps: Vec<i64> = self
             .sends
             .windows(2)
-            .map(|two| two[1].saturating_sub(two[0]));
-        let mut gaps: Vec<i64> = gaps.collect();
+            .map(|two| two[1].saturating_sub(two[0]))
+            .collect();
         let middle = gaps.len() / 2;
         if middle >= gaps.len() {
             return 1;
@@ -204,9 +208,11 @@ impl Payload<'_> {
             let [a, b] = [expected.1, expected.0].map(|took| near(receipt.saturating_sub(took)));
             let edges = [neighbours.before, neighbours.after];
             let [c, d] = edges.map(|edge| edge.map_or(a, |certain| near(certain.sent_ns)));
-            let candidates = [a, b, c, d].into_iter().flatten();
-            let candidates = candidates.chain([from, from + 1]);
-            let candidates = candidates.filter(|&at| from <= at && at < possible);
+            let candidates = [a, b, c, d]
+                .into_iter()
+                .flatten()
+                .chain([from, from + 1])
+                .filter(|&at| from <= at && at < possible);
             let rank = |&at: &usize| {
                 let sent_ns = self.sends.get(at).copied().unwrap_or(0);
                 let again = i64::from(last == Some(at));
@@ -284,9 +290,10 @@ impl Payload<'_> {
             usual_ns = Some(took);
         }
         // What went on its way last is not lost where there is more to come.
-        let sends = match self.goes_on {
-            true => last.map_or(0, |last| last + 1),
-            false => self.sends.len(),
+        let sends = if self.goes_on {
+            last.map_or(0, |last| last + 1)
+        } else {
+            self.sends.len()
         };
         faults += sends.saturating_sub(used) as i64;
         cost.saturating_add(faults.saturating_mul(fault_ns))

@@ -117,8 +117,10 @@ pub(crate) struct Missing {
 impl Fates {
     /// Of no packet yet.
     pub fn new(nodes: &[Node], margins: Vec<Margins>) -> Fates {
-        let holed = (0..).map(NodeId).zip(nodes);
-        let holed = holed.filter(|(_, node)| !node.holes.is_empty());
+        let holed = (0..)
+            .map(NodeId)
+            .zip(nodes)
+            .filter(|(_, node)| !node.holes.is_empty());
         let holes = holed.map(|(id, node)| {
             let mut holes: Vec<_> = node.holes.iter().map(|hole| hole.time.clone()).collect();
             holes.sort_by_key(|hole| (hole.start, hole.end));
@@ -219,9 +221,10 @@ impl Fates {
         let settled = receiver.complete || arrivals.is_some_and(|arrivals| arrivals.last > sent);
         let is_there = arrivals.is_some_and(|it| it.last >= until);
         let waited = is_there || later(until, end_ns) <= receiver.span.end;
-        match began && settled && waited && !in_hole {
-            true => Fate::Lost,
-            false => Fate::Unknown,
+        if began && settled && waited && !in_hole {
+            Fate::Lost
+        } else {
+            Fate::Unknown
         }
     }
 }

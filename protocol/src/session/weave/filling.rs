@@ -82,8 +82,13 @@ impl Filled {
             }
         }
         self.ordered.wait_ns = self.fates.wait_ns();
-        let ways = self.ordered.rows.links.iter().zip(&self.ways);
-        let ways = ways.filter_map(|(&link, way)| Some((link, (*way)?)));
+        let ways = self
+            .ordered
+            .rows
+            .links
+            .iter()
+            .zip(&self.ways)
+            .filter_map(|(&link, way)| Some((link, (*way)?)));
         self.ordered.ways = ways.collect();
         let rows = &mut self.ordered.rows;
         rows.state.extend(self.states.drain(..).map(u64::from));
@@ -291,8 +296,10 @@ impl<'a, 'b> Filling<'a, 'b> {
         odd: Option<&Odd>,
         partners: &mut [u32],
     ) {
-        let plain = [Some(told), apart].into_iter().flatten();
-        let plain = plain.filter(|_| odd.is_none());
+        let plain = [Some(told), apart]
+            .into_iter()
+            .flatten()
+            .filter(|_| odd.is_none());
         for end in odd.into_iter().flat_map(Odd::ends).chain(plain) {
             let Some(slot) = partners.get_mut(end.0 as usize) else {
                 continue;

@@ -193,7 +193,7 @@ impl Kept {
         let mut kept: Option<Filled> = None;
         let partners = &mut woven.partners;
         for (nth, (key, told)) in Merge::new(streams).enumerate() {
-            if nth % BATCH == BATCH - 1 && !(order.wanted)() {
+            if nth % BATCH == BATCH - 1 && !order.cancel.goes_on() {
                 return Err(SessionError::GivenUp);
             }
             if last.is_some_and(|last| key < last) {

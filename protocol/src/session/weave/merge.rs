@@ -87,8 +87,10 @@ pub(super) struct Tells(Vec<u64>);
 impl Tells {
     pub fn new(partners: &[u32]) -> Tells {
         let words = partners.chunks(64).map(|some| {
-            let bits = some.iter().enumerate();
-            let bits = bits.map(|(at, &partner)| u64::from(partner != Woven::TAKEN) << at);
+            let bits = some
+                .iter()
+                .enumerate()
+                .map(|(at, &partner)| u64::from(partner != Woven::TAKEN) << at);
             bits.fold(0, |word, bit| word | bit)
         });
         Tells(words.collect())

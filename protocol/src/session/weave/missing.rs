@@ -83,8 +83,7 @@ impl Missing {
         for (scan, clock) in scans.iter().zip(clocks) {
             let receives = scan.side(Side::Receive);
             let place = |&end: &i64| clock.map.place_of(receives, SessionTime(end));
-            let after = missing.ends.iter().map(|end| place(end) as u32);
-            let after = after.collect();
+            let after = missing.ends.iter().map(|end| place(end) as u32).collect();
             missing.after.push(after);
         }
         missing

@@ -105,8 +105,9 @@ impl Known {
                 Some(scan) => of_reel(scan, &own, sent, received),
                 None => Vec::new(),
             }
-        });
-        let found = found.into_iter().flatten();
+        })
+        .into_iter()
+        .flatten();
         let mut all: Vec<(EndId, Neighbours)> = receipts.into_iter().zip(found).collect();
         all.sort_unstable_by_key(|&(receipt, _)| receipt);
         let (receipts, neighbours) = all.into_iter().unzip();

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use netreel_reel::{EventNumber, Header, Time};
 
+use netreel_system::Cancel;
+
 use super::odd::Odd;
 use super::places::{EndId, Places};
 use super::rows::Rows;
-use crate::history::Wanted;
 use crate::session::clock::Alignment;
 use crate::session::clock::map::ClockMap;
 use crate::session::read::ends::Side;
@@ -31,7 +32,7 @@ pub(crate) struct Order<'a> {
     /// For each node the ports of sockets that were closed with packets in their buffers, and when.
     pub unread: &'a [BTreeMap<u16, SessionTime>],
     /// Whether somebody still wants it: it is asked now and then.
-    pub wanted: Wanted<'a>,
+    pub cancel: &'a Cancel,
 }
 
 /// The packets, and what is told of them all together.

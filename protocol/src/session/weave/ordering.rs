@@ -44,7 +44,7 @@ impl Order<'_> {
         let mut odd: Vec<Option<Odd>> = odd.into_iter().map(Some).collect();
         let mut filling = Filling::new(self, Filled::new(self), (doubtful, elsewhere));
         let mut take = |batch: Vec<(Key, PacketSource)>| {
-            if !(self.wanted)() {
+            if !self.cancel.goes_on() {
                 return Err(SessionError::GivenUp);
             }
             for (key, told) in batch {
@@ -165,10 +165,11 @@ impl Order<'_> {
         &self,
         odd: impl Iterator<Item = (usize, &'o Odd)>,
     ) -> Stream<'s> {
-        let keyed = odd.filter_map(|(place, odd)| {
-            Some((self.key(odd.source()?, self.link(odd.from, odd.to))?, place))
-        });
-        let mut keyed: Vec<(Key, usize)> = keyed.collect();
+        let mut keyed: Vec<(Key, usize)> = odd
+            .filter_map(|(place, odd)| {
+                Some((self.key(odd.source()?, self.link(odd.from, odd.to))?, place))
+            })
+            .collect();
         keyed.sort_unstable();
         let told = keyed
             .into_iter()

@@ -304,12 +304,13 @@ impl Rows {
                 (Some(one), Some(other)) => one.number <= other.number,
                 (one, _) => one.is_some(),
             };
-            let (side, row) = match out {
-                true => (Side::Send, std::mem::replace(&mut next.0, sends.next())?),
-                false => (
+            let (side, row) = if out {
+                (Side::Send, std::mem::replace(&mut next.0, sends.next())?)
+            } else {
+                (
                     Side::Receive,
                     std::mem::replace(&mut next.1, receives.next())?,
-                ),
+                )
             };
             if !self.shared.is_empty() {
                 others = self.others(self.places.id(track, side, row.place));
@@ -353,9 +354,10 @@ impl Rows {
                 None => self.told.get(row),
             },
         };
-        match first == u64::from(end.0) {
-            true => Way::In,
-            false => Way::Again,
+        if first == u64::from(end.0) {
+            Way::In
+        } else {
+            Way::Again
         }
     }
 

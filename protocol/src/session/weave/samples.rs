@@ -97,8 +97,9 @@ fn likely(mut pairs: Vec<(Place, Place)>, scans: &[Scan]) -> Vec<(Moment, Moment
     pairs.sort_unstable_by_key(|(from, to)| (from.reel, to.reel, from.place));
     let mut likely = Vec::new();
     for own in pairs.chunk_by(|(a, b), (c, d)| (a.reel, b.reel) == (c.reel, d.reel)) {
-        let moments = own.iter();
-        let moments = moments.filter_map(|(from, to)| from.moment(scans).zip(to.moment(scans)));
+        let moments = own
+            .iter()
+            .filter_map(|(from, to)| from.moment(scans).zip(to.moment(scans)));
         let own: Vec<(Moment, Moment)> = moments.collect();
         let scan = own.first().and_then(|(from, _)| scans.get(from.0));
         let begins = scan.and_then(|scan| scan.span).map(|(first, _)| first);
@@ -110,8 +111,10 @@ fn likely(mut pairs: Vec<(Place, Place)>, scans: &[Scan]) -> Vec<(Moment, Moment
             before.and_then(|place| until.get(place)).copied()
         };
         let receipts: Vec<EventNumber> = own.iter().map(|(_, to)| to.1).collect();
-        let some = in_order(&receipts).into_iter();
-        let some: Vec<&(Moment, Moment)> = some.filter_map(|place| own.get(place)).collect();
+        let some: Vec<&(Moment, Moment)> = in_order(&receipts)
+            .into_iter()
+            .filter_map(|place| own.get(place))
+            .collect();
         let is_settled = |(place, (from, _)): &(usize, &(Moment, Moment))| {
             let at = from.2;
             let before = place
@@ -122,8 +125,13 @@ fn likely(mut pairs: Vec<(Place, Place)>, scans: &[Scan]) -> Vec<(Moment, Moment
                 is_after || at.0 - since.0 >= SETTLING_NS
             })
         };
-        let settled = some.iter().copied().enumerate().filter(is_settled);
-        let settled: Vec<&(Moment, Moment)> = settled.map(|(_, pair)| pair).collect();
+        let settled: Vec<&(Moment, Moment)> = some
+            .iter()
+            .copied()
+            .enumerate()
+            .filter(is_settled)
+            .map(|(_, pair)| pair)
+            .collect();
         // A short reel has nothing better.
         let taken = if settled.is_empty() { some } else { settled };
         likely.extend(taken.into_iter().copied());

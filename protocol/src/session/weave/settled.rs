@@ -63,8 +63,11 @@ impl Settled {
 
     /// Goes on with these reels; keeps no packet that may not be one any more.
     pub(super) fn go_on(&mut self, firm: Vec<Firm>, links: Vec<Vec<Ways>>, scans: &[Scan]) {
-        let before = self.firm.iter().map(|before| Some(before.until));
-        let before = before.chain(std::iter::repeat(None));
+        let before = self
+            .firm
+            .iter()
+            .map(|before| Some(before.until))
+            .chain(std::iter::repeat(None));
         let is_new = firm.iter().zip(before);
         self.is_new = is_new
             .map(|(now, before)| Some(now.until) != before)
@@ -124,11 +127,14 @@ impl Settled {
         &'a self,
         scans: &'a [Scan],
     ) -> impl Iterator<Item = (usize, Side, usize)> + 'a {
-        let sides = scans.iter().zip(&self.ends).enumerate();
-        let sides = sides.flat_map(|(reel, (scan, ends))| {
-            let each = Side::ALL.into_iter().zip(ends);
-            each.map(move |(side, ends)| (reel, side, scan.side(side).len(), ends))
-        });
+        let sides = scans
+            .iter()
+            .zip(&self.ends)
+            .enumerate()
+            .flat_map(|(reel, (scan, ends))| {
+                let each = Side::ALL.into_iter().zip(ends);
+                each.map(move |(side, ends)| (reel, side, scan.side(side).len(), ends))
+            });
         sides.flat_map(|(reel, side, count, ends)| {
             let free = ends.others(count as u32);
             free.map(move |place| (reel, side, place as usize))
@@ -150,8 +156,9 @@ impl Settled {
                 let firm = rows.lower_bound(until) as u32;
                 let first = std::mem::replace(known, firm);
                 let hashes = (first..).zip(rows.hashes().iter_from(first as usize));
-                let free = hashes.filter(|(place, _)| !ends.contains(*place));
-                let free = free.map(|(_, hash)| *hash);
+                let free = hashes
+                    .filter(|(place, _)| !ends.contains(*place))
+                    .map(|(_, hash)| *hash);
                 again.extend(free.filter(|hash| self.hashes.contains(*hash)));
             }
         }
@@ -194,8 +201,8 @@ impl Settled {
     pub(super) fn keep(&mut self, woven: &mut Woven) {
         let mut more = Vec::new();
         let is_doubtful = |end: &EndId| woven.doubtful.binary_search(end).is_ok();
-        let own = woven.odd.iter().map(|odd| (odd.source(), odd));
-        let own: BTreeMap<Option<EndId>, &Odd> = own.collect();
+        let own: BTreeMap<Option<EndId>, &Odd> =
+            woven.odd.iter().map(|odd| (odd.source(), odd)).collect();
         for (ends, hash) in std::mem::take(&mut woven.stay) {
             let Some(&(from, side, place)) = ends.first() else {
                 continue;

@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use netreel_reel::{EventNumber, Time};
 
+use netreel_system::Cancel;
+
 use super::end::End;
 use super::matching::{Matched, assign, doubt, groups, sight};
 use super::missing::{Held, Missing};
@@ -18,7 +20,6 @@ use super::settled::{SURE_NS, Settled};
 use super::sockets::{BySockets, OwnPorts};
 use super::strangers::{Strangers, mark};
 use super::woven::{Stays, Woven};
-use crate::history::Wanted;
 use crate::session::SessionTime;
 use crate::session::clock::Alignment;
 use crate::session::parallel;
@@ -97,7 +98,7 @@ pub(crate) struct Weaver<'a> {
     /// Of receipts of which nobody has the send, whether equal ones are one packet.
     pub join: &'a (dyn Fn(&[EndId]) -> Vec<bool> + Sync),
     /// Whether somebody still wants it: it is asked once for each part.
-    pub wanted: Wanted<'a>,
+    pub cancel: &'a Cancel,
 }
 
 /// Whether a receipt of a group may be of several sends.
@@ -143,7 +144,7 @@ impl Weaver<'_> {
         let mut later = Vec::new();
         let known = self.settled.map_or(&[][..], Settled::ends);
         for some in together(parts, workers).chunks(workers) {
-            if !(self.wanted)() {
+            if !self.cancel.goes_on() {
                 return woven;
             }
             let done = parallel::map(some.to_vec(), workers, |parts| {
@@ -171,7 +172,7 @@ impl Weaver<'_> {
         }
         let partners = partners.into_iter().map(AtomicU32::into_inner);
         woven.partners = partners.collect();
-        if !(self.wanted)() {
+        if !self.cancel.goes_on() {
             return woven;
         }
         let known = self.neighbours(&later, &woven.partners);
@@ -301,8 +302,10 @@ impl Weaver<'_> {
     /// What is known of the receipts that may be of several sends.
     fn neighbours(&self, later: &[(Vec<usize>, Vec<End>)], partners: &[u32]) -> Known {
         let ends = later.iter().flat_map(|(_, ends)| ends);
-        let receipts = ends.filter(|end| end.side == Side::Receive);
-        let receipts: Vec<EndId> = receipts.map(|end| self.places.of(end)).collect();
+        let receipts: Vec<EndId> = ends
+            .filter(|end| end.side == Side::Receive)
+            .map(|end| self.places.of(end))
+            .collect();
         if receipts.is_empty() {
             return Known::default();
         }
@@ -383,8 +386,10 @@ impl Weaver<'_> {
         let Some(sent) = group.first().filter(|end| end.side == Side::Send) else {
             return false;
         };
-        let receipts = group.iter().filter(|end| end.side == Side::Receive);
-        let mut receipts = receipts.filter(|end| !end.shared);
+        let mut receipts = group
+            .iter()
+            .filter(|end| end.side == Side::Receive)
+            .filter(|end| !end.shared);
         receipts.any(|receipt| self.missing.is_open(sent.reel, receipt))
     }
 
@@ -559,8 +564,12 @@ impl Weaver<'_> {
     /// Whether a receipt that comes before every send was of a send that is not there: the
     /// sender's reel lacks some, and its clock is known.
     fn lacks_sends(&self, from: u16, to: u16) -> bool {
-        let sender = self.roads.cast.members.get(usize::from(from));
-        let sender = sender.and_then(|member| member.reel);
+        let sender = self
+            .roads
+            .cast
+            .members
+            .get(usize::from(from))
+            .and_then(|member| member.reel);
         let is_holed = sender.is_some_and(|reel| self.missing.is_holed(reel as u16));
         is_holed && self.tolerance_ns((from, to), &[]) < i64::MAX
     }

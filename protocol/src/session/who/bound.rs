@@ -49,16 +49,18 @@ impl Bound {
             return;
         }
         let holders = self.holders.entry(canonical(local)).or_default();
-        let place = holders.iter().position(|holder| holder.node == node);
-        let place = place.unwrap_or_else(|| {
-            holders.push(Holder {
-                node,
-                sockets: BTreeSet::new(),
-                since_ns: utc_ns,
-                until_ns: None,
+        let place = holders
+            .iter()
+            .position(|holder| holder.node == node)
+            .unwrap_or_else(|| {
+                holders.push(Holder {
+                    node,
+                    sockets: BTreeSet::new(),
+                    since_ns: utc_ns,
+                    until_ns: None,
+                });
+                holders.len() - 1
             });
-            holders.len() - 1
-        });
         holders[place].until_ns = None;
         holders[place].sockets.insert(socket);
     }

@@ -187,20 +187,22 @@ impl Cast {
             self.is_nobodys(endpoint, candidates, votes);
         }
         let several = open_ports.values().any(|reels| reels.len() > 1);
-        let hearers = match several {
-            true => hearers(scans, &foreign),
-            false => BTreeMap::new(),
+        let hearers = if several {
+            hearers(scans, &foreign)
+        } else {
+            BTreeMap::new()
         };
         for endpoint in foreign {
-            let all = open_ports.get(&endpoint.port()).map(Vec::as_slice);
-            let all = all.unwrap_or_default();
+            let all = open_ports
+                .get(&endpoint.port())
+                .map(Vec::as_slice)
+                .unwrap_or_default();
             let sender = senders.get(&endpoint);
-            let by_port = match is_certain_group(endpoint) {
-                true => Vec::new(),
-                false => {
-                    let heard = hearers.get(&endpoint).filter(|_| !is_group(endpoint));
-                    by_port(endpoint, all, (headers, scans), (sender, heard))
-                }
+            let by_port = if is_certain_group(endpoint) {
+                Vec::new()
+            } else {
+                let heard = hearers.get(&endpoint).filter(|_| !is_group(endpoint));
+                by_port(endpoint, all, (headers, scans), (sender, heard))
             };
             if !by_port.is_empty() {
                 // A socket bound to every address of its machine is reached at each of them.
@@ -234,8 +236,8 @@ impl Cast {
     /// Finds out whom each reel means by an endpoint that several have.
     fn tell_apart(&mut self, endpoint: Endpoint, candidates: &[usize], votes: Option<&Votes>) {
         for heard in votes.into_iter().flatten() {
-            let sender = translated(std::slice::from_ref(heard));
-            let sender = sender.filter(|it| candidates.contains(it));
+            let sender =
+                translated(std::slice::from_ref(heard)).filter(|it| candidates.contains(it));
             if let Some(sender) = sender.or_else(|| only_sender(heard, candidates)) {
                 self.seen.insert((heard.reel, endpoint), sender);
             }
@@ -405,8 +407,10 @@ fn at_own_port(
         let mut connections = scan.into_iter().flat_map(|scan| &scan.connections);
         connections.any(|each| canonical(each.peer) == endpoint)
     };
-    let speaker = open.iter().find(talks);
-    let speaker = speaker.filter(|_| endpoint.ip().is_loopback());
+    let speaker = open
+        .iter()
+        .find(talks)
+        .filter(|_| endpoint.ip().is_loopback());
     let here = speaker.map(|&speaker| boot(headers, speaker));
     let own = open.iter().copied();
     own.filter(|&reel| Some(boot(headers, reel)) == here)

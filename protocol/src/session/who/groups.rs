@@ -22,8 +22,10 @@ impl Listeners {
     pub fn new(cast: &Cast, headers: &[&Header], scans: &[Scan], holders: &Holders) -> Listeners {
         let mut ports = BTreeSet::new();
         for (scan, header) in scans.iter().zip(headers) {
-            let groups = scan.connections.iter();
-            let mut groups = groups.flat_map(|each| each.local.into_iter().chain([each.peer]));
+            let mut groups = scan
+                .connections
+                .iter()
+                .flat_map(|each| each.local.into_iter().chain([each.peer]));
             if !groups.any(is_group) {
                 continue;
             }

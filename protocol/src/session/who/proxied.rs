@@ -161,9 +161,10 @@ pub fn network_answers(server: Endpoint, code: i32, count: u64) -> String {
         1 => "once".to_owned(),
         _ => format!("{count} times"),
     };
-    let so = match says_nobody_listens(code) {
-        true => "; nobody listened there then, and what was sent to it reached nobody",
-        false => "",
+    let so = if says_nobody_listens(code) {
+        "; nobody listened there then, and what was sent to it reached nobody"
+    } else {
+        ""
     };
     format!("packets to {server} were answered {times} by an error: {error}{so}")
 }
@@ -463,8 +464,12 @@ fn common(some: &Ends, others: &Ends) -> (usize, usize) {
         .map(key)
         .collect();
     let wanted: HashSet<(u64, u32)> = some.iter().copied().collect();
-    let others = others.iter().filter(telling).map(key);
-    let others: HashSet<(u64, u32)> = others.filter(|each| wanted.contains(each)).collect();
+    let others: HashSet<(u64, u32)> = others
+        .iter()
+        .filter(telling)
+        .map(key)
+        .filter(|each| wanted.contains(each))
+        .collect();
     let same = some.iter().filter(|each| others.contains(each));
     (same.count(), some.len())
 }

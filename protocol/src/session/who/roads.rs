@@ -47,9 +47,10 @@ impl<'a> Roads<'a> {
                     let far = |endpoint| Some(cast.only_seen(reel, endpoint)?.unwrap_or(reel));
                     let peer = far(connection.peer)?;
                     let near = connection.local.map_or(Some(reel), far)?;
-                    Some(match out {
-                        true => (near as u16, peer as u16),
-                        false => (peer as u16, near as u16),
+                    Some(if out {
+                        (near as u16, peer as u16)
+                    } else {
+                        (peer as u16, near as u16)
                     })
                 })
             });

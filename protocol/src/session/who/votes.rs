@@ -183,18 +183,20 @@ pub(super) fn most(votes: &[Heard], reels: &[usize]) -> Vec<usize> {
         // This many more are theirs than are not, at the most of any row (Kadane).
         let (mut more, mut most) = (0usize, 0usize);
         for sender in senders {
-            more = match is_one(sender) {
-                true => more + 1,
-                false => more.saturating_sub(1),
+            more = if is_one(sender) {
+                more + 1
+            } else {
+                more.saturating_sub(1)
             };
             most = most.max(more);
         }
         in_row = in_row.max(most);
     }
     let is_between = sent >= SENT_MIN && sent * 2 > between;
-    match sent * 2 > all || is_between || in_row >= IN_ROW_MIN {
-        true => who.into_iter().collect(),
-        false => Vec::new(),
+    if sent * 2 > all || is_between || in_row >= IN_ROW_MIN {
+        who.into_iter().collect()
+    } else {
+        Vec::new()
     }
 }
 

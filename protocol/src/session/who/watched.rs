@@ -80,8 +80,11 @@ pub(crate) fn missing(observers: &[Observer]) -> Vec<String> {
 
 /// That nodes are known from captures alone, in a sentence.
 pub(crate) fn captured(nodes: &[Node]) -> Option<String> {
-    let names = nodes.iter().filter(|node| node.captured);
-    let names: Vec<&str> = names.map(|node| node.name.as_str()).collect();
+    let names: Vec<&str> = nodes
+        .iter()
+        .filter(|node| node.captured)
+        .map(|node| node.name.as_str())
+        .collect();
     let (last, others) = names.split_last()?;
     let (who, are) = match others {
         [] => ((*last).to_owned(), "is"),

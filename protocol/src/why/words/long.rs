@@ -63,15 +63,16 @@ impl Words<'_> {
         };
         let which = format!("({} to {})", first.0, last.0);
         let (since, until, at) = (seconds(sent.0), moment(sent.1), moment(*at));
-        match of == count {
-            true => format!(
+        if of == count {
+            format!(
                 "{from} -> {to} held everything that was sent from {since} to {until}: {count} \
                  packets {which} arrived together at {at}{others}"
-            ),
-            false => format!(
+            )
+        } else {
+            format!(
                 "of {of} packets that {from} sent to {to} from {since} to {until}, {count} {which} \
                  arrived together at {at}{others}"
-            ),
+            )
         }
     }
 
@@ -82,8 +83,11 @@ impl Words<'_> {
         let Some(fault) = packet.faults.get(fault as usize) else {
             return String::new();
         };
-        let proxy = self.session.proxies.get(usize::from(fault.proxy.0));
-        let proxy = proxy.map_or("a proxy", String::as_str);
+        let proxy = self
+            .session
+            .proxies
+            .get(usize::from(fault.proxy.0))
+            .map_or("a proxy", String::as_str);
         let long = |nanos: u64| duration(i64::try_from(nanos).unwrap_or(i64::MAX));
         let packet = number(id);
         match fault.verdict {
@@ -178,8 +182,10 @@ impl Words<'_> {
         let facts = self.history.facts(self.session, told.delivery.message);
         let object = facts.and_then(|facts| facts.object);
         let object = object.map_or("an object".to_owned(), |object| format!("object {object}"));
-        let owner = told.owner.map(|peer| self.session.peer_name(peer));
-        let owner = owner.unwrap_or("somebody".to_owned());
+        let owner = told
+            .owner
+            .map(|peer| self.session.peer_name(peer))
+            .unwrap_or("somebody".to_owned());
         let counter = told.counter.map(|counter| format!(" at counter {counter}"));
         let done = match told.role {
             Role::Create => format!("created {object}"),
@@ -212,8 +218,10 @@ impl Words<'_> {
 
     pub(super) fn believed(&self, node: NodeId, object: u64, at: SessionTime) -> String {
         let node_name = self.name(node);
-        let since = self.history.belief_at(object, node, at);
-        let since = since.map(|span| span.time.start);
+        let since = self
+            .history
+            .belief_at(object, node, at)
+            .map(|span| span.time.start);
         if self.session.lacks(node, since, at) {
             let at = moment(at);
             return format!(
@@ -278,8 +286,11 @@ impl Words<'_> {
     pub(super) fn ambiguous(&self, message: MessageId, other: MessageId, why: Ambiguity) -> String {
         let (packet, with) = (number(self.carrier(message)), number(self.carrier(other)));
         let (from, to) = self.link(self.carrier(message));
-        let facts = self.session.message(message).map(|it| it.facts);
-        let facts = facts.unwrap_or_default();
+        let facts = self
+            .session
+            .message(message)
+            .map(|it| it.facts)
+            .unwrap_or_default();
         let place = facts
             .reliable_sequence
             .map(|it| it.value)

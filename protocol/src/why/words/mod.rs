@@ -59,8 +59,11 @@ impl Words<'_> {
             } => {
                 let (from, to) = self.link(packet);
                 let link = self.session.link(packet).unwrap_or_default();
-                let measured = self.session.measured(link.0, link.1).words();
-                let measured = measured.map(|words| format!(" ({words})"));
+                let measured = self
+                    .session
+                    .measured(link.0, link.1)
+                    .words()
+                    .map(|words| format!(" ({words})"));
                 format!(
                     "{} took {} from {from} to {to}{}, where the fastest took {}",
                     number(packet),

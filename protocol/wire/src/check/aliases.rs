@@ -1,6 +1,7 @@
 //! `type NAME = TYPE;`: the type takes the place of the name wherever a type stands, before anything
 //! else is checked. Spans of whole types stay those of the use, so that trees show the name.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 use super::Checker;
@@ -20,12 +21,18 @@ struct Aliases<'a, 'c> {
     imported: &'c [BTreeSet<usize>],
     all: &'c [Alias<'a>],
     names: Names<'a, usize>,
+    replaced: RefCell<Vec<(Span, Span)>>,
 }
 
-/// Replaces the names of `type` items by what they stand for.
-pub(super) fn spell_out<'a>(files: &Files, imported: &[BTreeSet<usize>], file: &mut File<'a>) {
+/// Replaces the names of `type` items by what they stand for. Where they stood, and where they are
+/// declared.
+pub(super) fn spell_out<'a>(
+    files: &Files,
+    imported: &[BTreeSet<usize>],
+    file: &mut File<'a>,
+) -> Vec<(Span, Span)> {
     if file.aliases.is_empty() {
-        return;
+        return Vec::new();
     }
     let all = std::mem::take(&mut file.aliases);
     let aliases = Aliases::new(files, imported, &all);
@@ -38,7 +45,12 @@ pub(super) fn spell_out<'a>(files: &Files, imported: &[BTreeSet<usize>], file: &
     for field in file.states.iter_mut().flat_map(|state| &mut state.fields) {
         aliases.replace(&mut field.field_type);
     }
+    for alias in &all {
+        aliases.replace(&mut alias.stands_for.clone());
+    }
+    let replaced = aliases.replaced.take();
     file.aliases = all;
+    replaced
 }
 
 impl<'a, 'c> Aliases<'a, 'c> {
@@ -57,6 +69,7 @@ impl<'a, 'c> Aliases<'a, 'c> {
             imported,
             all,
             names,
+            replaced: RefCell::default(),
         }
     }
 
@@ -102,7 +115,11 @@ impl<'a, 'c> Aliases<'a, 'c> {
         let own = self.files.at(span.start as usize);
         let seen = Seen::new(own, self.imported.get(own)?);
         match self.names.all(name, seen)[..] {
-            [index] => self.all.get(index),
+            [index] => {
+                let found = self.all.get(index)?;
+                self.replaced.borrow_mut().push((span, found.name.span));
+                Some(found)
+            }
             _ => None,
         }
     }
@@ -192,9 +209,10 @@ impl<'a> Checker<'a, '_> {
             repeated: false,
         };
         let before = self.reports.len();
-        let found = match is_open {
-            true => None,
-            false => Some(self.field_type(of, &scope)),
+        let found = if is_open {
+            None
+        } else {
+            Some(self.field_type(of, &scope))
         };
         let is_constant = match &found {
             None => false,

@@ -293,7 +293,11 @@ impl<'a> Checker<'a, '_> {
         let seen = self.seen_from(argument.span);
         match self.rules_names.all(spelled, seen)[..] {
             [] => {}
-            [id] => return Some(id),
+            [id] => {
+                let declared = self.file.rules[usize::from(id)].name.span;
+                self.stands_for(argument.span, declared);
+                return Some(id);
+            }
             [..] => {
                 let message = format!("`{spelled}` stands for the rules of two files");
                 self.report(argument.span, message)

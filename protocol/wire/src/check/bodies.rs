@@ -370,9 +370,10 @@ impl<'a> Checker<'a, '_> {
             let steps = self.steps(&arm.body, body);
             of_arms.extend(body.set_aside(mark));
             let end = std::mem::take(&mut body.at_end);
-            match arm.patterns.is_empty() {
-                true => default_end = Some(end),
-                false => ends.push(end),
+            if arm.patterns.is_empty() {
+                default_end = Some(end)
+            } else {
+                ends.push(end)
             }
             if !arm.patterns.is_empty() {
                 arms.push((values, steps));

@@ -273,8 +273,11 @@ impl<'a> Layouts<'a, '_> {
         if let Some(&known) = self.names.get(name.text, seen) {
             return self.known.get(known).cloned();
         }
-        let base = self.checker.enum_names.get(name.text, seen);
-        let base = base.and_then(|id| self.checker.file.enums.get(id.0 as usize));
+        let base = self
+            .checker
+            .enum_names
+            .get(name.text, seen)
+            .and_then(|id| self.checker.file.enums.get(id.0 as usize));
         if let Some(base) = base {
             if let Some(size) = bytes_of(base.base.name.text) {
                 return Some(scalar(size));
@@ -285,8 +288,11 @@ impl<'a> Layouts<'a, '_> {
                 .label("expected an enum held by `u8`, `u16`, `u32` or `u64`");
             return None;
         }
-        let alias = self.checker.alias_names.get(name.text, seen);
-        let alias = alias.and_then(|&index| self.checker.file.aliases.get(index));
+        let alias = self
+            .checker
+            .alias_names
+            .get(name.text, seen)
+            .and_then(|&index| self.checker.file.aliases.get(index));
         if let Some(alias) = alias
             && let Some(size) = bytes_of(alias.stands_for.name.text)
         {
@@ -301,13 +307,14 @@ impl<'a> Layouts<'a, '_> {
         }
         let known = self.names.seen(seen);
         let names: Vec<&str> = known.chain(self.checker.enum_names.seen(seen)).collect();
-        let suggestion = match self.checker.struct_names.get(name.text, seen).is_some() {
-            true => Some(
+        let suggestion = if self.checker.struct_names.get(name.text, seen).is_some() {
+            Some(
                 "a struct of the wire may take any number of bits: declare it in a `c_struct`, \
                  or make this one a `struct`"
                     .to_owned(),
-            ),
-            false => crate::suggest::did_you_mean(name.text, names),
+            )
+        } else {
+            crate::suggest::did_you_mean(name.text, names)
         };
         let report = self
             .checker

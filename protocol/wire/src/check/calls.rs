@@ -272,6 +272,8 @@ impl<'a> Checker<'a, '_> {
             return None;
         };
         let (mut structure, mut id) = (scope.structure, id);
+        let declared = self.heads[structure.0 as usize][id.0 as usize].span;
+        self.stands_for(first.span, declared);
         let mut ids = vec![id];
         for (name, next) in path.iter().zip(path.iter().skip(1)) {
             let head = self.heads[structure.0 as usize][id.0 as usize];
@@ -293,6 +295,8 @@ impl<'a> Checker<'a, '_> {
                     .label("expected a field that is always there");
                 return None;
             };
+            let declared = heads[found].span;
+            self.stands_for(next.span, declared);
             structure = inner;
             id = super::model::FieldId(found as u32);
             ids.push(id);

@@ -78,6 +78,11 @@ pub(super) struct Checker<'a, 'c> {
     pub(super) given: BTreeSet<&'a str>,
     /// What fields say back, and where that stands.
     pub(super) taken: Vec<(&'a str, Span)>,
+    /// Where names are used, and where what they stand for is declared, for who asks for it: then all
+    /// is gone through, whatever is wrong.
+    pub(super) uses: Option<&'c mut Vec<(Span, Span)>>,
+    /// Expressions whose parts were gone through because nobody knows their values.
+    pub(super) broken: BTreeSet<(u32, u32)>,
 }
 
 impl<'a, 'c> Checker<'a, 'c> {
@@ -127,6 +132,15 @@ impl<'a, 'c> Checker<'a, 'c> {
             properties: Vec::new(),
             given: BTreeSet::new(),
             taken: Vec::new(),
+            uses: None,
+            broken: BTreeSet::new(),
+        }
+    }
+
+    /// A name stands for what is declared there.
+    pub(super) fn stands_for(&mut self, name: Span, declared: Span) {
+        if let Some(uses) = &mut self.uses {
+            uses.push((name, declared));
         }
     }
 
@@ -138,7 +152,7 @@ impl<'a, 'c> Checker<'a, 'c> {
 
     /// Whether there are so many reports that nobody needs more.
     pub(super) fn has_enough(&self) -> bool {
-        self.reports.len() >= MISTAKES_MAX
+        self.uses.is_none() && self.reports.len() >= MISTAKES_MAX
     }
 
     /// Notes a name, or reports that it is taken.
@@ -196,7 +210,8 @@ impl Checker<'_, '_> {
         self.stands_for_two(name, span, declared)
     }
 
-    /// Whether a name is declared at more than one of the places that can be seen; says so if it is.
+    /// Whether a name is declared at more than one of the places that can be seen; says so if it is. Of
+    /// one place it notes the use.
     pub(super) fn stands_for_two(
         &mut self,
         name: &str,
@@ -205,6 +220,9 @@ impl Checker<'_, '_> {
     ) -> bool {
         declared.sort_unstable_by_key(|span| span.start);
         let [first, second, ..] = declared[..] else {
+            if let [one] = declared[..] {
+                self.stands_for(span, one);
+            }
             return false;
         };
         let name_of = |span: Span| self.files.file(self.file_of(span)).0.to_owned();

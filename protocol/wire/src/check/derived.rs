@@ -137,7 +137,9 @@ impl<'a> Checker<'a, '_> {
     ) -> Option<(FieldId, super::declared::Head<'a>)> {
         let heads = self.heads.get(id.0 as usize)?;
         let place = heads.iter().position(|head| head.name == name.text)?;
-        Some((FieldId(place as u32), heads[place]))
+        let head = heads[place];
+        self.stands_for(name.span, head.span);
+        Some((FieldId(place as u32), head))
     }
 
     fn derived_call(
@@ -172,12 +174,16 @@ impl<'a> Checker<'a, '_> {
                     .label(format!("expected `{spelled}(FIELD, ...)`"));
                 return None;
             }
-            let pieces = arguments.iter().map(|argument| self.piece(argument, id));
-            let pieces: Option<Vec<Piece>> = pieces.collect();
+            let pieces: Option<Vec<Piece>> = arguments
+                .iter()
+                .map(|argument| self.piece(argument, id))
+                .collect();
             return Some(Derived::Checksum(*checksum, pieces?));
         }
-        let names = MEASURES.iter().map(|(name, _)| *name);
-        let names = names.chain(CHECKSUMS.iter().map(|(name, _)| *name));
+        let names = MEASURES
+            .iter()
+            .map(|(name, _)| *name)
+            .chain(CHECKSUMS.iter().map(|(name, _)| *name));
         let suggestion = crate::suggest::did_you_mean(name.text, names);
         let report = self
             .report(name.span, format!("nothing is derived by `{}`", name.text))
@@ -242,6 +248,7 @@ impl<'a> Checker<'a, '_> {
             }
             return None;
         }
+        self.field_named(name, id);
         for &field in &fields {
             self.measured.insert((id, field, measure));
         }

@@ -8,11 +8,13 @@ impl<'a> Checker<'a, '_> {
     pub(super) fn check_enum(&mut self, declared: &ast::Enum<'a>) -> Enum {
         let base = &declared.base;
         let arguments = base.arguments.as_deref();
-        let base_type = self.plain_type(base.name.text, arguments, base.name.span, base.span);
-        let base_type = base_type.unwrap_or(Type::Broken);
-        let (a, one) = match declared.is_flags {
-            true => ("flags", "one flag"),
-            false => ("an enum", "one member"),
+        let base_type = self
+            .plain_type(base.name.text, arguments, base.name.span, base.span)
+            .unwrap_or(Type::Broken);
+        let (a, one) = if declared.is_flags {
+            ("flags", "one flag")
+        } else {
+            ("an enum", "one member")
         };
         let limit = self.highest(declared, &base_type, a);
         let mut members: Vec<Member> = Vec::new();
@@ -47,18 +49,20 @@ impl<'a> Checker<'a, '_> {
                 }
                 _ => {
                     let base = base.span.text(self.text);
-                    let whose = match declared.is_flags {
-                        true => "the flags'",
-                        false => "the enum's",
+                    let whose = if declared.is_flags {
+                        "the flags'"
+                    } else {
+                        "the enum's"
                     };
                     self.report(span, format!("the value does not fit {whose} type"))
                         .label(format!("`{base}` holds 0 to {limit}"));
                 }
             }
             let value = value.unwrap_or(0);
-            next = match declared.is_flags {
-                true => value.checked_mul(2),
-                false => value.checked_add(1),
+            next = if declared.is_flags {
+                value.checked_mul(2)
+            } else {
+                value.checked_add(1)
             };
             members.push(Member {
                 name: member.name.text.into(),

@@ -13,6 +13,26 @@ impl<'a> Checker<'a, '_> {
     /// Types an expression; `None` where a mistake was reported. Without a scope only constants
     /// can be read.
     pub(super) fn typed(&mut self, expr: &Expr<'a>, scope: Option<&Scope<'a>>) -> Option<Typed> {
+        let found = self.typed_whole(expr, scope);
+        let Expr { span, kind, .. } = expr;
+        if found.is_none() && self.uses.is_some() && self.broken.insert((span.start, span.end)) {
+            let parts: Vec<&Expr<'a>> = match kind {
+                ExprKind::Index(_, parts, _) | ExprKind::Call(_, parts) => parts.iter().collect(),
+                ExprKind::Unary(_, inner) => vec![inner],
+                ExprKind::Interval(one, other) | ExprKind::Binary(_, one, other) => {
+                    vec![one, other]
+                }
+                ExprKind::Choice(condition, then, otherwise) => vec![condition, then, otherwise],
+                _ => Vec::new(),
+            };
+            for part in parts {
+                self.typed(part, scope);
+            }
+        }
+        found
+    }
+
+    fn typed_whole(&mut self, expr: &Expr<'a>, scope: Option<&Scope<'a>>) -> Option<Typed> {
         match &expr.kind {
             ExprKind::Integer(value) => Some((Expression::Integer(*value), ValueType::Integer)),
             ExprKind::Float(value) => Some((Expression::Float(*value), ValueType::Float)),
@@ -189,17 +209,19 @@ impl<'a> Checker<'a, '_> {
         let declared = &self.file.enums[id.0 as usize];
         let [_, wanted] = path else {
             let label = format!("expected a member, such as `{}.NAME`", declared.name.text);
-            let what = match declared.is_flags {
-                true => format!("the flags `{}` are not a value", declared.name.text),
-                false => format!("the enum `{}` is not a value", declared.name.text),
+            let what = if declared.is_flags {
+                format!("the flags `{}` are not a value", declared.name.text)
+            } else {
+                format!("the enum `{}` is not a value", declared.name.text)
             };
             self.report(span, what).label(label);
             return None;
         };
         let value = self.member_value(id, *wanted)?;
-        let value_type = match declared.is_flags {
-            true => ValueType::Integer,
-            false => ValueType::Enum(id),
+        let value_type = if declared.is_flags {
+            ValueType::Integer
+        } else {
+            ValueType::Enum(id)
         };
         Some((Expression::Integer(value), value_type))
     }
@@ -216,6 +238,7 @@ impl<'a> Checker<'a, '_> {
             }
             return None;
         };
+        self.stands_for(wanted.span, declared.members[place].name.span);
         let value = *self.enum_values.get(id.0 as usize)?.get(place)?;
         Some(i128::from(value))
     }
@@ -234,6 +257,9 @@ impl<'a> Checker<'a, '_> {
         for (depth, name) in path.iter().enumerate() {
             self.needed_later.insert((structure, id));
             let head = self.heads[structure.0 as usize][id.0 as usize];
+            if !(is_item && depth == 0) {
+                self.stands_for(name.span, head.span);
+            }
             let next = path.get(depth + 1);
             through_layer = through_layer.or(head.layered.then_some(head.span));
             if head.repeated && !(is_item && depth == 0) {
@@ -365,8 +391,9 @@ impl<'a> Checker<'a, '_> {
         let seen = self.seen_from(name.span);
         names.extend(self.constants.seen(seen));
         names.extend(self.enum_names.seen(seen));
-        let suggestion = self.member_called(name);
-        let suggestion = suggestion.or_else(|| crate::suggest::did_you_mean(name.text, names));
+        let suggestion = self
+            .member_called(name)
+            .or_else(|| crate::suggest::did_you_mean(name.text, names));
         let report = self
             .report(name.span, format!("there is no `{}`", name.text))
             .label("expected a field before this one, a constant or an enum");
@@ -530,9 +557,10 @@ impl<'a> Checker<'a, '_> {
             _ => None,
         });
         let message = format!("{} cannot be compared with {}", shown.0, shown.1);
-        let label = match left_type == right_type {
-            true => "expected integers, truth values or an enum",
-            false => "expected the same type on both sides",
+        let label = if left_type == right_type {
+            "expected integers, truth values or an enum"
+        } else {
+            "expected the same type on both sides"
         };
         let report = self.report(span, message).label(label);
         if let Some(member) = member {

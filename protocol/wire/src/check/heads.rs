@@ -117,9 +117,10 @@ impl<'a> Checker<'a, '_> {
     pub(super) fn shape_text(&self, shape: ShapeId) -> String {
         let shapes = self.shapes.borrow();
         let text = shapes.get(shape.0 as usize).map_or("", |(text, _)| text);
-        match text.contains('(') {
-            true => format!("{text})"),
-            false => text.to_owned(),
+        if text.contains('(') {
+            format!("{text})")
+        } else {
+            text.to_owned()
         }
     }
 
@@ -266,9 +267,10 @@ fn at_end<'a>(
                 let mut default = None;
                 for arm in &inner.arms {
                     let end = at_end(&arm.body, next, heads);
-                    match arm.patterns.is_empty() {
-                        true => default = Some(end),
-                        false => arms.push(end),
+                    if arm.patterns.is_empty() {
+                        default = Some(end)
+                    } else {
+                        arms.push(end)
                     }
                 }
                 arms.extend(default);

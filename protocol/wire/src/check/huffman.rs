@@ -86,6 +86,8 @@ impl<'a> Checker<'a, '_> {
         let spelled = argument.span.text(self.text);
         let seen = self.seen_from(argument.span);
         if let Some(&place) = self.huffman_names.get(spelled, seen) {
+            let declared = self.file.huffmans[place].name.span;
+            self.stands_for(argument.span, declared);
             return self.huffmans.get(place).cloned().flatten();
         }
         let names: Vec<&str> = self.huffman_names.seen(seen).collect();

@@ -129,8 +129,9 @@ impl<'a> Checker<'a, '_> {
                 let declared = self.file.structs.get(structure.0 as usize);
                 let fields = declared.map(|declared| fields(&declared.body));
                 let field = fields.and_then(|fields| fields.get(id.0 as usize).copied());
-                let width = field.and_then(|field| width_of(field.field_type.name.text));
-                let width = width.and_then(IntegerName::unsigned_bits);
+                let width = field
+                    .and_then(|field| width_of(field.field_type.name.text))
+                    .and_then(IntegerName::unsigned_bits);
                 return width.filter(|&width| width < 64).unwrap_or(0);
             }
             let heads = self.heads.get(structure.0 as usize);

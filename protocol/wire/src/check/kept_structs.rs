@@ -131,6 +131,7 @@ impl<'a> Checker<'a, '_> {
         name: Ident<'a>,
         rest: &[Ident<'a>],
     ) -> Option<(StatePart, Reached)> {
+        self.note_members(kept, rest);
         let wanted: Vec<&str> = rest.iter().map(|name| name.text).collect();
         let found = kept.members.iter().position(|it| it.path == wanted);
         if let Some((place, member)) = found.and_then(|at| Some((at, kept.members.get(at)?))) {
@@ -152,13 +153,32 @@ impl<'a> Checker<'a, '_> {
         None
     }
 
+    /// Notes which fields names after the keys of a struct stand for.
+    fn note_members(&mut self, kept: &Kept<'a>, names: &[Ident<'a>]) {
+        let mut fields = self.file.states.iter().flat_map(|block| &block.fields);
+        let declared = fields.find(|field| field.name.span == kept.name.span);
+        let mut of = declared.and_then(|field| self.kept_struct(&field.field_type));
+        for name in names {
+            let heads = of.and_then(|of| self.heads.get(of.0 as usize));
+            let head = heads.and_then(|heads| heads.iter().find(|head| head.name == name.text));
+            let Some(&head) = head else { return };
+            self.stands_for(name.span, head.span);
+            of = match head.kind {
+                HeadKind::Struct(inner) => Some(inner),
+                _ => None,
+            };
+        }
+    }
+
     /// The first name that leads nowhere.
     fn report_member(&mut self, kept: &Kept<'a>, name: Ident<'a>, rest: &[Ident<'a>]) {
         let mut before = name.text;
         let mut path: Vec<&str> = Vec::new();
         for wanted in rest {
-            let here = kept.members.iter();
-            let here = here.filter(|member| member.path.starts_with(&path));
+            let here = kept
+                .members
+                .iter()
+                .filter(|member| member.path.starts_with(&path));
             let names: Vec<&str> = here
                 .filter_map(|it| it.path.get(path.len()).copied())
                 .collect();
@@ -167,9 +187,10 @@ impl<'a> Checker<'a, '_> {
                 before = wanted.text;
                 continue;
             }
-            let message = match names.is_empty() {
-                true => format!("`{before}` is not a struct"),
-                false => format!("nothing called `{}` is kept of `{before}`", wanted.text),
+            let message = if names.is_empty() {
+                format!("`{before}` is not a struct")
+            } else {
+                format!("nothing called `{}` is kept of `{before}`", wanted.text)
             };
             let suggestion = did_you_mean(wanted.text, names);
             let report = self.report(wanted.span, message);
@@ -300,8 +321,7 @@ impl<'a> Checker<'a, '_> {
         let mut all = Vec::new();
         for place in first..end {
             let member = kept.members.get(place)?.clone();
-            let names = member.path.get(depth..)?.iter();
-            let names = names.map(|&text| Ident {
+            let names = member.path.get(depth..)?.iter().map(|&text| Ident {
                 text,
                 span: given.span,
             });

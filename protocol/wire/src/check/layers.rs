@@ -60,7 +60,7 @@ impl Of {
 }
 
 /// A layer's parameters by name.
-type Parameters<'a> = BTreeMap<&'a str, (usize, Of)>;
+type Parameters<'a> = BTreeMap<&'a str, (usize, Of, Span)>;
 
 /// The window of a field that goes through a layer.
 pub(super) fn layered(window: Option<Window>, layer: LayerUse, name: &str) -> Window {
@@ -185,7 +185,9 @@ impl<'a> Checker<'a, '_> {
                     Of::Either
                 }
             };
-            parameters.entry(name.text).or_insert((place, of));
+            parameters
+                .entry(name.text)
+                .or_insert((place, of, name.span));
         }
         parameters
     }
@@ -280,9 +282,10 @@ impl<'a> Checker<'a, '_> {
         }?;
         if arguments.len() != wanted.len() {
             let names: Vec<&str> = wanted.iter().map(|(what, _)| *what).collect();
-            let expected = match names.is_empty() {
-                true => format!("expected `{}`", name.text),
-                false => format!("expected {}", names.join(", ")),
+            let expected = if names.is_empty() {
+                format!("expected `{}`", name.text)
+            } else {
+                format!("expected {}", names.join(", "))
             };
             let found = arguments.len();
             self.report(
@@ -368,7 +371,8 @@ impl<'a> Checker<'a, '_> {
     ) -> Option<LayerArgument> {
         let (checked, found) = match &argument.kind {
             ExprKind::Path(path) if path.len() == 1 && parameters.contains_key(path[0].text) => {
-                let (place, of) = parameters[path[0].text];
+                let (place, of, declared) = parameters[path[0].text];
+                self.stands_for(argument.span, declared);
                 (LayerArgument::Parameter(place), of)
             }
             ExprKind::Path(path) if path.first().is_some_and(|name| name.text == "state") => {
@@ -448,6 +452,7 @@ impl<'a> Checker<'a, '_> {
             return None;
         };
         let declared = &self.file.layers[usize::from(layer)];
+        self.stands_for(name.span, declared.block.name.span);
         let (wanted, found) = (declared.parameters.len(), through.arguments.len());
         if wanted != found {
             let spelled: Vec<String> = declared
@@ -475,9 +480,10 @@ impl<'a> Checker<'a, '_> {
                 let found = self.shown(found);
                 let message = format!("`{}` is `{}`, this is {found}", parameter.text, kind.text);
                 self.report(argument.span, message)
-                    .label(match is_bytes {
-                        true => "expected bytes or a text",
-                        false => "expected an integer",
+                    .label(if is_bytes {
+                        "expected bytes or a text"
+                    } else {
+                        "expected an integer"
                     })
                     .related(parameter.span, "declared here");
                 return None;

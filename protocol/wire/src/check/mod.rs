@@ -54,11 +54,35 @@ pub(crate) fn check<'a>(
     file: &mut File<'a>,
     reports: &mut Vec<Report>,
 ) -> Option<Model> {
+    checked(files, file, reports, None)
+}
+
+/// Where each name is used, and where what it stands for is declared. A text with mistakes is gone
+/// through to its end.
+pub(crate) fn uses<'a>(files: &'a Files, file: &mut File<'a>) -> Vec<(Span, Span)> {
+    let mut uses = Vec::new();
+    checked(files, file, &mut Vec::new(), Some(&mut uses));
+    uses
+}
+
+fn checked<'a>(
+    files: &'a Files,
+    file: &mut File<'a>,
+    reports: &mut Vec<Report>,
+    mut uses: Option<&mut Vec<(Span, Span)>>,
+) -> Option<Model> {
     let imported = files.imports(&file.imports, reports);
-    aliases::spell_out(files, &imported, file);
+    let named = aliases::spell_out(files, &imported, file);
+    if let Some(uses) = &mut uses {
+        uses.extend(named);
+    }
     let made = c_layout::lay_out(files, &imported, file, reports);
     file.structs.extend(made);
-    Checker::new(files, imported, file, reports).model()
+    Checker {
+        uses,
+        ..Checker::new(files, imported, file, reports)
+    }
+    .model()
 }
 
 impl<'a> Checker<'a, '_> {
@@ -72,7 +96,7 @@ impl<'a> Checker<'a, '_> {
         self.resolve_computed();
         self.share_heads();
         self.check_states();
-        if !self.check_aliases() {
+        if !self.check_aliases() && self.uses.is_none() {
             return None;
         }
         let nesting = self.check_nesting();
@@ -134,8 +158,8 @@ impl<'a> Checker<'a, '_> {
         let structs = file
             .structs
             .iter()
-            .filter(|item| !item.is_vector && !item.is_nameless);
-        let structs = structs.map(|item| item.name);
+            .filter(|item| !item.is_vector && !item.is_nameless)
+            .map(|item| item.name);
         for name in constants.chain(aliases).chain(enums).chain(structs) {
             if is_built_in(name.text) {
                 self.report(name.span, format!("`{}` is a built-in type", name.text))

@@ -86,8 +86,9 @@ impl<'a> Checker<'a, '_> {
             }
         }
         // Of several on one circle the first is enough.
-        let endless = (0..count).filter(|&index| recursive[index] && !ends[index]);
-        let endless: Vec<usize> = endless.collect();
+        let endless: Vec<usize> = (0..count)
+            .filter(|&index| recursive[index] && !ends[index])
+            .collect();
         let on_circle = |index: &&usize| {
             let mut open = vec![**index];
             let mut met = BTreeSet::new();
@@ -145,8 +146,10 @@ impl<'a> Checker<'a, '_> {
                     then || otherwise
                 }
                 Statement::Switch(inner) => {
-                    let arms = inner.arms.iter();
-                    let arms = arms.map(|arm| self.body_ends(&arm.body, structure, place, ends));
+                    let arms = inner
+                        .arms
+                        .iter()
+                        .map(|arm| self.body_ends(&arm.body, structure, place, ends));
                     // All of them are walked, so that fields are counted.
                     arms.filter(|&ends| ends).count() > 0
                 }

@@ -18,6 +18,7 @@ impl<'a> Checker<'a, '_> {
             let id = FieldId(place as u32);
             body.scope.visible.push((parameter.name.text, id));
             let spelled = parameter.type_name.text;
+            self.is_ambiguous(spelled, parameter.type_name.span);
             let field_type = match self.parameter_kind(parameter) {
                 HeadKind::Bool => Type::Bool,
                 HeadKind::Enum(id) => Type::Enum(id),

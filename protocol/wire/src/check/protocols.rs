@@ -83,8 +83,8 @@ impl<'a> Checker<'a, '_> {
         }
         let named = |name: &str| block.settings.iter().find(|each| each.name.text == name);
         let root = named("root").and_then(|setting| self.named_struct(setting, "the root"));
-        let joined = named("joined");
-        let joined = joined.and_then(|setting| self.named_struct(setting, "a joined message"));
+        let joined =
+            named("joined").and_then(|setting| self.named_struct(setting, "a joined message"));
         let version = named("version").and_then(|setting| self.version(setting));
         let bytes = named("byte_order").and_then(|setting| self.choice(setting, &BYTE_ORDERS));
         let bits = named("bit_order").and_then(|setting| self.choice(setting, &BIT_ORDERS));

@@ -309,9 +309,10 @@ impl<'a> Checker<'a, '_> {
 /// The first that every packet has; else the first.
 fn strongest<'a>(mut rests: impl Iterator<Item = Rest<'a>>) -> Option<Rest<'a>> {
     let first = rests.next()?;
-    match first.always {
-        true => Some(first),
-        false => rests.find(|rest| rest.always).or(Some(first)),
+    if first.always {
+        Some(first)
+    } else {
+        rests.find(|rest| rest.always).or(Some(first))
     }
 }
 

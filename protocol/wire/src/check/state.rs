@@ -252,8 +252,11 @@ impl<'a> Checker<'a, '_> {
         let found = self.state_names.all(spelled, seen);
         if let Some(&block) = found.first() {
             let states = &self.file.states;
-            let declared = found.iter().filter_map(|&block| states.get(block));
-            let declared = declared.map(|block| block.name.span).collect();
+            let declared = found
+                .iter()
+                .filter_map(|&block| states.get(block))
+                .map(|block| block.name.span)
+                .collect();
             let is_two = self.stands_for_two(spelled, setting.value.span, declared);
             return (!is_two).then_some(block);
         }

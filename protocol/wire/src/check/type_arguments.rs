@@ -50,9 +50,10 @@ impl<'a> Checker<'a, '_> {
                 .label("expected an integer of whole bytes, such as `u32` or `u16be`");
             return None;
         };
-        let number = match inner.signed {
-            true => Number::Signed,
-            false => Number::Unsigned,
+        let number = if inner.signed {
+            Number::Signed
+        } else {
+            Number::Unsigned
         };
         let codec = Codec::Compressed {
             bits,

@@ -53,6 +53,11 @@ impl<'a> Checker<'a, '_> {
                 declared.span,
             ),
         };
+        if found.is_none() && self.uses.is_some() {
+            for argument in declared.arguments.iter().flatten() {
+                self.typed(argument, Some(scope));
+            }
+        }
         found.unwrap_or(Type::Broken)
     }
 
@@ -130,6 +135,10 @@ impl<'a> Checker<'a, '_> {
     fn declared_type(&mut self, name: &str, name_span: Span, span: Span) -> Option<Type> {
         if self.is_ambiguous(name, name_span) {
             return None;
+        }
+        if name.contains('(') {
+            // A vector: names stand in it.
+            self.stands_for(name_span, name_span);
         }
         let seen = self.seen_from(name_span);
         let structure = self.struct_names.get(name, seen).copied();
@@ -219,9 +228,10 @@ impl<'a> Checker<'a, '_> {
             return Some(Type::Wide(name.order));
         }
         let Some(order) = name.order else {
-            return Some(match name.signed {
-                true => Type::Signed(bits),
-                false => Type::Unsigned(bits),
+            return Some(if name.signed {
+                Type::Signed(bits)
+            } else {
+                Type::Unsigned(bits)
             });
         };
         if !bits.is_multiple_of(8) {
@@ -230,9 +240,10 @@ impl<'a> Checker<'a, '_> {
                 .label(format!("expected `{sign}{bits}`, or a multiple of 8 bits"));
             return None;
         }
-        let number = match name.signed {
-            true => Number::Signed,
-            false => Number::Unsigned,
+        let number = if name.signed {
+            Number::Signed
+        } else {
+            Number::Unsigned
         };
         Some(Type::Coded {
             codec: Codec::Ordered { bits, order },

@@ -104,18 +104,20 @@ impl<'a> Checker<'a, '_> {
         declared: &SizeBlock<'a>,
         body: &mut Body<'a>,
     ) -> Option<Step> {
-        let (word, blocks) = match declared.is_at {
-            true => ("at", &mut body.at_blocks),
-            false => ("size", &mut body.size_blocks),
+        let (word, blocks) = if declared.is_at {
+            ("at", &mut body.at_blocks)
+        } else {
+            ("size", &mut body.size_blocks)
         };
         *blocks += 1;
         let rest_key: Arc<str> = match *blocks {
             1 => format!("{word}.rest").into(),
             more => format!("{word}_{more}.rest").into(),
         };
-        let window = match declared.is_at {
-            true => self.place(&declared.size, rest_key, &body.scope),
-            false => self.window(&declared.size, rest_key, &body.scope),
+        let window = if declared.is_at {
+            self.place(&declared.size, rest_key, &body.scope)
+        } else {
+            self.window(&declared.size, rest_key, &body.scope)
         };
         let body = self.steps(&declared.body, body);
         Some(Step::Window {

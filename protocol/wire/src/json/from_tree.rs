@@ -87,9 +87,10 @@ fn field(tree: &Tree, node: TreeNode<'_>, blank: Blank<'_>) -> Json {
             let bytes = node.content();
             let text = show::text(&bytes, encoding);
             let as_text = super::leaf::text_bytes(&text, encoding);
-            let value = match as_text.as_deref() == Ok(&bytes[..]) {
-                true => Json::String(text),
-                false => serde_json::json!({ "raw": hex(&bytes), "value": text }),
+            let value = if as_text.as_deref() == Ok(&bytes[..]) {
+                Json::String(text)
+            } else {
+                serde_json::json!({ "raw": hex(&bytes), "value": text })
             };
             let prefix = node.bits().start..node.raw() as u32;
             with_width(node, value, "prefix_bits", prefix, bytes.len() as u64)
@@ -99,9 +100,10 @@ fn field(tree: &Tree, node: TreeNode<'_>, blank: Blank<'_>) -> Json {
             let text = show::padded_text(&bytes, encoding);
             let as_text = super::leaf::text_bytes(&text, encoding).unwrap_or_default();
             let rest = bytes.strip_prefix(as_text.as_slice());
-            match rest.is_some_and(|rest| rest.iter().all(|&byte| byte == 0)) {
-                true => Json::String(text),
-                false => serde_json::json!({ "raw": hex(&bytes), "value": text }),
+            if rest.is_some_and(|rest| rest.iter().all(|&byte| byte == 0)) {
+                Json::String(text)
+            } else {
+                serde_json::json!({ "raw": hex(&bytes), "value": text })
             }
         }
         Shown::Bytes | Shown::Hash => hex(&node.content()),
@@ -115,9 +117,10 @@ fn field(tree: &Tree, node: TreeNode<'_>, blank: Blank<'_>) -> Json {
                 json = serde_json::json!({ "change": json, "value": value });
             }
             let json = with_width(node, json, "bits", node.bits(), raw);
-            match tree.is_kept(node.id()) {
-                true => with_part(json, "override", Json::Bool(true)),
-                false => json,
+            if tree.is_kept(node.id()) {
+                with_part(json, "override", Json::Bool(true))
+            } else {
+                json
             }
         }
     }
@@ -172,9 +175,10 @@ fn with_width(node: TreeNode<'_>, json: Json, key: &str, bits: Range<u32>, value
     let order = node.order();
     let is_fewest = |bytes| codec.fewest(value, Order { bytes, ..order }) == Some(width);
     // Where a packet says the order of its bytes, the tree does not know which one it was.
-    let is_canonical = match node.dictionary().reorders {
-        true => is_fewest(ByteOrder::Little) && is_fewest(ByteOrder::Big),
-        false => is_fewest(order.bytes),
+    let is_canonical = if node.dictionary().reorders {
+        is_fewest(ByteOrder::Little) && is_fewest(ByteOrder::Big)
+    } else {
+        is_fewest(order.bytes)
     };
     if is_canonical {
         return json;

@@ -280,8 +280,8 @@ fn member(json: &Json, (table, low): (u16, u64), dictionary: &Dictionary) -> Res
     if let Json::String(name) = json {
         let members = dictionary
             .enumeration(table)
-            .map(|table| &table.members[..]);
-        let members = members.unwrap_or_default();
+            .map(|table| &table.members[..])
+            .unwrap_or_default();
         if let Some(member) = members.iter().find(|member| &*member.name == name) {
             return Ok(member.value - low.min(member.value));
         }
@@ -300,8 +300,8 @@ fn member(json: &Json, (table, low): (u16, u64), dictionary: &Dictionary) -> Res
 fn flag(name: &Json, table: u16, dictionary: &Dictionary) -> Result<u64, String> {
     let members = dictionary
         .enumeration(table)
-        .map(|table| &table.members[..]);
-    let members = members.unwrap_or_default();
+        .map(|table| &table.members[..])
+        .unwrap_or_default();
     let wanted = name.as_str().unwrap_or_default();
     if let Some(member) = members.iter().find(|member| &*member.name == wanted) {
         return Ok(member.value);
@@ -321,12 +321,11 @@ pub(crate) fn float_raw(value: f64, shown: Shown) -> Option<u64> {
         // A whole number that has room is one; a zero with a sign is not.
         Shown::QuakeFloat => {
             let is_short = value.fract() == 0.0 && (-4096.0..4096.0).contains(&value);
-            Some(
-                match is_short && (value != 0.0 || value.is_sign_positive()) {
-                    true => (value + 4096.0) as u64,
-                    false => 1 << 32 | u64::from((value as f32).to_bits()),
-                },
-            )
+            Some(if is_short && (value != 0.0 || value.is_sign_positive()) {
+                (value + 4096.0) as u64
+            } else {
+                1 << 32 | u64::from((value as f32).to_bits())
+            })
         }
         _ => None,
     }

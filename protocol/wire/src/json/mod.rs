@@ -26,8 +26,9 @@ pub(crate) use leaf::{
 pub(crate) fn bytes_of_rest(json: &Json) -> Result<(Vec<u8>, u32), String> {
     let expected = || format!("expected {{\"bits\": ..., \"bytes\": \"...\"}}, found {json}");
     let bits = json.get("bits").and_then(Json::as_u64);
-    let bits = bits.and_then(|bits| u32::try_from(bits).ok());
-    let bits = bits.ok_or_else(expected)?;
+    let bits = bits
+        .and_then(|bits| u32::try_from(bits).ok())
+        .ok_or_else(expected)?;
     let bytes = leaf::bytes_of_hex(json.get("bytes").ok_or_else(expected)?)?;
     if bytes.len() != bits.div_ceil(8) as usize {
         return Err(format!("{bits} bits are not {} bytes", bytes.len()));

@@ -66,9 +66,10 @@ fn apply<C: Aead + AeadCore + KeyInit + KeySizeUser>(
     let cipher = C::new(Key::<C>::from_slice(key));
     let nonce = Nonce::<C>::from_slice(&nonce);
     let payload = Payload { msg: bytes, aad };
-    match seals {
-        true => cipher.encrypt(nonce, payload),
-        false => cipher.decrypt(nonce, payload),
+    if seals {
+        cipher.encrypt(nonce, payload)
+    } else {
+        cipher.decrypt(nonce, payload)
     }
     .map_err(|_| Failure::because("the tag does not match the bytes, the key and the nonce"))
 }

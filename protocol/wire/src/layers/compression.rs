@@ -86,12 +86,13 @@ pub(super) fn unlz4(packed: &[u8], size: usize, max: usize) -> Result<Vec<u8>, F
     }
     let inner = lz4_flex::block::decompress(packed, size)
         .map_err(|error| Failure::Broken(error.to_string()))?;
-    match inner.len() == size {
-        true => Ok(inner),
-        false => Err(Failure::because(format!(
+    if inner.len() == size {
+        Ok(inner)
+    } else {
+        Err(Failure::because(format!(
             "the block holds {} bytes, its size is {size}",
             inner.len()
-        ))),
+        )))
     }
 }
 
@@ -107,9 +108,10 @@ pub(super) fn unzstd(packed: &[u8], max: usize) -> Result<Vec<u8>, Failure> {
         .take((max as u64).saturating_add(1))
         .read_to_end(&mut inner)
         .map_err(broken)?;
-    match inner.len() > max {
-        true => Err(Failure::TooLong { max }),
-        false => Ok(inner),
+    if inner.len() > max {
+        Err(Failure::TooLong { max })
+    } else {
+        Ok(inner)
     }
 }
 

@@ -83,9 +83,10 @@ impl Transform {
             }
             Transform::Lua { script, decode, .. } => script.call(decode, packed, arguments, max),
         }?;
-        match inner.len() <= max {
-            true => Ok(inner),
-            false => Err(Failure::TooLong { max }),
+        if inner.len() <= max {
+            Ok(inner)
+        } else {
+            Err(Failure::TooLong { max })
         }
     }
 

@@ -117,9 +117,10 @@ impl Machine {
 
     /// The globals of a world in which the script has run once.
     fn world(&mut self) -> mlua::Result<Table> {
-        let most = match std::mem::take(&mut self.is_new) {
-            true => MEMORY_MAX,
-            false => MEMORY_MAX - MEMORY_SLACK,
+        let most = if std::mem::take(&mut self.is_new) {
+            MEMORY_MAX
+        } else {
+            MEMORY_MAX - MEMORY_SLACK
         };
         // Steps are counted from the script's first one on, whatever ran in the machine before.
         self.lua.remove_hook();
@@ -206,9 +207,10 @@ impl Script {
         self.with_result(name, Some(bytes), arguments, |result| match result {
             Value::String(inner) => {
                 let inner = inner.as_bytes();
-                match inner.len() <= max {
-                    true => Ok(inner.to_vec()),
-                    false => Err(Failure::TooLong { max }),
+                if inner.len() <= max {
+                    Ok(inner.to_vec())
+                } else {
+                    Err(Failure::TooLong { max })
                 }
             }
             other => Err(Failure::because(format!(
@@ -250,10 +252,11 @@ impl Script {
                 }
             }
         }
-        let machine = Machine::new(&self.text).map_err(|error| failed(name, &error));
-        let mut machine = machine.map_err(|ended| ended.failure(name))?;
-        let result = call(&mut machine, name, bytes, arguments, &take);
-        let result = result.map_err(|ended| ended.failure(name))?;
+        let mut machine = Machine::new(&self.text)
+            .map_err(|error| failed(name, &error))
+            .map_err(|ended| ended.failure(name))?;
+        let result = call(&mut machine, name, bytes, arguments, &take)
+            .map_err(|ended| ended.failure(name))?;
         self.keep(machine);
         Ok(result)
     }

@@ -101,8 +101,9 @@ mod tests {
             Argument::Integer(-1),
             Argument::Bytes(Arc::new(vec![0xff, 0])),
         ];
-        let called = script.call("f", &[1, 2, 0xfe], &arguments, 100);
-        let called = called.map_err(|failure| failure.to_string());
+        let called = script
+            .call("f", &[1, 2, 0xfe], &arguments, 100)
+            .map_err(|failure| failure.to_string());
         assert_eq!(called, expected.map(<[u8]>::to_vec).map_err(str::to_owned));
     }
 

@@ -103,8 +103,9 @@ pub(super) fn allow(steps: u64) {
 /// scripts are called in that.
 pub(super) fn aside<R>(work: impl FnOnce() -> R) -> R {
     let (spent, allowed) = (SPENT.get(), ALLOWED.get());
-    let taken = BEGUN_NS.get();
-    let taken = taken.map(|begun| processor_ns().saturating_sub(begun));
+    let taken = BEGUN_NS
+        .get()
+        .map(|begun| processor_ns().saturating_sub(begun));
     let done = work();
     SPENT.set(spent);
     ALLOWED.set(allowed);
@@ -121,9 +122,10 @@ pub(crate) fn steps() -> u64 {
 /// their time, where that is much more than such steps take.
 pub(crate) fn slow() -> u64 {
     let (spent, taken) = (SPENT.get(), TAKEN_NS.get());
-    match taken >= LONG_NS && taken / LONG_STEP_NS > spent {
-        true => (taken / STEP_NS).saturating_sub(spent),
-        false => 0,
+    if taken >= LONG_NS && taken / LONG_STEP_NS > spent {
+        (taken / STEP_NS).saturating_sub(spent)
+    } else {
+        0
     }
 }
 
@@ -141,11 +143,12 @@ pub(super) fn spend(steps: u64, line: usize) -> mlua::Result<()> {
         0 => String::new(),
         line => format!("lua:{line}: "),
     };
-    match SPENT.get() > most {
-        true => Err(mlua::Error::runtime(format!(
+    if SPENT.get() > most {
+        Err(mlua::Error::runtime(format!(
             "{place}more than the limit of {most} steps"
-        ))),
-        false => Ok(()),
+        )))
+    } else {
+        Ok(())
     }
 }
 

@@ -8,8 +8,9 @@ pub(super) fn key(arguments: &[Argument]) -> Result<Vec<u8>, Failure> {
         [Argument::Integer(key)] => {
             let unsigned = u32::try_from(*key).ok();
             let signed = i32::try_from(*key).ok().map(i32::cast_unsigned);
-            let key = unsigned.or(signed);
-            let key = key.ok_or_else(|| Failure::because("the key is no integer of 32 bits"))?;
+            let key = unsigned
+                .or(signed)
+                .ok_or_else(|| Failure::because("the key is no integer of 32 bits"))?;
             Ok(key.to_le_bytes().to_vec())
         }
         [Argument::Bytes(key)] if !key.is_empty() => Ok(key.to_vec()),

@@ -23,12 +23,14 @@ pub(super) fn xor_text(bytes: &[u8], arguments: &[Argument]) -> Result<Vec<u8>, 
     };
     let from =
         usize::try_from(*from).map_err(|_| Failure::because("the place is no number of bytes"))?;
-    let letters = text.iter().take_while(|&&letter| letter != 0);
-    let letters = letters.map(|&letter| match letter {
-        b'%' | 0x80.. => REPLACED,
-        letter => letter,
-    });
-    let mut letters = letters.cycle();
+    let mut letters = text
+        .iter()
+        .take_while(|&&letter| letter != 0)
+        .map(|&letter| match letter {
+            b'%' | 0x80.. => REPLACED,
+            letter => letter,
+        })
+        .cycle();
     let mut key = (*key & 0xff) as u8;
     let mut changed = bytes.to_vec();
     for (place, byte) in changed.iter_mut().enumerate().skip(from) {

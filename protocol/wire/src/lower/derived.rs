@@ -54,9 +54,10 @@ impl Lowering<'_> {
         field: FieldId,
         is_unpacked: bool,
     ) -> Result<Measured, NotLowered> {
-        let unpacked = match is_unpacked {
-            true => Some(self.register()?),
-            false => None,
+        let unpacked = if is_unpacked {
+            Some(self.register()?)
+        } else {
+            None
         };
         if let Some(unpacked) = unpacked {
             self.copy(unpacked, MISSING)?;

@@ -37,10 +37,13 @@ impl Lowering<'_> {
         keys: Keys,
         part: StatePart,
     ) -> Result<u16, NotLowered> {
-        let declared = self.model.state.get(usize::from(path.field));
-        let declared = declared.ok_or(NotLowered::Unchecked(
-            "a field of the state that is not declared",
-        ))?;
+        let declared =
+            self.model
+                .state
+                .get(usize::from(path.field))
+                .ok_or(NotLowered::Unchecked(
+                    "a field of the state that is not declared",
+                ))?;
         self.assembler.slot(StateSlot {
             field: path.field,
             place: declared.place,
@@ -151,9 +154,10 @@ impl Lowering<'_> {
 
     /// A register for a text or bytes that something reads.
     pub(super) fn content_register(&mut self, read: bool) -> Result<Register, NotLowered> {
-        match read {
-            true => self.register(),
-            false => Ok(crate::operation::NO_REGISTER),
+        if read {
+            self.register()
+        } else {
+            Ok(crate::operation::NO_REGISTER)
         }
     }
 }

@@ -276,17 +276,19 @@ impl Lowering<'_> {
     fn field_info(&mut self, structure: StructId, id: FieldId, of_element: bool) -> u32 {
         let model = self.model;
         let field = model.structure(structure).field(id);
-        let key = match of_element {
-            true => FieldKey::Element(structure, id),
-            false => FieldKey::Field(structure, id),
+        let key = if of_element {
+            FieldKey::Element(structure, id)
+        } else {
+            FieldKey::Field(structure, id)
         };
         let whole_repeat = field.repeat.is_some() && !of_element;
         self.info(key, || FieldInfo {
             name: field.name.clone(),
             is_element: of_element,
-            type_name: match whole_repeat {
-                true => format!("{}{}", field.type_text, field.repeat_text).into(),
-                false => field.type_text.clone(),
+            type_name: if whole_repeat {
+                format!("{}{}", field.type_text, field.repeat_text).into()
+            } else {
+                field.type_text.clone()
             },
             annotation: match field.field_type {
                 _ if whole_repeat => None,

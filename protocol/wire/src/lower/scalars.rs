@@ -37,9 +37,10 @@ impl Lowering<'_> {
             _ => 64,
         };
         let by_table = matches!(field.meaning, Some(Meaning::MessageKind | Meaning::Rules));
-        let to = match field.read || by_table {
-            true => self.register()?,
-            false => NO_REGISTER,
+        let to = if field.read || by_table {
+            self.register()?
+        } else {
+            NO_REGISTER
         };
         self.assembler.push(Operation::Compute {
             value,

@@ -89,9 +89,10 @@ impl Lowering<'_> {
         id: StructId,
         arguments: Vec<Operand>,
     ) -> Result<(), NotLowered> {
-        match self.model.structure(id).recursive {
-            true => self.call_routine(id, arguments),
-            false => self.written_out(id, arguments).map(|_| ()),
+        if self.model.structure(id).recursive {
+            self.call_routine(id, arguments)
+        } else {
+            self.written_out(id, arguments).map(|_| ())
         }
     }
 
@@ -394,12 +395,11 @@ impl Lowering<'_> {
         self.assembler.place(body)?;
         self.count_element(id, bindings)?;
         let of_element;
-        let arguments = match field.reads_index {
-            true => {
-                of_element = self.arguments(field, bindings)?;
-                &of_element[..]
-            }
-            false => arguments,
+        let arguments = if field.reads_index {
+            of_element = self.arguments(field, bindings)?;
+            &of_element[..]
+        } else {
+            arguments
         };
         let found = self.single(field, element, bindings, None, arguments)?;
         let next = match (next, repeat) {

@@ -100,9 +100,10 @@ impl Lowering<'_> {
     ) -> Result<Vec<ArgumentPlan>, NotLowered> {
         let mut arguments = Vec::new();
         for (argument, is_content) in expressions {
-            arguments.push(match is_content {
-                true => ArgumentPlan::Content(self.content(argument, bindings)?),
-                false => ArgumentPlan::Integer(self.value(argument, bindings)?),
+            arguments.push(if *is_content {
+                ArgumentPlan::Content(self.content(argument, bindings)?)
+            } else {
+                ArgumentPlan::Integer(self.value(argument, bindings)?)
             });
         }
         Ok(arguments)
@@ -110,9 +111,10 @@ impl Lowering<'_> {
 
     fn rest_info(&mut self, key: &Arc<str>, structure: StructId, is_inside: bool) -> u32 {
         let key = key.clone();
-        let marked: Arc<str> = match is_inside {
-            true => format!(".{key}").into(),
-            false => key.clone(),
+        let marked: Arc<str> = if is_inside {
+            format!(".{key}").into()
+        } else {
+            key.clone()
         };
         let mut info = |name: &str| {
             let field_key = FieldKey::Rest(structure, marked.clone(), name == "rest");

@@ -7,6 +7,7 @@ use super::symbols::{FilePlace, ImportPlace, Outline, Symbol, SymbolId, SymbolKi
 use crate::files::Files;
 use crate::report::Span;
 use crate::syntax::ast::{CItem, Field, File, Ident, Statement, TypeRef};
+use crate::syntax::lexer::tokens;
 
 /// Names of different spaces can be the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -14,10 +15,6 @@ pub(super) enum Space {
     /// Constants, enums and structs.
     Item,
     Protocol,
-    Rules,
-    Layer,
-    Huffman,
-    State,
     /// The fields of all `state` blocks.
     Kept,
 }
@@ -49,16 +46,21 @@ pub(super) fn outline(files: &Files, tree: &File<'_>) -> Outline {
         sizes: Sizes::default(),
     };
     builder.declare();
-    builder.resolve();
-    let imports = tree.imports.iter().map(|import| ImportPlace {
-        place: builder.place(import.span),
-        file: files.imported(import),
-    });
-    let imports = imports.collect();
+    for test in &tree.tests {
+        builder.test(test);
+    }
+    let imports = tree
+        .imports
+        .iter()
+        .map(|import| ImportPlace {
+            place: place(files, import.span),
+            file: files.imported(import),
+        })
+        .collect();
     let Builder {
         texts: Texts { imported, .. },
         symbols,
-        mut uses,
+        uses,
         children,
         ..
     } = builder;
@@ -67,8 +69,6 @@ pub(super) fn outline(files: &Files, tree: &File<'_>) -> Outline {
         let of_owner = by_owner.entry(owner).or_default();
         of_owner.insert(name.to_owned(), id);
     }
-    uses.sort();
-    uses.dedup();
     Outline {
         files: Vec::new(),
         imported,
@@ -79,15 +79,46 @@ pub(super) fn outline(files: &Files, tree: &File<'_>) -> Outline {
     }
 }
 
-impl<'a> Builder<'a> {
-    pub(super) fn place(&self, span: Span) -> FilePlace {
-        let file = self.texts.file_of(span);
-        let start = self.texts.files.start(file);
-        let within = |at: u32| (at as usize).saturating_sub(start);
-        FilePlace {
-            file,
-            range: within(span.start)..within(span.end),
+fn place(files: &Files, span: Span) -> FilePlace {
+    let file = files.at(span.start as usize);
+    let start = files.start(file);
+    let within = |at: u32| (at as usize).saturating_sub(start);
+    FilePlace {
+        file,
+        range: within(span.start)..within(span.end),
+    }
+}
+
+/// Takes in which declarations the checker takes names for.
+pub(super) fn note_uses(outline: &mut Outline, files: &Files, uses: Vec<(Span, Span)>) {
+    let mut declared = BTreeMap::new();
+    for (id, symbol) in outline.symbols() {
+        declared.extend(symbol.places.iter().map(|place| (place.clone(), id)));
+    }
+    let mut found = Vec::new();
+    for (name, at) in uses {
+        let spelled = name.text(&files.text);
+        if spelled.contains('(') {
+            // `vec3(quantized(LOW, HIGH, 8))` stands for one name, and constants stand in it.
+            for token in tokens(&files.text, name.range(), &mut Vec::new()) {
+                let (place, text) = (place(files, token.span), token.span.text(&files.text));
+                let mut items = outline.items(place.file);
+                let item = items.find(|(_, it)| it.name == text).map(|(id, _)| id);
+                found.extend(item.map(|id| (place, id)));
+            }
+        } else if let Some(&id) = declared.get(&place(files, at)) {
+            let is_spelled_so = outline.symbol(id).is_some_and(|it| it.name == spelled);
+            found.extend(is_spelled_so.then(|| (place(files, name), id)));
         }
+    }
+    outline.uses.append(&mut found);
+    outline.uses.sort();
+    outline.uses.dedup();
+}
+
+impl<'a> Builder<'a> {
+    pub(super) fn use_of(&mut self, span: Span, id: SymbolId) {
+        self.uses.push((place(self.texts.files, span), id));
     }
 
     /// What a name stands for at a place.
@@ -117,7 +148,7 @@ impl<'a> Builder<'a> {
             kind,
             name: name.text.to_owned(),
             owner,
-            places: vec![self.place(name.span)],
+            places: vec![place(self.texts.files, name.span)],
             extents: Vec::new(),
             types: Vec::new(),
             bits: None,
@@ -137,7 +168,7 @@ impl<'a> Builder<'a> {
     /// A child; of a name that is there already, one more place.
     fn add_child(&mut self, kind: SymbolKind, name: Ident<'a>, owner: SymbolId) -> SymbolId {
         if let Some(&id) = self.children.get(&(owner, name.text)) {
-            let place = self.place(name.span);
+            let place = place(self.texts.files, name.span);
             if let Some(symbol) = self.symbols.get_mut(id.0 as usize) {
                 symbol.places.push(place);
             }
@@ -154,7 +185,7 @@ impl<'a> Builder<'a> {
             self.add_item(Space::Protocol, SymbolKind::Protocol, item.name);
         }
         for item in &tree.rules {
-            self.add_item(Space::Rules, SymbolKind::Rules, item.name);
+            self.add(SymbolKind::Rules, item.name, None);
         }
         for item in &tree.constants {
             let id = self.add_item(Space::Item, SymbolKind::Constant, item.name);
@@ -162,9 +193,10 @@ impl<'a> Builder<'a> {
             self.symbols[id.0 as usize].value = value;
         }
         for item in &tree.enums {
-            let kind = match item.is_flags {
-                true => SymbolKind::Flags,
-                false => SymbolKind::Enum,
+            let kind = if item.is_flags {
+                SymbolKind::Flags
+            } else {
+                SymbolKind::Enum
             };
             let id = self.add_item(Space::Item, kind, item.name);
             if item.base.name.text != item.name.text {
@@ -179,9 +211,12 @@ impl<'a> Builder<'a> {
                 };
                 let child = self.add_child(SymbolKind::Member, member.name, id);
                 self.symbols[child.0 as usize].value = value;
-                next = value.and_then(|value| match item.is_flags {
-                    true => value.checked_mul(2),
-                    false => value.checked_add(1),
+                next = value.and_then(|value| {
+                    if item.is_flags {
+                        value.checked_mul(2)
+                    } else {
+                        value.checked_add(1)
+                    }
                 });
             }
         }
@@ -201,7 +236,7 @@ impl<'a> Builder<'a> {
         }
         self.declare_structs();
         for item in &tree.states {
-            let id = self.add_item(Space::State, SymbolKind::State, item.name);
+            let id = self.add(SymbolKind::State, item.name, None);
             for field in &item.fields {
                 let child = self.add_child(SymbolKind::StateField, field.name, id);
                 let file = self.texts.file_of(field.name.span);
@@ -211,13 +246,13 @@ impl<'a> Builder<'a> {
             }
         }
         for item in &tree.layers {
-            let id = self.add_item(Space::Layer, SymbolKind::Layer, item.block.name);
+            let id = self.add(SymbolKind::Layer, item.block.name, None);
             for (name, _) in &item.parameters {
                 self.add_child(SymbolKind::Parameter, *name, id);
             }
         }
         for item in &tree.huffmans {
-            self.add_item(Space::Huffman, SymbolKind::Huffman, item.name);
+            self.add(SymbolKind::Huffman, item.name, None);
         }
         for item in &tree.tests {
             let (text, span) = (item.name, item.span);
@@ -228,9 +263,10 @@ impl<'a> Builder<'a> {
     fn declare_structs(&mut self) {
         let tree = self.texts.tree;
         for item in &tree.structs {
-            let id = match item.is_vector {
-                true => None,
-                false => Some(self.add_item(Space::Item, SymbolKind::Struct, item.name)),
+            let id = if item.is_vector {
+                None
+            } else {
+                Some(self.add_item(Space::Item, SymbolKind::Struct, item.name))
             };
             self.structs.push(id);
         }

@@ -71,9 +71,10 @@ pub fn help_of(word: &str, kinds: &[HelpKind]) -> Option<(Cow<'static, str>, Cow
     let digits = plain_word.strip_prefix(['u', 'i'])?;
     let is_right = |bits: &u8| (1..=64).contains(bits) || plain_word == "u128";
     let bits: u8 = digits.parse().ok().filter(is_right)?;
-    let sort = match word.starts_with('u') {
-        true => "An unsigned integer",
-        false => "A signed integer, in two's complement,",
+    let sort = if word.starts_with('u') {
+        "An unsigned integer"
+    } else {
+        "A signed integer, in two's complement,"
     };
     let order = match (plain, word.ends_with("le")) {
         (None, _) => "",

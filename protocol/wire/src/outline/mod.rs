@@ -1,12 +1,11 @@
 //! What a wire's text declares, and where each name is used: for editors.
 //!
-//! It is made from the syntax tree alone, so that a text with mistakes has an outline too, and nobody
-//! who compiles a wire pays for it. The rules of names are those of `check`; a test renames every
-//! name of every sample and holds the two together.
+//! What is declared comes from the syntax tree, so that a text with mistakes has an outline too. What a
+//! name stands for is what `check` takes it for; only the values of `test` blocks, which are read when
+//! tests run, are gone through here. Nobody who compiles a wire pays for it.
 
 mod declare;
 mod help;
-mod resolve;
 mod sizes;
 mod symbols;
 mod tests;
@@ -34,8 +33,9 @@ impl Outline {
         }
         let mut reports = Vec::new();
         let files = Files::gather(name, text, load, &mut reports);
-        let tree = files.parse(&mut reports);
+        let mut tree = files.parse(&mut reports);
         let mut outline = declare::outline(&files, &tree);
+        declare::note_uses(&mut outline, &files, crate::check::uses(&files, &mut tree));
         outline.files = (0..files.len())
             .map(|place| OutlineFile {
                 path: files.path(place).to_owned(),

@@ -167,9 +167,10 @@ impl<'a> Texts<'a> {
     /// The bits of what can hold an enum.
     fn plain_bits(&self, base: &TypeRef<'a>) -> Option<u64> {
         let is_declared = |name: &str| self.tree.enums.iter().any(|it| it.name.text == name);
-        match is_declared(base.name.text) {
-            true => None,
-            false => self.type_bits(base, &mut Sizes::default()),
+        if is_declared(base.name.text) {
+            None
+        } else {
+            self.type_bits(base, &mut Sizes::default())
         }
     }
 }

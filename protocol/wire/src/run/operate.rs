@@ -94,8 +94,10 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
                     field,
                 } => {
                     let at = self.tape.at();
-                    let raw = self.tape.coded(codec, field);
-                    let raw = raw.map_err(|problem| Stop::at(field, problem))?;
+                    let raw = self
+                        .tape
+                        .coded(codec, field)
+                        .map_err(|problem| Stop::at(field, problem))?;
                     self.sink.value(field, at..self.tape.at(), raw);
                     self.keep(
                         to,

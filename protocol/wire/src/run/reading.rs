@@ -239,11 +239,10 @@ impl<'a, 'p: 'a> Tape<'p> for Reading<'a> {
 
     fn content_rest(&mut self, _: u32) -> Result<Content, Problem> {
         let from = self.reader.at();
-        match self.reader.is_coded() {
-            true => while self.reader.skip_bytes(1) {},
-            false => {
-                self.reader.skip(self.reader.left() / 8 * 8);
-            }
+        if self.reader.is_coded() {
+            while self.reader.skip_bytes(1) {}
+        } else {
+            self.reader.skip(self.reader.left() / 8 * 8);
         }
         Ok(Content {
             whole: from..self.reader.at(),
@@ -393,8 +392,10 @@ impl<'a, 'p: 'a> Tape<'p> for Reading<'a> {
             return Err(Problem::NegativeSize { text, bytes });
         }
         let (left, outer_end) = (self.reader.left(), self.reader.end());
-        let whole = u32::try_from(bytes).ok().and_then(|it| it.checked_mul(8));
-        let whole = whole.filter(|&bits| bits <= left);
+        let whole = u32::try_from(bytes)
+            .ok()
+            .and_then(|it| it.checked_mul(8))
+            .filter(|&bits| bits <= left);
         let (bits, is_short) = (whole.unwrap_or(left), whole.is_none());
         let limit = self.limit();
         self.inside.push(Inside::Window {
@@ -404,9 +405,10 @@ impl<'a, 'p: 'a> Tape<'p> for Reading<'a> {
             is_short,
         });
         self.reader.set_end(self.reader.at() + bits);
-        Ok(match is_short {
-            true => Opened::Short { left, limit },
-            false => Opened::Whole,
+        Ok(if is_short {
+            Opened::Short { left, limit }
+        } else {
+            Opened::Whole
         })
     }
 
@@ -434,9 +436,10 @@ impl<'a, 'p: 'a> Tape<'p> for Reading<'a> {
     }
 
     fn end_window(&mut self) -> Result<(), Problem> {
-        match self.leave_innermost() {
-            true => Err(Problem::Told),
-            false => Ok(()),
+        if self.leave_innermost() {
+            Err(Problem::Told)
+        } else {
+            Ok(())
         }
     }
 
@@ -481,9 +484,10 @@ impl<'a, 'p: 'a> Tape<'p> for Reading<'a> {
     }
 
     fn order_of_wide(&self) -> ByteOrder {
-        match self.reader.is_coded() {
-            true => ByteOrder::Little,
-            false => self.byte_order(),
+        if self.reader.is_coded() {
+            ByteOrder::Little
+        } else {
+            self.byte_order()
         }
     }
 

@@ -65,14 +65,12 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
         if !fits && !unresolved {
             self.report(Some(field), at, Problem::OutOfRange { value, low, high });
         }
-        let shown = match unresolved {
-            true => 0.clamp(low, high),
-            false => value.clamp(low, high),
+        let shown = if unresolved {
+            0.clamp(low, high)
+        } else {
+            value.clamp(low, high)
         };
-        let raw = match offset {
-            true => shown - low,
-            false => shown,
-        };
+        let raw = if offset { shown - low } else { shown };
         let raw = raw as u64 & u64::MAX >> (64 - u32::from(bits.clamp(1, 64)));
         self.sink.value(field, at..at, raw);
         if unresolved {
@@ -84,9 +82,10 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
 
     pub(super) fn align(&mut self, bits: u32, pad: Option<bool>, field: u32) -> Result<(), Stop> {
         let at = self.tape.at();
-        let width = match bits.is_power_of_two() {
-            true => at.wrapping_neg() & (bits - 1),
-            false => (bits - at % bits) % bits,
+        let width = if bits.is_power_of_two() {
+            at.wrapping_neg() & (bits - 1)
+        } else {
+            (bits - at % bits) % bits
         };
         if width == 0 {
             return Ok(());

@@ -205,8 +205,9 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
         while inner.tape.more() {
             let before = inner.before(follow.changes_state);
             let at = inner.tape.at();
-            let read = inner.count_nodes(follow.weight);
-            let read = read.and_then(|()| inner.interpret(start));
+            let read = inner
+                .count_nodes(follow.weight)
+                .and_then(|()| inner.interpret(start));
             let read = match read {
                 Ok(()) if inner.tape.at() == at => Err(Stop::here(Problem::EmptyElement)),
                 read => read,

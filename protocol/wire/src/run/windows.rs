@@ -18,8 +18,10 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
     ) -> Result<(), Stop> {
         let (text, at) = (scope.text, self.tape.at());
         let stop = |problem| Stop { field, problem };
-        let opened = self.tape.window(bytes, text, scope.rest, scope.catches);
-        let opened = opened.map_err(stop)?;
+        let opened = self
+            .tape
+            .window(bytes, text, scope.rest, scope.catches)
+            .map_err(stop)?;
         if let Opened::Short { left, limit } = opened
             && self.waits
             && limit == Limit::Whole
@@ -58,8 +60,10 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
 
     /// Whether blocks elsewhere have read all of these bits of the stream.
     pub(super) fn is_read_elsewhere(&self, bits: &Range<u32>) -> bool {
-        let of_stream = self.read_elsewhere.iter();
-        let of_stream = of_stream.filter(|(stream, _)| *stream == self.stream);
+        let of_stream = self
+            .read_elsewhere
+            .iter()
+            .filter(|(stream, _)| *stream == self.stream);
         let mut read: Vec<&Range<u32>> = of_stream.map(|(_, read)| read).collect();
         read.sort_unstable_by_key(|read| read.start);
         let mut at = bits.start;
@@ -136,9 +140,10 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
             let rest = self.tape.rest();
             let stopped = (scope.depth, Rest::of(stop.problem));
             self.sink.rest_of_window(scope.rest, rest, Some(stopped));
-            let ended = match scope.is_layer {
-                true => self.close_layer(scope.text),
-                false => self.tape.end_window().map_err(Stop::here),
+            let ended = if scope.is_layer {
+                self.close_layer(scope.text)
+            } else {
+                self.tape.end_window().map_err(Stop::here)
             };
             self.tape.set_byte_order(scope.order);
             match ended {

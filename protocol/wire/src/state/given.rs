@@ -98,9 +98,10 @@ impl ConnectionState {
                     return Err(format!("nothing called `{value}` is kept{hint}"));
                 };
                 let is_content = field.values.get(at).is_some_and(|(_, content)| *content);
-                let kept = match is_content {
-                    true => RowValue::Content(Arc::new(content(json)?)),
-                    false => RowValue::of(integer(json)?),
+                let kept = if is_content {
+                    RowValue::Content(Arc::new(content(json)?))
+                } else {
+                    RowValue::of(integer(json)?)
                 };
                 if let Some(rows) = self.rows_mut(place) {
                     rows.set(&keys, at as u16, kept);
@@ -126,9 +127,10 @@ fn values_of(json: &Json, name: String) -> Vec<(String, &Json)> {
         Some(fields) => fields
             .iter()
             .flat_map(|(inner, json)| {
-                let whole = match name.is_empty() {
-                    true => inner.clone(),
-                    false => format!("{name}.{inner}"),
+                let whole = if name.is_empty() {
+                    inner.clone()
+                } else {
+                    format!("{name}.{inner}")
                 };
                 values_of(json, whole)
             })
@@ -150,8 +152,10 @@ fn expected(found: &Json) -> String {
 }
 
 fn integer(json: &Json) -> Result<i128, String> {
-    let number = json.as_i64().map(i128::from);
-    let number = number.or_else(|| json.as_u64().map(i128::from));
-    let number = number.or_else(|| json.as_bool().map(i128::from));
+    let number = json
+        .as_i64()
+        .map(i128::from)
+        .or_else(|| json.as_u64().map(i128::from))
+        .or_else(|| json.as_bool().map(i128::from));
     number.ok_or_else(|| format!("{json} is not an integer"))
 }

@@ -155,9 +155,10 @@ impl<'a> Parser<'a, '_> {
         if is_enum || self.at_word("struct") {
             let name_follows = matches!(self.peek_second(), TokenKind::Name);
             self.advance();
-            let tag = match name_follows {
-                true => Some(self.new_name("a name")?),
-                false => None,
+            let tag = if name_follows {
+                Some(self.new_name("a name")?)
+            } else {
+                None
             };
             if is_enum && self.at_mark("{") {
                 let place = file.enums.len();
@@ -353,9 +354,10 @@ impl<'a> Parser<'a, '_> {
     /// `[4][4]`, or nothing.
     fn c_lengths(&mut self, after: Ident<'a>) -> Result<(Vec<Expr<'a>>, Span), Failed> {
         let mut lengths = Vec::new();
-        let start = match self.at_mark("[") {
-            true => self.here(),
-            false => after.span,
+        let start = if self.at_mark("[") {
+            self.here()
+        } else {
+            after.span
         };
         while self.take_mark("[") {
             if self.at_mark("]") {
@@ -413,12 +415,11 @@ impl<'a> Parser<'a, '_> {
                 let message = format!("how many bytes a `{spelled}` has is not known");
                 self.report(span, message)
                     .label("expected a type that has one size on every platform")
-                    .help(match spelled.contains("long") {
-                        true => {
-                            "a `long` has 4 bytes on Windows and 8 on 64-bit Linux and macOS: \
+                    .help(if spelled.contains("long") {
+                        "a `long` has 4 bytes on Windows and 8 on 64-bit Linux and macOS: \
                              write `int32_t` or `int64_t`, with `u` before it where it is unsigned"
-                        }
-                        false => "write `int8_t` to `uint64_t`, `float` or `double`",
+                    } else {
+                        "write `int8_t` to `uint64_t`, `float` or `double`"
                     });
                 return Err(Failed);
             }
@@ -435,9 +436,10 @@ impl<'a> Parser<'a, '_> {
         file: &mut File<'a>,
     ) -> Result<CType<'a>, Failed> {
         let sort = CSort::Named;
-        let tag = match self.at_mark("{") {
-            true => None,
-            false => Some(self.new_name("the struct's name, or `{`")?),
+        let tag = if self.at_mark("{") {
+            None
+        } else {
+            Some(self.new_name("the struct's name, or `{`")?)
         };
         if let Some(name) = tag
             && !self.at_mark("{")

@@ -86,9 +86,10 @@ impl<'a> Parser<'a, '_> {
 
     pub(super) fn enumeration(&mut self, is_flags: bool) -> Result<Enum<'a>, Failed> {
         self.advance();
-        let (name, holds) = match is_flags {
-            true => ("the flags' name", "the flags"),
-            false => ("the enum's name", "the enum"),
+        let (name, holds) = if is_flags {
+            ("the flags' name", "the flags")
+        } else {
+            ("the enum's name", "the enum")
         };
         let name = self.new_name(name)?;
         let holds = format!("and the integer type that holds {holds}, such as `u8`");
@@ -131,9 +132,10 @@ impl<'a> Parser<'a, '_> {
     pub(super) fn structure(&mut self) -> Result<Struct<'a>, Failed> {
         self.advance();
         let name = self.new_name("the struct's name")?;
-        let parameters = match self.take_mark("(") {
-            true => self.parameters()?,
-            false => Vec::new(),
+        let parameters = if self.take_mark("(") {
+            self.parameters()?
+        } else {
+            Vec::new()
         };
         let annotations = self.annotations()?;
         self.expect_mark("{", "to begin the fields")?;

@@ -61,8 +61,10 @@ pub(crate) fn value(raw: u64, shown: Shown, dictionary: &Dictionary) -> Value {
             let members = dictionary
                 .enumeration(table)
                 .map(|table| &table.members[..]);
-            let set = members.unwrap_or_default().iter();
-            let set = set.filter(|member| raw & member.value != 0);
+            let set = members
+                .unwrap_or_default()
+                .iter()
+                .filter(|member| raw & member.value != 0);
             let unnamed = set.clone().fold(raw, |left, member| left & !member.value);
             Value::Flags {
                 raw,

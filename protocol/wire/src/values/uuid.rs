@@ -16,8 +16,9 @@ pub(crate) fn to_text(bytes: &[u8]) -> String {
 
 /// The 16 bytes of a text, with hyphens or without.
 pub(crate) fn from_text(text: &str) -> Option<Vec<u8>> {
-    let digits = text.chars().filter(|&character| character != '-');
-    let digits: Option<Vec<u8>> = digits
+    let digits: Option<Vec<u8>> = text
+        .chars()
+        .filter(|&character| character != '-')
         .map(|digit| digit.to_digit(16).map(|digit| digit as u8))
         .collect();
     let digits = digits.filter(|digits| digits.len() == 32)?;

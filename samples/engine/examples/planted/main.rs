@@ -41,9 +41,12 @@ fn main() -> ExitCode {
     let planted = planted.or(reported.map(|it| &it.0));
     let trouble = TROUBLES.iter().find(|it| format!("{:?}", it.0) == *fault);
     if planted.is_none() && trouble.is_none() && fault != "none" {
-        let faults = TABLE.iter().chain(&SAID).map(|it| it.fault);
-        let faults = faults.chain(REPORTED.iter().map(|it| it.0.fault));
-        let faults = faults.map(|fault| format!("{fault:?}"));
+        let faults = TABLE
+            .iter()
+            .chain(&SAID)
+            .map(|it| it.fault)
+            .chain(REPORTED.iter().map(|it| it.0.fault))
+            .map(|fault| format!("{fault:?}"));
         let troubles = TROUBLES.iter().map(|it| format!("{:?}", it.0));
         let mut names: Vec<String> = faults.chain(troubles).collect();
         names.dedup();

@@ -101,13 +101,20 @@ impl Beliefs {
     /// What the game did itself, and the layer in its name.
     fn did(&mut self, hands: &mut Hands<'_>) {
         let layer = &*hands.layer;
-        let gone = self.said.keys().copied();
-        let gone: Vec<ObjectId> = gone.filter(|&id| layer.object(id).is_none()).collect();
+        let gone: Vec<ObjectId> = self
+            .said
+            .keys()
+            .copied()
+            .filter(|&id| layer.object(id).is_none())
+            .collect();
         for object in gone {
             self.destroy(object, hands);
         }
-        let now = hands.layer.objects();
-        let now: Vec<(ObjectId, Peer)> = now.map(|(id, object)| (id, object.owner)).collect();
+        let now: Vec<(ObjectId, Peer)> = hands
+            .layer
+            .objects()
+            .map(|(id, object)| (id, object.owner))
+            .collect();
         for (object, owner) in now {
             match self.said.get(&object) {
                 None => self.create(object, owner, hands),
@@ -154,8 +161,10 @@ fn say_value(object: ObjectId, place: usize, layer: &NetLayer, io: &mut dyn Tran
     let Some(state) = layer.object(object).map(|object| &object.state) else {
         return;
     };
-    let field = layer.types().get(state.kind);
-    let field = field.and_then(|it| it.fields.get(place));
+    let field = layer
+        .types()
+        .get(state.kind)
+        .and_then(|it| it.fields.get(place));
     let (Some(field), Some(value)) = (field, state.values.get(place)) else {
         return;
     };

@@ -30,8 +30,12 @@ impl Grants {
                 }
             }
             Event::Created { object, .. } => {
-                let waiting = self.wanted.iter().copied();
-                let waiting: Vec<_> = waiting.filter(|&(id, _)| id == object).collect();
+                let waiting: Vec<_> = self
+                    .wanted
+                    .iter()
+                    .copied()
+                    .filter(|&(id, _)| id == object)
+                    .collect();
                 for (object, by) in waiting {
                     self.wanted.remove(&(object, by));
                     hands.call(&Call::Migrate { object, to: by });

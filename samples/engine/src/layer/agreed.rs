@@ -38,9 +38,10 @@ impl NetLayer {
     pub(super) fn wait_for_confirmations(&mut self, id: ObjectId) {
         let peers: Vec<Peer> = self.links.keys().copied().collect();
         for peer in peers {
-            let announced = match peer == Peer::HOST {
-                true => Announced::Ready,
-                false => Announced::ByHost,
+            let announced = if peer == Peer::HOST {
+                Announced::Ready
+            } else {
+                Announced::ByHost
             };
             self.set_copy(id, peer, announced, false);
         }

@@ -111,10 +111,13 @@ impl NetLayer {
         if object.owner != own {
             return Err(Refusal::NotOwner);
         }
-        let field_type = self.types.get(object.state.kind);
-        let field_type = field_type.and_then(|types| types.fields.get(usize::from(field)));
-        let value = field_type.and_then(|field_type| field_type.kind.settle(value));
-        let value = value.ok_or(Refusal::Unfit)?;
+        let field_type = self
+            .types
+            .get(object.state.kind)
+            .and_then(|types| types.fields.get(usize::from(field)));
+        let value = field_type
+            .and_then(|field_type| field_type.kind.settle(value))
+            .ok_or(Refusal::Unfit)?;
         let mut state = object.state.clone();
         if let Some(changed) = state.values.get_mut(usize::from(field)) {
             *changed = value.clone();

@@ -95,9 +95,10 @@ impl NetLayer {
             .collect();
         for (id, owner) in concerned {
             let heir = living.get((id.0 % living.len().max(1) as u64) as usize);
-            let owner = match owner == left {
-                true => heir.copied().unwrap_or(Peer::HOST),
-                false => owner,
+            let owner = if owner == left {
+                heir.copied().unwrap_or(Peer::HOST)
+            } else {
+                owner
             };
             self.raise_counter(id);
             self.epochs += 1;

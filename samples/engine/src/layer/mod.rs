@@ -82,8 +82,9 @@ impl Layer for NetLayer {
     }
 
     fn restore(&mut self, state: &[u8]) -> Result<(), RestoreError> {
-        let restored = self.restored(state);
-        let mut restored = restored.map_err(|error| RestoreError::Refused(error.to_string()))?;
+        let mut restored = self
+            .restored(state)
+            .map_err(|error| RestoreError::Refused(error.to_string()))?;
         restored.patience.is_held = self.patience.is_held;
         *self = restored;
         Ok(())

@@ -59,10 +59,7 @@ impl NetLayer {
         changes: Vec<Option<Value>>,
     ) {
         let counts = self.mode().counts_updates();
-        let counter = match counts {
-            true => counter,
-            false => Some(Counter(0)),
-        };
+        let counter = if counts { counter } else { Some(Counter(0)) };
         let Some(counter) = counter else {
             self.ignore(ObjectMessage::Update, id, IgnoreReason::Unfit);
             return;
@@ -89,8 +86,10 @@ impl NetLayer {
         }
         object.updated_by.insert(link, packet);
         self.versions += 1;
-        let misread = self.types.get(kind);
-        let misread = misread.filter(|_| self.start.fault == Some(Fault::NegativesOff));
+        let misread = self
+            .types
+            .get(kind)
+            .filter(|_| self.start.fault == Some(Fault::NegativesOff));
         let changes = match misread {
             Some(object_type) => object_type.raise_negatives(changes),
             None => changes,

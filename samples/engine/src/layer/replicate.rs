@@ -92,8 +92,9 @@ impl NetLayer {
 
     /// What is known of all copies, by object.
     pub(super) fn copies_by_object(&self) -> Vec<((ObjectId, Peer), &Copy)> {
-        let copies = self.copies.iter();
-        let mut copies: Vec<_> = copies
+        let mut copies: Vec<_> = self
+            .copies
+            .iter()
             .map(|(&(peer, id), copy)| ((id, peer), copy))
             .collect();
         copies.sort_by_key(|it| it.0);
@@ -299,8 +300,10 @@ impl NetLayer {
         };
         let all = (peer, ObjectId(0))..=(peer, ObjectId(u64::MAX));
         let mut copies = self.copies.range(all).peekable();
-        let objects = self.objects.iter();
-        let objects = objects.filter(|(_, object)| self.looks_after(object, peer));
+        let objects = self
+            .objects
+            .iter()
+            .filter(|(_, object)| self.looks_after(object, peer));
         let due = objects.take(objects_max).filter(|&(&id, object)| {
             while copies.next_if(|(key, _)| key.1 < id).is_some() {}
             let copy = copies.next_if(|(key, _)| key.1 == id);

@@ -25,10 +25,7 @@ impl NetLayer {
             ..self.patience
         };
         let was_thrown = thrown != Patience::new(self.start.time_outs);
-        out.byte(match was_thrown {
-            true => VERSION_THROWN,
-            false => VERSION,
-        });
+        out.byte(if was_thrown { VERSION_THROWN } else { VERSION });
         if was_thrown {
             out.flag(thrown.is_on);
             out.number(thrown.on_since_ns);
@@ -115,9 +112,10 @@ impl NetLayer {
         layer.patience = patience;
         layer.read_state(&mut from)?;
         from.end()?;
-        match layer.saved() == state {
-            true => Ok(layer),
-            false => Err(from.malformed("not as this engine writes it")),
+        if layer.saved() == state {
+            Ok(layer)
+        } else {
+            Err(from.malformed("not as this engine writes it"))
         }
     }
 
@@ -141,9 +139,10 @@ impl NetLayer {
         let heard: BTreeMap<_, _> = from.list(|from| {
             let id = ObjectId(from.wide()?);
             let counter = Counter(from.wide()?);
-            let destroyed_by = match from.flag()? {
-                true => Some(from.peer()?),
-                false => None,
+            let destroyed_by = if from.flag()? {
+                Some(from.peer()?)
+            } else {
+                None
             };
             let heard = Heard {
                 counter,
@@ -348,9 +347,10 @@ impl Copy {
             fields: from.list(|from| {
                 Ok(CopyField {
                     acked: from.number()?,
-                    flying: match from.flag()? {
-                        true => Some((from.number()?, from.number()?)),
-                        false => None,
+                    flying: if from.flag()? {
+                        Some((from.number()?, from.number()?))
+                    } else {
+                        None
                     },
                 })
             })?,

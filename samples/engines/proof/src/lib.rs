@@ -31,7 +31,7 @@ pub fn open(folder: &Path) -> Proof {
     });
     let keys = std::fs::read_to_string(folder.join("keys.log")).unwrap_or_default();
     let keys = Keys::parse(&keys).expect("a key log");
-    let session = Session::build_with_keys(inputs.collect(), None, keys);
+    let session = Session::builder().keys(keys).build(inputs.collect());
     let session = session.expect("the reels make a session");
     assert_eq!(session.warnings(), Vec::<String>::new());
     for opened in &opened.reels {

@@ -119,11 +119,13 @@ fn play(
         .iter()
         .map(|it| it.parse())
         .collect::<Result<_, _>>()?;
-    let peers = (0..).map(Peer).zip(&addresses);
-    let peers = peers.map(|(peer, &endpoint)| PeerStart {
-        name: node_name(peer),
-        endpoint,
-    });
+    let peers = (0..)
+        .map(Peer)
+        .zip(&addresses)
+        .map(|(peer, &endpoint)| PeerStart {
+            name: node_name(peer),
+            endpoint,
+        });
     let mut start = Start::new(own, peers.collect(), planted.topology, planted.mode);
     start.fault = (planted.at == own && !is_without).then_some(planted.fault);
 
@@ -131,8 +133,11 @@ fn play(
     let local = *addresses.get(usize::from(own.0)).ok_or("no such node")?;
     let socket = UdpTransport::bind_seeded(local, seed)?;
     rustix::net::sockopt::set_socket_recv_buffer_size(&socket, BUFFER)?;
-    let ends = (0..).map(Peer).zip(&addresses);
-    let ends: Vec<_> = ends.map(|(it, &address)| (address, link_end(it))).collect();
+    let ends: Vec<_> = (0..)
+        .map(Peer)
+        .zip(&addresses)
+        .map(|(it, &address)| (address, link_end(it)))
+        .collect();
     let mut faults = Faults::new(socket, seed, link_end(own), ends.clone());
     for (_, end) in ends {
         let slow = LinkFaults::delayed(Duration::from_millis(90));
@@ -165,9 +170,10 @@ fn play(
         let game: &mut dyn Game = &mut believing;
         play_tick(tick, &mut layer, game, &mut io, &gates);
         let due = length * (tick + 1) as u32;
-        let hitch = match hitches.chance(0.05) {
-            true => Duration::from_millis(30),
-            false => Duration::ZERO,
+        let hitch = if hitches.chance(0.05) {
+            Duration::from_millis(30)
+        } else {
+            Duration::ZERO
         };
         std::thread::sleep((due + hitch).saturating_sub(begun.elapsed()));
     }

@@ -131,9 +131,10 @@ fn cube(
     response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &label));
     if response.clicked() {
         board.active = node.peer;
-        let deed = match node.held == Some(thing.id) {
-            true => Deed::PutDown,
-            false => Deed::PickUp(Some(thing.id)),
+        let deed = if node.held == Some(thing.id) {
+            Deed::PutDown
+        } else {
+            Deed::PickUp(Some(thing.id))
         };
         board.order(node.peer, Order::Deed(deed));
     }

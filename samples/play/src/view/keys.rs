@@ -66,9 +66,10 @@ pub fn read(board: &mut Board, ui: &Ui, seen: &[Seen]) {
         let holds = seen
             .iter()
             .any(|node| node.peer == active && node.held.is_some());
-        let take = match holds {
-            true => Deed::PutDown,
-            false => Deed::PickUp(None),
+        let take = if holds {
+            Deed::PutDown
+        } else {
+            Deed::PickUp(None)
         };
         for (key, deed) in [
             (Key::Space, Deed::Spawn),

@@ -39,17 +39,15 @@ const RECIPE: [&str; 4] = [
 
 /// How wide all of it is in a window of this width.
 pub fn width(window: f32) -> f32 {
-    match window < NARROW {
-        true => WIDTH_NARROW,
-        false => WIDTH,
-    }
+    if window < NARROW { WIDTH_NARROW } else { WIDTH }
 }
 
 /// How wide a column is.
 fn column(ui: &Ui) -> f32 {
-    match ui.ctx().content_rect().width() < NARROW {
-        true => COLUMN_NARROW,
-        false => COLUMN,
+    if ui.ctx().content_rect().width() < NARROW {
+        COLUMN_NARROW
+    } else {
+        COLUMN
     }
 }
 
@@ -98,9 +96,10 @@ fn row(board: &mut Board, ui: &mut Ui, from: Peer, to: Peer) {
     let mut held = before.held;
     ui.push_id((from.0, to.0), |ui| {
         ui.horizontal(|ui| {
-            let color = match before == LinkSetting::default() {
-                true => theme::weak(),
-                false => theme::warning(),
+            let color = if before == LinkSetting::default() {
+                theme::weak()
+            } else {
+                theme::warning()
             };
             cell(ui, NAME, |ui| {
                 ui.label(RichText::new(&name).font(theme::mono()).color(color));
@@ -113,9 +112,10 @@ fn row(board: &mut Board, ui: &mut Ui, from: Peer, to: Peer) {
             let width = column(ui);
             for (value, most, what) in ends {
                 cell(ui, width, |ui| {
-                    let response = match width == COLUMN {
-                        true => ui.add(Slider::new(value, 0.0..=most).integer()),
-                        false => ui.add(DragValue::new(value).range(0.0..=most).max_decimals(0)),
+                    let response = if width == COLUMN {
+                        ui.add(Slider::new(value, 0.0..=most).integer())
+                    } else {
+                        ui.add(DragValue::new(value).range(0.0..=most).max_decimals(0))
                     };
                     let label = format!("{plain}: {what}");
                     let is = *value;

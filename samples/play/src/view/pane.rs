@@ -31,9 +31,10 @@ pub fn show(board: &mut Board, ui: &mut Ui, node: &Seen) {
     floor::show(board, ui, cut(rect.top() + HEAD, foot - BUTTONS), node);
     deeds(board, ui, cut(foot - BUTTONS, foot), node);
     news(board, ui, cut(foot, rect.bottom()), node);
-    let (width, color) = match is_active {
-        true => (2.0, theme::accent()),
-        false => (1.0, theme::line()),
+    let (width, color) = if is_active {
+        (2.0, theme::accent())
+    } else {
+        (1.0, theme::line())
     };
     let edge = Stroke::new(width, color);
     ui.painter()
@@ -73,9 +74,10 @@ fn head(board: &mut Board, ui: &Ui, rect: Rect, node: &Seen) {
     painter.text(
         pos2(end.right() + 12.0, rect.center().y),
         Align2::LEFT_CENTER,
-        match doing.is_empty() {
-            true => boxes,
-            false => format!("{boxes} · {doing}"),
+        if doing.is_empty() {
+            boxes
+        } else {
+            format!("{boxes} · {doing}")
         },
         theme::mono(),
         theme::weak(),
@@ -140,9 +142,10 @@ fn news(board: &Board, ui: &Ui, rect: Rect, node: &Seen) {
             theme::small(),
             theme::dim(),
         );
-        let color = match is_ignored {
-            true => theme::warning(),
-            false => theme::weak(),
+        let color = if is_ignored {
+            theme::warning()
+        } else {
+            theme::weak()
         };
         painter.text(
             pos2(x + 52.0, y),

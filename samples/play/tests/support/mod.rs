@@ -63,7 +63,9 @@ pub fn errors(reels: &[Vec<u8>]) -> Vec<String> {
         name: place.to_string(),
         reel: Arc::new(Reel::from_bytes(bytes.clone()).expect("a reel")),
     });
-    let session = Session::build(inputs.collect(), None).expect("one session");
+    let session = Session::builder()
+        .build(inputs.collect())
+        .expect("one session");
     let history = History::build(&session);
     let errors = history.findings.iter();
     let errors = errors.filter(|it| it.level == netreel_protocol::history::Level::Error);

@@ -148,9 +148,10 @@ impl<'p> Tape<'p> for Writing<'_> {
         let is_guessed = std::mem::take(&mut self.is_guessed);
         let may_be_cut = self.is_cut() && !more;
         if holds == more && !is_guessed && !may_be_cut {
-            let why = match holds {
-                true => "it has more elements than its `until` lets it have",
-                false => "its `until` does not hold after its last element",
+            let why = if holds {
+                "it has more elements than its `until` lets it have"
+            } else {
+                "its `until` does not hold after its last element"
             };
             self.refuse(None, why);
         }
@@ -463,9 +464,10 @@ impl<'p> Tape<'p> for Writing<'_> {
     }
 
     fn order_of_wide(&self) -> ByteOrder {
-        match self.writer.reader().is_coded() {
-            true => ByteOrder::Little,
-            false => self.byte_order(),
+        if self.writer.reader().is_coded() {
+            ByteOrder::Little
+        } else {
+            self.byte_order()
         }
     }
 
@@ -519,9 +521,10 @@ impl<'p> Tape<'p> for Writing<'_> {
     fn end_window(&mut self) -> Result<(), Problem> {
         let depth = self.windows.len();
         let is_elsewhere = |window: &Window| window.outside.is_some();
-        let end = match self.windows.last().is_some_and(is_elsewhere) {
-            true => None,
-            false => Some(self.writer.at()),
+        let end = if self.windows.last().is_some_and(is_elsewhere) {
+            None
+        } else {
+            Some(self.writer.at())
         };
         self.close_looks(end, depth);
         let Some(mut window) = self.windows.pop() else {

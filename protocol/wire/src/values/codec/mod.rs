@@ -89,9 +89,10 @@ const UBITVAR_MORE: [u32; 4] = [0, 4, 8, 28];
 /// The other byte order, where it is another one.
 #[inline]
 fn in_order(raw: u64, bits: u8, other: bool) -> u64 {
-    match other {
-        true => raw.swap_bytes() >> (64 - u32::from(bits)),
-        false => raw,
+    if other {
+        raw.swap_bytes() >> (64 - u32::from(bits))
+    } else {
+        raw
     }
 }
 

@@ -176,8 +176,9 @@ impl Codec {
             Codec::Packed => (fewest..=40).step_by(8).collect(),
             Codec::Compressed { bits, .. } => {
                 let count = u32::from(bits / 8);
-                let longer = (1..=count).map(|left| count - left + 1 + 8 * left);
-                let longer = longer.filter(|&width| width > fewest);
+                let longer = (1..=count)
+                    .map(|left| count - left + 1 + 8 * left)
+                    .filter(|&width| width > fewest);
                 std::iter::once(fewest).chain(longer).collect()
             }
             _ => vec![fewest],
@@ -195,10 +196,7 @@ fn write_compressed(
     let bytes = compressed_bytes(raw, bits, order);
     let count = u32::from(bits / 8);
     let half = width == count + 4;
-    let left = match half {
-        true => 1,
-        false => (width - count - 1) / 7,
-    };
+    let left = if half { 1 } else { (width - count - 1) / 7 };
     for _ in left..count {
         put(1, 1);
     }
