@@ -277,6 +277,7 @@ pub struct Source {
     pub no_index: bool,
 }
 
+#[cfg(feature = "gui")]
 impl Source {
     /// What is recorded at a path, with nothing beside it, and no index of it.
     pub fn alone(path: &Path) -> Source {
