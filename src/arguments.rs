@@ -43,7 +43,9 @@ pub use wire::{
     WireTest,
 };
 
-use std::path::{Path, PathBuf};
+#[cfg(feature = "gui")]
+use std::path::Path;
+use std::path::PathBuf;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
