@@ -43,7 +43,9 @@ pub use wire::{
     WireTest,
 };
 
-use std::path::{Path, PathBuf};
+#[cfg(feature = "gui")]
+use std::path::Path;
+use std::path::PathBuf;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
@@ -280,6 +282,7 @@ pub struct Source {
     pub no_index: bool,
 }
 
+#[cfg(feature = "gui")]
 impl Source {
     /// What is recorded at a path, with nothing beside it, and no index of it.
     pub fn alone(path: &Path) -> Source {

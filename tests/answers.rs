@@ -9,26 +9,15 @@
 
 mod support;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use netreel_reel::{Header, WireText};
 use netreel_sample_engine::{Mode, Peer, Script, SimWorld, SimWorldStart, Topology};
 use netreel_transport::{LinkFaults, MemoryRecorder, Recorded};
-use support::answers::{Asked, COMMANDS, Stage, check};
+use support::answers::{Asked, CAPTURES, COMMANDS, RECORDINGS, Stage, captures, check};
 
 const WIRE: &str = include_str!("../samples/wires/boxes.wire");
-
-/// Captures in the repository, and their wires.
-const RECORDINGS: [(&str, &str); 7] = [
-    ("enet.pcap", "enet"),
-    ("enet_godot3.pcap", "enet"),
-    ("minetest.pcap", "minetest"),
-    ("quake3.pcap", "quake3"),
-    ("raknet.pcap", "raknet"),
-    ("renet.pcap", "renet"),
-    ("teeworlds07.pcap", "teeworlds07"),
-];
 
 /// The same as one reel a node.
 const IMPORTED: [(&str, &str, [&str; 2]); 4] = [
@@ -52,26 +41,6 @@ const IMPORTED: [(&str, &str, [&str; 2]); 4] = [
         "raknet",
         ["SERVER=127.0.0.1:19132", "CLIENT=127.0.0.1:59979"],
     ),
-];
-
-/// Captures beside the repository, and their wires where there is one.
-const CAPTURES: [(&str, Option<&str>); 15] = [
-    ("bevy_replicon.pcap", None),
-    ("enet_c.pcap", Some("enet")),
-    ("gaijin_warthunder.pcap", Some("enet")),
-    ("godot3_enet.pcap", Some("enet")),
-    ("kcp.pcap", Some("kcp")),
-    ("minetest.pcap", Some("minetest")),
-    ("nintendo.pcap", None),
-    ("openarena_q3.pcap", Some("quake3")),
-    ("raknet.pcap", Some("raknet")),
-    ("raknet_c.pcap", Some("raknet")),
-    ("renet.pcap", Some("renet")),
-    ("roblox.pcapng", Some("raknet")),
-    ("source_engine.pcap", None),
-    ("steam.pcapng", None),
-    // A demo, which is no capture.
-    ("openarena_q3_client.dm_71", None),
 ];
 
 /// Filters that between them ask for every kind of thing.
@@ -185,14 +154,9 @@ fn recordings_of_engines_are_answered_as_ever() {
 
 #[test]
 fn captures_beside_the_repository_are_answered_as_ever() {
-    let folder = std::env::var_os("NETREEL_CAPTURES").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/captures"),
-        PathBuf::from,
-    );
-    if !folder.is_dir() {
-        support::skipped(format_args!("no folder {}", folder.display()));
+    let Some(folder) = captures() else {
         return;
-    }
+    };
     let stage = Stage::new();
     stage.show("captures", &folder);
     let mut sessions = Vec::new();

@@ -3,11 +3,15 @@
 mod support;
 
 use std::io::{BufRead, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use support::answers::{CAPTURES, COMMANDS, RECORDINGS, captures};
 use support::{free_port, netreel, skipped, windows};
+
+/// What is asked besides [`COMMANDS`].
+const STATS: [&[&str]; 2] = [&["stats"], &["stats", "--json"]];
 
 /// Whether there is a `netreel.exe`; says that the test is skipped where there is none.
 fn is_here() -> bool {
@@ -29,6 +33,66 @@ fn linux(arguments: &[&str]) -> String {
         .output()
         .expect("the command starts");
     String::from_utf8(ran.stdout).expect("UTF-8")
+}
+
+/// What both commands say of it, in the repository's folder, is the same.
+fn same(arguments: &[&str]) {
+    let asked = |mut command: Command| {
+        let command = command
+            .args(arguments)
+            .current_dir(env!("CARGO_MANIFEST_DIR"));
+        let ran = command.output().expect("the command starts");
+        let [out, err] = [ran.stdout, ran.stderr].map(|it| String::from_utf8(it).expect("UTF-8"));
+        (ran.status.code(), out, err)
+    };
+    let ours = asked(Command::new(env!("CARGO_BIN_EXE_netreel")));
+    let theirs = asked(support::command());
+    assert_eq!((ours.0, ours.2), (theirs.0, theirs.2), "{arguments:?}");
+    let mut lines = ours.1.lines().zip(theirs.1.lines());
+    let different = lines.find(|(ours, theirs)| ours != theirs);
+    assert!(ours.1 == theirs.1, "{arguments:?}: {different:?}");
+}
+
+#[test]
+fn what_tests_recorded_is_answered_as_on_this_system() {
+    if !is_here() {
+        return;
+    }
+    let recordings = std::fs::read_dir("tests/recordings").expect("the recordings");
+    let recordings = recordings.map(|entry| entry.expect("a recording").path());
+    let others = [
+        "tests/shrunk/failing",
+        "protocol/wire/tests/recordings/quake3.dm_71",
+    ];
+    for path in recordings.chain(others.map(PathBuf::from)) {
+        for asked in COMMANDS.map(|(_, asked)| asked).into_iter().chain(STATS) {
+            same(&[asked, &[text(&path)]].concat());
+        }
+    }
+}
+
+#[test]
+fn statistics_of_captures_are_those_of_this_system() {
+    if !is_here() {
+        return;
+    }
+    let recorded = RECORDINGS.map(|(file, wire)| (file, Some(wire)));
+    let mut asked: Vec<_> = ["host", "owner"]
+        .map(|mode| (format!("samples/sessions/{mode}"), None))
+        .into();
+    asked.extend(
+        recorded.map(|(file, wire)| (format!("protocol/wire/tests/recordings/{file}"), wire)),
+    );
+    if let Some(folder) = captures() {
+        asked.extend(CAPTURES.map(|(file, wire)| (format!("{}/{file}", folder.display()), wire)));
+    }
+    for (path, wire) in asked {
+        let wire = wire.map(|wire| format!("samples/wires/{wire}.wire"));
+        let wire: Vec<&str> = wire.iter().flat_map(|wire| ["--wire", wire]).collect();
+        for stats in STATS {
+            same(&[stats, &[&path], &wire].concat());
+        }
+    }
 }
 
 /// A node of the sample game, which its console drives.

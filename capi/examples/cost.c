@@ -1,5 +1,5 @@
 /*
- * What libnetreel costs the thread that is recorded: `cost REEL [CALLS]`. The reel is replaced.
+ * What libnetreel costs the thread that is recorded: `cost REEL [CALLS]`. The reel is replaced. In C and C++.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "system.h"
@@ -77,7 +77,7 @@ int main(int argc, char **argv)
     netreel_recorder *recorder;
     netreel_sent sent;
     size_t calls = argc > 2 ? strtoul(argv[2], NULL, 10) : 20000, call;
-    uint64_t *took = calloc(calls + 1, sizeof *took), start;
+    uint64_t *took = (uint64_t *)calloc(calls + 1, sizeof *took), start;
     options.size = sizeof options;
     options.flags = NETREEL_REPLACE | NETREEL_CLOCK_MONOTONIC;
     options.path = argc > 1 ? argv[1] : "cost.reel";
@@ -88,6 +88,11 @@ int main(int argc, char **argv)
         fprintf(stderr, "cost: %s\n", net.error_text());
         return 2;
     }
+    for (call = 0; call < calls; ++call) {
+        start = system_now_ns();
+        took[call] = system_now_ns() - start;
+    }
+    tell("nothing", took, calls);
     for (call = 0; call < calls; ++call) {
         start = system_now_ns();
         net.packet_sent(thread, number, &to, packet, sizeof packet, &sent);

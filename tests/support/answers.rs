@@ -44,6 +44,50 @@ pub const COMMANDS: [(&str, &[&str]); 8] = [
     ("check-json", &["check", "--json"]),
 ];
 
+/// Captures in the repository, and their wires.
+pub const RECORDINGS: [(&str, &str); 7] = [
+    ("enet.pcap", "enet"),
+    ("enet_godot3.pcap", "enet"),
+    ("minetest.pcap", "minetest"),
+    ("quake3.pcap", "quake3"),
+    ("raknet.pcap", "raknet"),
+    ("renet.pcap", "renet"),
+    ("teeworlds07.pcap", "teeworlds07"),
+];
+
+/// Captures beside the repository, and their wires where there is one.
+pub const CAPTURES: [(&str, Option<&str>); 15] = [
+    ("bevy_replicon.pcap", None),
+    ("enet_c.pcap", Some("enet")),
+    ("gaijin_warthunder.pcap", Some("enet")),
+    ("godot3_enet.pcap", Some("enet")),
+    ("kcp.pcap", Some("kcp")),
+    ("minetest.pcap", Some("minetest")),
+    ("nintendo.pcap", None),
+    ("openarena_q3.pcap", Some("quake3")),
+    ("raknet.pcap", Some("raknet")),
+    ("raknet_c.pcap", Some("raknet")),
+    ("renet.pcap", Some("renet")),
+    ("roblox.pcapng", Some("raknet")),
+    ("source_engine.pcap", None),
+    ("steam.pcapng", None),
+    // A demo, which is no capture.
+    ("openarena_q3_client.dm_71", None),
+];
+
+/// The folder of [`CAPTURES`]; says that the test is skipped where there is none.
+pub fn captures() -> Option<PathBuf> {
+    let folder = std::env::var_os("NETREEL_CAPTURES").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/captures"),
+        PathBuf::from,
+    );
+    let here = folder.is_dir();
+    if !here {
+        super::skipped(format_args!("no folder {}", folder.display()));
+    }
+    here.then_some(folder)
+}
+
 /// A session that the command is asked about.
 #[derive(Clone)]
 pub struct Asked {

@@ -123,6 +123,7 @@ fn run_and_kill(path: &Path, how: How, moment: Moment) -> BTreeMap<u8, u64> {
     // The clock starts when the recorder stands: before that there is nothing to lose.
     let rings = path.with_extension("reel.ring");
     while std::fs::metadata(&rings).map_or(0, |file| file.len()) <= 4096 {
+        assert_eq!(child.try_wait().unwrap(), None, "a child ended by itself");
         std::thread::sleep(Duration::from_micros(200));
     }
     std::thread::sleep(moment.delay);
