@@ -273,8 +273,16 @@ fn npcap_is_loaded_where_an_interface_is_recorded() {
     let out = folder.path().join("reels");
     let port = free_port();
     let filter = format!("udp port {port}");
+    // "lo" (\Device\NPF_{...}), among others.
+    let listed = netreel(&["record", "--live", "?", "--out", text(folder.path())]);
+    let after = listed
+        .err
+        .split("\"lo\" (")
+        .nth(1)
+        .expect("the loopback interface");
+    let (name, _) = after.split_once(')').expect("its name");
     let mut recorder = support::command()
-        .args(["record", "--live", "lo", "--capture-filter", &filter])
+        .args(["record", "--live", name, "--capture-filter", &filter])
         .args(["--out", text(&out)])
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
@@ -286,7 +294,7 @@ fn npcap_is_loaded_where_an_interface_is_recorded() {
     if told.contains("needs the right to read raw packets") {
         return skipped("no right to read raw packets");
     }
-    assert!(told.contains("listening on lo"), "{told}");
+    assert!(told.contains("listening on "), "{told}");
     let game = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port");
     for packet in 0..500u16 {
         let sent = game.send_to(&packet.to_le_bytes(), ("127.0.0.1", port));

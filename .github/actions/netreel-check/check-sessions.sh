@@ -29,10 +29,11 @@ elif [ -n "$(ls -A "$out" 2>/dev/null)" ]; then
     echo "check-sessions: $out has something else in it: name a folder of its own for the reports" >&2
     exit 2
 fi
-mkdir -p "$out"
-case $(cd "$out" && pwd)/ in
+# Compared before anything is made: the folder above the reports that is there already.
+above=$out
+until [ -d "$above" ]; do above=$(dirname "$above"); done
+case $(cd "$above" && pwd)/ in
 "$(cd "$sessions" 2>/dev/null && pwd)"/*)
-    rmdir "$out" 2>/dev/null
     echo "check-sessions: $out is inside $sessions: what is kept there would be sessions of the next run" >&2
     exit 2
     ;;

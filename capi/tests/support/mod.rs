@@ -111,7 +111,6 @@ impl Compiler {
     }
 }
 
-/// Whether libenet and its header are here; says what is skipped where they are not.
 /// A tool that is asked for its version; says what is skipped where it is not here.
 pub fn is_here(command: &str) -> bool {
     let asked = Command::new(command).arg("--version").output();
@@ -122,6 +121,7 @@ pub fn is_here(command: &str) -> bool {
     here
 }
 
+/// Whether libenet and its header are here; says what is skipped where they are not.
 pub fn libenet_is_here() -> bool {
     if !C99.is_here() {
         return false;

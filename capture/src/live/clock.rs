@@ -47,6 +47,11 @@ impl Calendar {
         u64::try_from((utc_ns - self.ahead_ns).max(0)).unwrap_or(u64::MAX)
     }
 
+    /// It holds at a later moment as well: what stamps packets does not follow the calendar.
+    pub fn stands_until(&mut self, now: Time) {
+        self.measured = now;
+    }
+
     /// When it was measured.
     pub fn latest(&self) -> Time {
         self.measured

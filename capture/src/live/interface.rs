@@ -47,7 +47,10 @@ pub enum LiveError {
         why: String,
     },
     /// libpcap does not understand the filter.
-    #[error("the filter `{filter}` is not one: {why} (its language: man 7 pcap-filter)")]
+    #[error(
+        "the filter `{filter}` is not one: {why} (its language: {})",
+        language()
+    )]
     Filter {
         /// The filter.
         filter: String,
@@ -75,6 +78,14 @@ pub enum LiveError {
     Record(#[from] RecordError),
 }
 
+/// Where the language of filters is explained.
+fn language() -> &'static str {
+    match cfg!(windows) {
+        true => "https://www.tcpdump.org/manpages/pcap-filter.7.html",
+        false => "man 7 pcap-filter",
+    }
+}
+
 /// Who may read raw packets.
 fn advice() -> &'static str {
     match cfg!(windows) {
@@ -91,10 +102,13 @@ fn advice() -> &'static str {
 /// The kernel hands packets over after this many milliseconds at the latest. In between it gathers
 /// them: with immediate delivery one packet in ten is dropped at 300 000 a second.
 pub const HANDED_OVER_MS: i32 = 20;
+
 /// No datagram is longer, with room for what stands before it.
 pub(super) const SNAP_LENGTH: i32 = 65_535 + 512;
+
 /// What the kernel holds while the recorder is not at it.
 pub(super) const BUFFER_BYTES: i32 = 64 << 20;
+
 /// Fragments of UDP packets are UDP to libpcap; what is in a VLAN is asked for apart, where the kind
 /// of link has any.
 pub(super) const EVERYTHING: [&str; 2] = ["udp or (vlan and udp)", "udp"];

@@ -118,6 +118,16 @@ pub fn record(
     Ok(live.end(ended))
 }
 
+/// The name of a file for an interface: what people call one on Windows has signs that stand in no name of a
+/// file, and its own name begins as a path.
+fn file_name(interface: &str) -> String {
+    let name = interface.strip_prefix(r"\Device\NPF_").unwrap_or(interface);
+    match cfg!(windows) {
+        true => name.replace(['\\', '/', ':', '*', '?', '"', '<', '>', '|'], "-"),
+        false => name.to_owned(),
+    }
+}
+
 /// A recording under way.
 struct Live {
     link_type: i32,
@@ -162,11 +172,14 @@ impl Live {
         let clock = clock_anchor();
         let mut tracks = Vec::new();
         for node in whose {
-            let (name, engine) = match &node {
-                Some(node) => (node.name.clone(), Header::CAPTURED),
-                None => (wanted.interface.clone(), Header::OBSERVER),
+            let (name, file, engine) = match &node {
+                Some(node) => (node.name.clone(), node.name.clone(), Header::CAPTURED),
+                None => {
+                    let name = wanted.interface.clone();
+                    (name, file_name(&wanted.interface), Header::OBSERVER)
+                }
             };
-            let path = folder.join(format!("{name}.reel"));
+            let path = folder.join(format!("{file}.reel"));
             let header = Header {
                 node: name,
                 clock: clock.clone(),
@@ -236,7 +249,11 @@ impl Live {
     /// Asks what was dropped, and ties the clocks anew.
     fn look(&mut self, tap: &mut Tap, time: Duration) {
         let before = self.calendar.latest();
-        self.calendar = Calendar::now();
+        let now = Calendar::now();
+        match tap.is_by_calendar() {
+            true => self.calendar = now,
+            false => self.calendar.stands_until(now.latest()),
+        }
         self.progress.time = time;
         for (_, threads) in &mut self.tracks {
             threads.look();

@@ -14,7 +14,7 @@ use super::interface::{
 /// Between two looks at what has come.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// The library, and who has it.
+/// What is said where the library is not there, and what to do.
 const MISSING: &str = "Npcap is not installed here";
 const INSTEAD: &str =
     "install it from https://npcap.com, or capture with another program and read its file";
@@ -61,6 +61,19 @@ struct Counted {
     net_dropped: u32,
 }
 
+/// `PCAP_CHAR_ENC_UTF_8`: texts are in UTF-8. Else they are in the code page of the machine.
+const UTF_8: u32 = 1;
+
+/// `PCAP_TSTAMP_HOST_HIPREC`: moments are by the system's clock, which is set and slewed, to less than a
+/// microsecond. Else they are by a counter that was tied to it once, and drift apart.
+const BY_THE_CALENDAR: c_int = 2;
+
+/// `PCAP_ERROR_NO_SUCH_DEVICE`.
+const NO_SUCH_DEVICE: c_int = -5;
+
+/// `PCAP_ERROR_PERM_DENIED`, and `PCAP_ERROR_PROMISC_PERM_DENIED`.
+const DENIED: [c_int; 2] = [-8, -11];
+
 /// Declares what is asked of the library.
 macro_rules! functions {
     ($($name:ident($($argument:ty),*) $(-> $result:ty)?;)*) => {
@@ -68,6 +81,7 @@ macro_rules! functions {
         #[derive(Clone, Copy)]
         struct Npcap {
             $($name: unsafe extern "C" fn($($argument),*) $(-> $result)?,)*
+            newer: Newer,
         }
 
         impl Npcap {
@@ -87,10 +101,40 @@ macro_rules! functions {
                             >(found)
                         }
                     },)*
+                    newer: Newer::of(library),
                 })
             }
         }
     };
+}
+
+/// What older libraries lack.
+#[derive(Clone, Copy)]
+struct Newer {
+    pcap_init: Option<unsafe extern "C" fn(u32, *mut c_char) -> c_int>,
+    pcap_set_tstamp_type: Option<unsafe extern "C" fn(*mut c_void, c_int) -> c_int>,
+}
+
+impl Newer {
+    fn of(library: Library) -> Newer {
+        // SAFETY: under these names the library has functions of these types; none is no function.
+        unsafe {
+            Newer {
+                pcap_init: std::mem::transmute::<
+                    *mut c_void,
+                    Option<unsafe extern "C" fn(u32, *mut c_char) -> c_int>,
+                >(library.find(c"pcap_init").unwrap_or(ptr::null_mut())),
+                pcap_set_tstamp_type: std::mem::transmute::<
+                    *mut c_void,
+                    Option<unsafe extern "C" fn(*mut c_void, c_int) -> c_int>,
+                >(
+                    library
+                        .find(c"pcap_set_tstamp_type")
+                        .unwrap_or(ptr::null_mut()),
+                ),
+            }
+        }
+    }
 }
 
 functions! {
@@ -110,6 +154,7 @@ functions! {
     pcap_next_ex(*mut c_void, *mut *const Head, *mut *const u8) -> c_int;
     pcap_stats(*mut c_void, *mut Counted) -> c_int;
     pcap_geterr(*mut c_void) -> *const c_char;
+    pcap_statustostr(c_int) -> *const c_char;
     pcap_close(*mut c_void);
 }
 
@@ -117,6 +162,8 @@ functions! {
 pub(super) struct Tap {
     npcap: Npcap,
     handle: *mut c_void,
+    /// Whether moments are by the system's calendar; else by a counter that drifts apart from it.
+    by_calendar: bool,
     /// What passes later by the calendar is not handed over any more, in nanoseconds.
     until_ns: Option<i128>,
 }
@@ -145,11 +192,18 @@ pub(super) fn interface_name(_: u32) -> Option<String> {
 /// Opens the interface that is wanted: by its name, or by its description.
 pub(super) fn open(wanted: &Wanted) -> Result<Opened, LiveError> {
     let name = wanted.interface.as_str();
-    let npcap = loaded().map_err(|why| LiveError::Open {
+    let open = |why: String| LiveError::Open {
         name: name.to_owned(),
         why,
-    })?;
-    let there = devices(npcap).map_err(|why| failed(name, why))?;
+    };
+    let npcap = loaded().map_err(open)?;
+    let there = devices(npcap).map_err(open)?;
+    if there.is_empty() {
+        return Err(LiveError::Forbidden {
+            name: name.to_owned(),
+            why: "Npcap shows no interface at all".to_owned(),
+        });
+    }
     let is_it = |it: &&Named| it.name == name || it.description.eq_ignore_ascii_case(name);
     let Some(device) = there.iter().find(is_it) else {
         let there = there.into_iter().map(Named::shown);
@@ -158,7 +212,16 @@ pub(super) fn open(wanted: &Wanted) -> Result<Opened, LiveError> {
             there: there.collect(),
         });
     };
-    let tap = Tap::open(npcap, &device.name).map_err(|why| failed(name, why))?;
+    // Some drivers of radio and of tunnels refuse all that is not theirs, and a game's packets are.
+    let tap = Tap::open(npcap, &device.name, true);
+    let tap = tap.or_else(|_| Tap::open(npcap, &device.name, false));
+    let tap = tap.map_err(|(code, why)| match DENIED.contains(&code) {
+        true => LiveError::Forbidden {
+            name: name.to_owned(),
+            why,
+        },
+        false => open(why),
+    })?;
     let filters = match &wanted.filter {
         Some(filter) => vec![filter.as_str()],
         None => EVERYTHING.to_vec(),
@@ -186,15 +249,6 @@ pub(super) fn open(wanted: &Wanted) -> Result<Opened, LiveError> {
             filter: String::new(),
             counts_twice: false,
         }),
-    }
-}
-
-fn failed(name: &str, why: String) -> LiveError {
-    let name = name.to_owned();
-    let words = why.to_lowercase();
-    match words.contains("permission") || words.contains("access is denied") {
-        true => LiveError::Forbidden { name, why },
-        false => LiveError::Open { name, why },
     }
 }
 
@@ -241,6 +295,10 @@ impl Named {
 fn devices(npcap: Npcap) -> Result<Vec<Named>, String> {
     let mut first = ptr::null_mut();
     let mut error: ErrorText = [0; ERROR_BYTES];
+    if let Some(init) = npcap.newer.pcap_init {
+        // SAFETY: the text has the room that `pcap.h` asks for. Where it fails, texts are as they were.
+        unsafe { init(UTF_8, error.as_mut_ptr()) };
+    }
     // SAFETY: both places are there for the call, and the text has the room that `pcap.h` asks for.
     if unsafe { (npcap.pcap_findalldevs)(&raw mut first, error.as_mut_ptr()) } != 0 {
         return Err(text(error.as_ptr()));
@@ -270,36 +328,41 @@ fn text(at: *const c_char) -> String {
 }
 
 impl Tap {
+    /// `promiscuous`: with packets that are meant for others.
+    ///
     /// # Errors
-    /// What the library says.
-    fn open(npcap: Npcap, name: &str) -> Result<Tap, String> {
-        let name = CString::new(name).map_err(|error| error.to_string())?;
+    /// The library's code, and what it says.
+    fn open(npcap: Npcap, name: &str, promiscuous: bool) -> Result<Tap, (c_int, String)> {
+        let name = CString::new(name).map_err(|error| (NO_SUCH_DEVICE, error.to_string()))?;
         let mut error: ErrorText = [0; ERROR_BYTES];
         // SAFETY: the name and the room for an error are there for the call.
         let handle = unsafe { (npcap.pcap_create)(name.as_ptr(), error.as_mut_ptr()) };
         if handle.is_null() {
-            return Err(text(error.as_ptr()));
+            return Err((NO_SUCH_DEVICE, text(error.as_ptr())));
         }
-        let tap = Tap {
+        let mut tap = Tap {
             npcap,
             handle,
+            by_calendar: false,
             until_ns: None,
         };
         // SAFETY: the handle is open, and not activated before the last of these.
         let activated = unsafe {
+            let set_clock = npcap.newer.pcap_set_tstamp_type;
+            tap.by_calendar = set_clock.is_some_and(|set| set(handle, BY_THE_CALENDAR) == 0);
             (npcap.pcap_set_snaplen)(handle, SNAP_LENGTH);
-            (npcap.pcap_set_promisc)(handle, 1);
+            (npcap.pcap_set_promisc)(handle, c_int::from(promiscuous));
             (npcap.pcap_set_timeout)(handle, HANDED_OVER_MS);
             (npcap.pcap_set_buffer_size)(handle, BUFFER_BYTES);
             (npcap.pcap_activate)(handle)
         };
         // Above zero there is a warning.
         if activated < 0 {
-            return Err(tap.error());
+            return Err((activated, tap.error(activated)));
         }
         // SAFETY: as above. Whoever reads waits by itself, so that an end that is asked for is met.
         if unsafe { (npcap.pcap_setnonblock)(handle, 1, error.as_mut_ptr()) } < 0 {
-            return Err(text(error.as_ptr()));
+            return Err((-1, text(error.as_ptr())));
         }
         Ok(tap)
     }
@@ -323,29 +386,41 @@ impl Tap {
                 no_mask,
             );
             if made < 0 {
-                return Err(self.error());
+                return Err(self.error(made));
             }
             let set = (self.npcap.pcap_setfilter)(self.handle, &raw mut program);
             (self.npcap.pcap_freecode)(&raw mut program);
             set
         };
         match set < 0 {
-            true => Err(self.error()),
+            true => Err(self.error(set)),
             false => Ok(()),
         }
     }
 
-    fn error(&self) -> String {
+    /// What the library says of the last failure, which has a code.
+    fn error(&self, code: c_int) -> String {
         // SAFETY: the handle is open.
-        text(unsafe { (self.npcap.pcap_geterr)(self.handle) })
+        let own = text(unsafe { (self.npcap.pcap_geterr)(self.handle) });
+        match own.is_empty() {
+            // SAFETY: it takes any number.
+            true => text(unsafe { (self.npcap.pcap_statustostr)(code) }),
+            false => own,
+        }
     }
 
-    /// Hands over nothing that passes from now on; since when. A filter that lets nothing through would throw
-    /// away what the driver still has.
+    /// Hands over nothing that passes from now on, where moments tell what does; since when. A filter that lets
+    /// nothing through would throw away what the driver still has.
     pub fn shut(&mut self) -> Instant {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
-        self.until_ns = now.ok().map(|now| now.as_nanos() as i128);
+        let now = now.ok().filter(|_| self.by_calendar);
+        self.until_ns = now.map(|now| now.as_nanos() as i128);
         Instant::now()
+    }
+
+    /// Whether moments are by the system's calendar, however often that is set.
+    pub fn is_by_calendar(&self) -> bool {
+        self.by_calendar
     }
 
     /// Waits until it is time to look around.
@@ -375,7 +450,7 @@ impl Tap {
                 }
             }
             0 => Next::Nothing,
-            _ => Next::Gone(self.error()),
+            code => Next::Gone(self.error(code)),
         }
     }
 

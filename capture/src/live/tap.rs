@@ -83,6 +83,11 @@ impl Tap {
         })
     }
 
+    /// Whether moments are by the system's calendar, however often that is set.
+    pub fn is_by_calendar(&self) -> bool {
+        true
+    }
+
     /// How its frames begin, as libpcap numbers it.
     pub fn link_type(&self) -> i32 {
         self.0.get_datalink().0

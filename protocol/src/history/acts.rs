@@ -79,7 +79,7 @@ impl Acting {
         if !ACTS.iter().any(|&role| facts.session.has_role(role)) {
             return Ok(acts);
         }
-        let may_tell = |shape: &Shape| may_tell(facts.session.role_of(shape.kind()));
+        let tells = |shape: &Shape| may_tell(facts.session.role_of(shape.kind()));
         for (_, crossing, sent) in facts.session.ends_in(id, events) {
             let is_out = crossing.way == Way::Out;
             if !is_out || !facts.streams.acting.contains(crossing.packet.0) {
@@ -89,7 +89,7 @@ impl Acting {
                 continue;
             };
             let turn = || facts.session.turn_at(id, crossing.number);
-            for (message, known) in facts.session.messages_that(crossing.packet, &may_tell) {
+            for (message, known) in facts.session.messages_that(crossing.packet, &tells) {
                 let Some((message_facts, role)) = told_first(facts, message, known) else {
                     continue;
                 };

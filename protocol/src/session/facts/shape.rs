@@ -361,7 +361,8 @@ impl Shapes {
         from.pass(shape.count(0b1_1000_0000));
         let lacking = parts.number(9, &mut from).unwrap_or(0);
         from.pass(shape.count(0b111_1100_0000_0000));
-        from.pass((ranges as u32 + lacking as u32) * 2);
+        let pairs = (ranges as u32).saturating_add(lacking as u32);
+        from.pass(pairs.saturating_mul(2));
         let messages = Messages {
             shapes: self,
             from,

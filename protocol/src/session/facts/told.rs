@@ -538,8 +538,6 @@ struct Reading<'a> {
     asking: Asking,
     /// What is asked for each end of a side, one after the other.
     sides: [Walking<'a>; 3],
-    /// [`Rows::told`].
-    told: Cursor<'a>,
     /// Of a wire with state, for each connection how many of its packets are still to come.
     left: Vec<u32>,
 }
@@ -549,6 +547,8 @@ struct Walking<'a> {
     numbers: Cursor<'a>,
     ways: Cursor<'a>,
     packets: Cursor<'a>,
+    /// [`Rows::told`].
+    told: Cursor<'a>,
 }
 
 impl Job {
@@ -569,9 +569,9 @@ impl Job {
                     numbers,
                     ways,
                     packets,
+                    told: rows.told.cursor(),
                 }
             }),
-            told: rows.told.cursor(),
             left: Vec::new(),
         };
         if wire.has_state() {
@@ -633,7 +633,7 @@ impl Reading<'_> {
         let walking = &mut self.sides[side as usize];
         let packet = walking.packets.get(place) as usize;
         let id = self.rows.places.id(self.job.track, side, place);
-        let tells = self.told.get(packet) == u64::from(id.0);
+        let tells = walking.told.get(packet) == u64::from(id.0);
         if !tells && !self.wire.has_state() {
             return self.asking.pass(side);
         }
