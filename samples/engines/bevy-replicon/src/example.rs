@@ -112,7 +112,7 @@ impl Node {
         let local = Endpoint::from(([127, 0, 0, 1], port));
         let wire = WireText {
             name: "replicon.wire".to_owned(),
-            text: include_str!("../replicon.wire").to_owned(),
+            text: include_str!("../../../wires/replicon.wire").to_owned(),
         };
         let header = Header {
             node: name.to_owned(),
