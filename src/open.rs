@@ -171,7 +171,7 @@ pub fn story_while(
         .collect();
     let progress = Progress::new(format!("reading {}", paths.join(" ")));
     let how = Session::builder().cancel(cancel);
-    let mut story = opened(source, &source.paths, (wire, how), cancel, begun)?;
+    let mut story = opened(source, &source.paths, (wire, how), begun)?;
     drop(progress);
     story.tells = true;
     story.warn();
@@ -186,19 +186,18 @@ pub fn in_silence(
     wire: Option<Arc<Wire>>,
     how: SessionBuilder,
 ) -> Result<Story, Failure> {
-    opened(source, paths, (wire, how), &Cancel::default(), |_, _| {})
+    opened(source, paths, (wire, how), |_, _| {})
 }
 
 fn opened(
     source: &Source,
     paths: &[impl AsRef<Path>],
     (wire, how): (Option<Arc<Wire>>, SessionBuilder),
-    cancel: &Cancel,
     begun: impl FnOnce(&[ReelInput], &SessionBuilder),
 ) -> Result<Story, Failure> {
     let keys = keys(source.keys.as_deref(), paths)?;
     let bounds = bounds(source.bounds.as_deref(), paths)?;
-    let reels = reels_while(paths, cancel)?;
+    let reels = reels_while(paths, how.cancelled_by())?;
     // What was read with keys is not for whoever finds the index.
     let mut index = if source.no_index || keys != Keys::default() {
         None

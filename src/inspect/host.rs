@@ -37,7 +37,7 @@ pub struct Opener {
     /// How often something was begun, of both kinds: who was begun before is heard no more.
     opening: u64,
     comparing: u64,
-    /// Whether what was begun last of each kind is wanted no more: whoever works on it stops.
+    /// What stops whoever works on what was begun last of each kind.
     opens: Cancel,
     compares: Cancel,
     /// What is to be held against the first session that is shown.

@@ -9,7 +9,6 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use netreel_reel::EventNumber;
-
 use netreel_system::Cancel;
 
 use super::acks::{Acks, Heard};

@@ -313,7 +313,11 @@ fn of_scalar(scalar: &Scalar, value: &BeliefValue, tolerance: f64) -> Option<boo
         Some(truth) => Constant::Whole(i128::from(truth)),
         None => value.constant.clone(),
     };
-    let order = found.order(&other)?;
+    let Some(order) = found.order(&other) else {
+        // What is no number is like none.
+        let are_numbers = found.decimal().is_some() && other.decimal().is_some();
+        return are_numbers.then(|| value.comparison.of_texts(false));
+    };
     let is_near = (found.decimal()? - other.decimal()?).abs() <= tolerance;
     Some(if is_near && !value.comparison.is_of_order() {
         value.comparison.of_texts(true)

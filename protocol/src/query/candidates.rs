@@ -40,6 +40,27 @@ pub(super) fn begun(
         _ => String::new(),
     };
     let mut all = match words.as_slice() {
+        [.., What::Sign("[")] => return None,
+        [
+            ..,
+            What::Name(name),
+            What::Sign("["),
+            What::Number(..),
+            What::Sign("]"),
+        ] => {
+            let mut all = texts(&BETWEEN);
+            all.extend((name == OBJECTS).then(|| ".".to_owned()));
+            all
+        }
+        [
+            ..,
+            What::Name(name),
+            What::Sign("["),
+            What::Number(..),
+            What::Sign("]"),
+            What::Sign("."),
+        ] if name == OBJECTS => of_beliefs(session),
+        [.., What::Sign("." | "]")] => return None,
         [.., What::Name(name), What::Sign(sign)] if is_comparison(sign) => {
             values(Field::named(name)?, session, own_rules)
         }
@@ -57,6 +78,19 @@ pub(super) fn begun(
     all.sort();
     all.dedup();
     Some((begun.len(), all))
+}
+
+/// What is asked of beliefs: `objects[42].owner`.
+const OBJECTS: &str = "objects";
+
+/// What can be asked of a belief.
+fn of_beliefs(session: &Session) -> Vec<String> {
+    let properties = session.wire.iter().flat_map(|wire| wire.properties());
+    let properties = properties.map(|property| property.name.clone());
+    texts(&["owner", "counter"])
+        .into_iter()
+        .chain(properties)
+        .collect()
 }
 
 fn is_comparison(sign: &str) -> bool {

@@ -177,7 +177,9 @@ impl Parser<'_> {
             What::Number(text, unit) if unit.is_empty() => {
                 Constant::number(&text).ok_or_else(|| self.expected("a number or a text"))?
             }
-            What::Number(..) => return Err(self.expected("a number, without a unit")),
+            What::Number(..) => {
+                return Err(self.expected("a number as it is on the wire, without a unit"));
+            }
             _ => return Err(self.expected("a number or a text")),
         };
         self.at += 1;
@@ -214,14 +216,22 @@ impl Parser<'_> {
                     let text = text + &unit;
                     Constant::number(&text).unwrap_or(Constant::Text(text))
                 }
+                What::Quoted(text) => {
+                    self.at += 1;
+                    Constant::number(&text).unwrap_or(Constant::Text(text))
+                }
                 _ => self.constant()?,
             };
-            let typed = self.typed(from);
+            let last = self.tokens.get(self.at - 1).map(|token| &token.what);
+            let typed = match last {
+                Some(What::Quoted(text)) => text.clone(),
+                _ => self.typed(from).to_owned(),
+            };
             Some(BeliefValue {
                 name,
                 part: part.map(|part| usize::try_from(part).unwrap_or(usize::MAX)),
                 comparison,
-                typed: typed.trim_matches(['"', '\'']).to_owned(),
+                typed,
                 constant,
             })
         } else {

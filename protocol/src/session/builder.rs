@@ -29,7 +29,7 @@ pub struct SessionBuilder {
 }
 
 impl SessionBuilder {
-    /// Packets are read by this wire, and not by the one inside the reels.
+    /// Packets are read by this wire; without one, by the one inside the reels.
     pub fn wire(mut self, wire: impl Into<Option<Arc<Wire>>>) -> SessionBuilder {
         self.wire = wire.into();
         self
@@ -59,6 +59,11 @@ impl SessionBuilder {
     pub fn cancel(mut self, cancel: &Cancel) -> SessionBuilder {
         self.cancel = cancel.clone();
         self
+    }
+
+    /// What was given to [`cancel`](SessionBuilder::cancel).
+    pub fn cancelled_by(&self) -> &Cancel {
+        &self.cancel
     }
 
     pub(super) fn processors(&self) -> usize {

@@ -46,7 +46,8 @@ impl SessionBuilder {
 
     /// A session whose reels grow.
     pub fn growing(mut self) -> Growing {
-        self.wire = self.with_keys(self.wire.clone());
+        let wire = self.wire.take();
+        self.wire = self.with_keys(wire);
         Growing {
             how: self,
             inside: None,

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use netreel_reel::{EventNumber, Header, Time};
-
 use netreel_system::Cancel;
 
 use super::odd::Odd;

@@ -7,7 +7,6 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use netreel_reel::{EventNumber, Time};
-
 use netreel_system::Cancel;
 
 use super::end::End;
