@@ -1,7 +1,9 @@
 //! The bytes of a reel, as `docs/reel-format.md` has them. Who breaks this test changes the
 //! format: the page, and from version 1 on the version, change with it.
 
-use netreel_reel::{Event, EventNumber, FaultVerdict, Header, OwnedRecord, Part, Record, Reel};
+use netreel_reel::{
+    CallId, Event, EventNumber, FaultVerdict, Header, OwnedRecord, Part, Record, Reel,
+};
 use netreel_reel::{Redacted, ReelWriter, SendOutcome, SocketId, ThreadId, Time};
 use netreel_reel::{block_frame, compressed_frame};
 
@@ -277,4 +279,21 @@ fn a_compressed_block_has_its_length_and_one_zstd_frame() {
         bytes_of("6a 00 00 00  28 b5 2f fd 00 48 6d 00 00 38 00 e8 07 8c 00 64 21 01 00 20 05 46");
     let records = read(&compressed_frame(&stored));
     assert_eq!(records[0].as_record().event, note);
+}
+
+#[test]
+fn the_page_has_every_call_of_a_program() {
+    let page = include_str!("../../../docs/reel-format.md");
+    let cells = page.lines().filter_map(|line| line.split(" | ").nth(1));
+    let known: Vec<&str> = cells.flat_map(|names| names.split(", ")).collect();
+    for call in (0..=u8::MAX)
+        .map(CallId)
+        .filter(|call| call.name() != "call")
+    {
+        let (number, name) = (call.0, call.name());
+        assert!(
+            known.contains(&name),
+            "docs/reel-format.md lacks call {number}, {name}"
+        );
+    }
 }
