@@ -563,6 +563,19 @@ mod tests {
     }
 
     #[test]
+    fn every_workspace_has_the_key_of_its_place() {
+        let is_of = |act: &&Act| matches!(act.what, What::Ask(Ask::Workspace(_)));
+        let keys = ACTS
+            .iter()
+            .filter(is_of)
+            .map(|act| (act.keys(), act.name.to_owned()));
+        let all = (1..).zip(Workspace::ALL);
+        let all = all.map(|(number, (name, _))| (number.to_string(), format!("workspace {name}")));
+        let (keys, all): (Vec<_>, Vec<_>) = (keys.collect(), all.collect());
+        assert_eq!(keys, all, "the keys, and `Workspace::ALL`");
+    }
+
+    #[test]
     fn every_key_and_gesture_stands_in_a_group() {
         let groups = groups();
         let shown: usize = groups.iter().map(|(_, acts)| acts.len()).sum();

@@ -295,7 +295,7 @@ fn the_wheel_zooms_over_the_objects_time_and_scrolls_over_their_names() {
 #[test]
 fn every_workspace_is_a_click_or_a_key_away() {
     let mut harness = open(Workspace::Why);
-    let keys = [
+    let keys: [Key; Workspace::ALL.len()] = [
         Key::Num1,
         Key::Num2,
         Key::Num3,
