@@ -321,18 +321,22 @@ const FRAME_MS: u64 = 4;
 const PLAYED: std::ops::Range<u64> = 100..160;
 
 /// What a client says in a frame: each fourth something short, and once what takes five fragments.
-fn says(frame: u64) -> Option<Vec<u8>> {
+fn says(plan: Plan, frame: u64) -> Option<Vec<u8>> {
     let bytes = match frame {
         130 => 5000,
+        frame if frame % 4 == 0 && plan.lz4 => 300,
         frame if frame % 4 == 0 => 15,
         _ => return None,
     };
-    // Nothing that is repeated, so that nothing is compressed away.
+    // Nothing that is repeated, so that nothing could be compressed away; or that alone.
     let mut drawn = frame;
     let draw = |_| {
-        drawn = drawn
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
+        let factor = if plan.lz4 {
+            1
+        } else {
+            6_364_136_223_846_793_005
+        };
+        drawn = drawn.wrapping_mul(factor).wrapping_add(1);
         (drawn >> 56) as u8
     };
     Some((0..bytes).map(draw).collect())
@@ -377,7 +381,7 @@ pub fn record(out: &Path, plan: Plan) -> Result<[(SocketAddr, Told); 3], Failure
         let game = Game::over(io.clone(), &header.start)?;
         nodes.push((recorder, io, game));
     }
-    let said = 2 * PLAYED.filter_map(says).count();
+    let said = 2 * PLAYED.filter_map(|it| says(plan, it)).count();
     let mut frame = 0;
     let mut over = None;
     // At the end the boxes go, and all hear of it.
@@ -394,7 +398,7 @@ pub fn record(out: &Path, plan: Plan) -> Result<[(SocketAddr, Told); 3], Failure
             };
             if place > 0 && PLAYED.contains(&frame) {
                 call(&[place as u8])?;
-                says(frame).map_or(Ok(()), |said| call(&said))?;
+                says(plan, frame).map_or(Ok(()), |said| call(&said))?;
             }
             if place == 0 && over == Some(frame) {
                 call(&[])?;

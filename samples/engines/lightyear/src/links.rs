@@ -23,6 +23,9 @@ pub struct LinksOver<T>(pub Shared<T>);
 #[derive(Component)]
 pub struct OverTransport;
 
+/// What is carried and started.
+type OverAndLinked = (With<OverTransport>, With<Linked>);
+
 /// The transport, in the app's own thread.
 struct Network {
     io: Box<dyn Transport>,
@@ -73,7 +76,7 @@ fn link(start: On<LinkStart>, ours: Query<(), With<OverTransport>>, mut commands
 fn receive(
     mut network: NonSendMut<Network>,
     mut links: Query<(&PeerAddr, &mut Link), With<OverTransport>>,
-    servers: Query<Entity, (With<Server>, With<OverTransport>, With<Linked>)>,
+    servers: Query<Entity, (With<Server>, OverAndLinked)>,
     mut buffer: Local<Vec<u8>>,
     mut commands: Commands,
 ) {
@@ -104,10 +107,7 @@ fn receive(
     }
 }
 
-fn send(
-    mut network: NonSendMut<Network>,
-    mut links: Query<(&PeerAddr, &mut Link), (With<OverTransport>, With<Linked>)>,
-) {
+fn send(mut network: NonSendMut<Network>, mut links: Query<(&PeerAddr, &mut Link), OverAndLinked>) {
     for (to, mut link) in &mut links {
         for payload in link.send.drain() {
             // A packet that the system refuses is one that is lost: lightyear sends again what has to arrive.
