@@ -205,7 +205,7 @@ fn a_finding_that_rests_on_a_packet_that_does_not_fit_the_wire_is_no_error() {
 #[test]
 fn a_history_that_nobody_wants_any_more_is_given_up() {
     let (session, history) = host(|_| {});
-    let endless = Cancel::default();
+    let endless = Cancel::after(i64::MAX);
     let whole = History::while_wanted(&session, &endless).expect("a history");
     assert_eq!(whole.findings, history.findings);
     for times in 0..i64::MAX - endless.left() {
@@ -224,7 +224,7 @@ fn a_comparison_that_nobody_wants_any_more_is_given_up() {
     let sides = both
         .each_ref()
         .map(|(session, history)| ComparedSession { session, history });
-    let endless = Cancel::default();
+    let endless = Cancel::after(i64::MAX);
     let whole = Diff::while_wanted(sides, &endless).expect("a comparison");
     assert!(!whole.said.is_same());
     let all = i64::MAX - endless.left();

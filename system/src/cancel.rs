@@ -14,14 +14,17 @@ pub struct Cancel(Arc<AtomicI64>);
 /// Cancels when it is dropped.
 pub struct CancelOnDrop(pub Cancel);
 
+/// Nobody counts how often it is asked: many ask at once, and none of them writes.
+const UNCOUNTED: i64 = i64::MIN;
+
 impl Default for Cancel {
     fn default() -> Cancel {
-        Cancel::after(i64::MAX)
+        Cancel(Arc::new(AtomicI64::new(UNCOUNTED)))
     }
 }
 
 impl Cancel {
-    /// One that is cancelled when it was asked this many times.
+    /// One that is cancelled when it was asked this many times, for tests of who asks.
     pub fn after(times: i64) -> Cancel {
         Cancel(Arc::new(AtomicI64::new(times)))
     }
@@ -34,13 +37,13 @@ impl Cancel {
     /// Whether to go on.
     pub fn goes_on(&self) -> bool {
         match self.0.load(Ordering::Acquire) {
-            // Nobody counts: many ask at once, and none of them writes.
-            i64::MAX => true,
+            UNCOUNTED => true,
             _ => self.0.fetch_sub(1, Ordering::AcqRel) > 0,
         }
     }
 
-    /// How many times it may be asked still; below nothing, how many times it was asked too often.
+    /// Of one that [`after`](Cancel::after) made, how many times it may be asked still; below nothing, how
+    /// many times it was asked too often.
     pub fn left(&self) -> i64 {
         self.0.load(Ordering::Acquire)
     }
