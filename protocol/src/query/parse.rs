@@ -576,7 +576,7 @@ mod tests {
         );
         check(
             "create.weight > 5kg",
-            "column 17: expected a number, without a unit, found `5kg`",
+            "column 17: expected a number as it is on the wire, without a unit, found `5kg`",
         );
     }
 
