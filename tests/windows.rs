@@ -292,6 +292,7 @@ fn npcap_is_loaded_where_an_interface_is_recorded() {
     let said = recorder.stderr.as_mut().expect("its errors");
     BufReader::new(said).read_line(&mut told).expect("a line");
     if told.contains("needs the right to read raw packets") {
+        support::ended(&mut recorder);
         return skipped("no right to read raw packets");
     }
     assert!(told.contains("listening on "), "{told}");
