@@ -10,7 +10,7 @@ use crate::import::NamedNode;
 /// What is to be recorded.
 #[derive(Clone, Debug)]
 pub struct Wanted {
-    /// The interface: `eth0`, `lo`, `any`.
+    /// The interface: `eth0`, `lo`, `any`; on Windows its name or its description.
     pub interface: String,
     /// A filter in libpcap's language; without one, everything that is UDP.
     pub filter: Option<String>,
@@ -111,7 +111,40 @@ pub(super) const BUFFER_BYTES: i32 = 64 << 20;
 
 /// Fragments of UDP packets are UDP to libpcap; what is in a VLAN is asked for apart, where the kind
 /// of link has any.
-pub(super) const EVERYTHING: [&str; 2] = ["udp or (vlan and udp)", "udp"];
+const EVERYTHING: [&str; 2] = ["udp or (vlan and udp)", "udp"];
+
+/// An interface that was opened.
+pub(super) struct Opened<T> {
+    pub tap: T,
+    /// The filter that it got.
+    pub filter: String,
+    /// See `Live::counts_twice`.
+    pub counts_twice: bool,
+}
+
+/// The first filter that `set` takes: the one that is wanted, or else what catches all UDP.
+///
+/// # Errors
+/// What `set` says of the last one.
+pub(super) fn filtered(
+    wanted: &Wanted,
+    mut set: impl FnMut(&str) -> Result<(), String>,
+) -> Result<String, LiveError> {
+    let filters = match &wanted.filter {
+        Some(filter) => vec![filter.as_str()],
+        None => EVERYTHING.to_vec(),
+    };
+    let mut wrong = (String::new(), String::new());
+    for filter in filters {
+        match set(filter) {
+            Ok(()) => return Ok(filter.to_owned()),
+            Err(why) => wrong = (filter.to_owned(), why),
+        }
+    }
+    let (filter, why) = wrong;
+    Err(LiveError::Filter { filter, why })
+}
+
 /// What an interface that is open has next.
 pub(super) enum Next<'a> {
     /// A frame, and when it passed by the calendar, in nanoseconds.

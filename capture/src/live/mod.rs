@@ -21,9 +21,9 @@ use crate::progress::Progress;
 use netreel_record::{RecordError, Recorder, Summary, clock_anchor};
 
 use clock::Calendar;
-use interface::Next;
 pub use interface::{HANDED_OVER_MS, LiveError, Wanted};
-use tap::{Opened, Tap, interface_name, open};
+use interface::{Next, Opened};
+use tap::{Tap, interface_name, open};
 use threads::Threads;
 
 /// What a recording came to.
@@ -57,6 +57,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 const COUNTED_TWICE: &str = "of the packets that passed without being seen, those of the loopback \
                              interface are counted twice: where they go out and where they come \
                              in; with libpcap 1.10 and Linux 4.20, or newer, they are counted once";
+
 /// Records until `stop` says so, the reels are as long as they may be, or the interface is gone.
 /// `report` is called as soon as it listens, and then every 100 ms.
 ///

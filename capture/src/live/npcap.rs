@@ -8,7 +8,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use netreel_system::library::{Library, load};
 
 use super::interface::{
-    BUFFER_BYTES, EVERYTHING, HANDED_OVER_MS, LiveError, Next, SNAP_LENGTH, Stats, Wanted,
+    BUFFER_BYTES, HANDED_OVER_MS, LiveError, Next, Opened, SNAP_LENGTH, Stats, Wanted, filtered,
 };
 
 /// Between two looks at what has come.
@@ -175,22 +175,13 @@ impl Drop for Tap {
     }
 }
 
-/// An interface that was opened.
-pub(super) struct Opened {
-    pub tap: Tap,
-    /// The filter that it got.
-    pub filter: String,
-    /// See `Live::counts_twice`.
-    pub counts_twice: bool,
-}
-
 /// Interfaces have no numbers in frames here.
 pub(super) fn interface_name(_: u32) -> Option<String> {
     None
 }
 
 /// Opens the interface that is wanted: by its name, or by its description.
-pub(super) fn open(wanted: &Wanted) -> Result<Opened, LiveError> {
+pub(super) fn open(wanted: &Wanted) -> Result<Opened<Tap>, LiveError> {
     let name = wanted.interface.as_str();
     let open = |why: String| LiveError::Open {
         name: name.to_owned(),
@@ -222,34 +213,11 @@ pub(super) fn open(wanted: &Wanted) -> Result<Opened, LiveError> {
         },
         false => open(why),
     })?;
-    let filters = match &wanted.filter {
-        Some(filter) => vec![filter.as_str()],
-        None => EVERYTHING.to_vec(),
-    };
-    let mut wrong = None;
-    for filter in filters {
-        match tap.filter(filter) {
-            Ok(()) => {
-                return Ok(Opened {
-                    tap,
-                    filter: filter.to_owned(),
-                    counts_twice: false,
-                });
-            }
-            Err(why) => {
-                let filter = filter.to_owned();
-                wrong = Some(LiveError::Filter { filter, why });
-            }
-        }
-    }
-    match wrong {
-        Some(wrong) => Err(wrong),
-        None => Ok(Opened {
-            tap,
-            filter: String::new(),
-            counts_twice: false,
-        }),
-    }
+    Ok(Opened {
+        filter: filtered(wanted, |filter| tap.filter(filter))?,
+        tap,
+        counts_twice: false,
+    })
 }
 
 /// The library, from where Npcap puts it, or from where programs before it did.

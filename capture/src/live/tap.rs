@@ -7,7 +7,7 @@ use pcap::{Active, Capture, Device, Linktype, Precision};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::interface::{
-    BUFFER_BYTES, EVERYTHING, HANDED_OVER_MS, LiveError, Next, SNAP_LENGTH, Stats, Wanted,
+    BUFFER_BYTES, HANDED_OVER_MS, LiveError, Next, Opened, SNAP_LENGTH, Stats, Wanted, filtered,
 };
 
 /// Linux's header for frames of several interfaces, with the number of each.
@@ -94,17 +94,8 @@ impl Tap {
     }
 }
 
-/// An interface that was opened.
-pub(super) struct Opened {
-    pub tap: Tap,
-    /// The filter that it got.
-    pub filter: String,
-    /// See `Live::counts_twice`.
-    pub counts_twice: bool,
-}
-
 /// Opens the interface that is wanted.
-pub(super) fn open(wanted: &Wanted) -> Result<Opened, LiveError> {
+pub(super) fn open(wanted: &Wanted) -> Result<Opened<Tap>, LiveError> {
     let name = wanted.interface.as_str();
     let failed = |error: pcap::Error| {
         let (name, why) = (name.to_owned(), said(&error));
@@ -147,39 +138,17 @@ pub(super) fn open(wanted: &Wanted) -> Result<Opened, LiveError> {
     if name == "any" {
         let _ = capture.set_datalink(LINUX_SLL2);
     }
-    let filters = match &wanted.filter {
-        Some(filter) => vec![filter.as_str()],
-        None => EVERYTHING.to_vec(),
-    };
-    let mut wrong = None;
-    for filter in filters {
-        match capture.filter(filter, true) {
-            Ok(()) => {
-                if name == "any" {
-                    counts_twice = !leave_out_outgoing_of_loopback(&mut capture, filter);
-                }
-                return Ok(Opened {
-                    tap: Tap(capture),
-                    filter: filter.to_owned(),
-                    counts_twice,
-                });
-            }
-            Err(error) => {
-                wrong = Some(LiveError::Filter {
-                    filter: filter.to_owned(),
-                    why: said(&error),
-                });
-            }
-        }
+    let filter = filtered(wanted, |filter| {
+        capture.filter(filter, true).map_err(|error| said(&error))
+    })?;
+    if name == "any" {
+        counts_twice = !leave_out_outgoing_of_loopback(&mut capture, &filter);
     }
-    match wrong {
-        Some(wrong) => Err(wrong),
-        None => Ok(Opened {
-            tap: Tap(capture),
-            filter: String::new(),
-            counts_twice,
-        }),
-    }
+    Ok(Opened {
+        tap: Tap(capture),
+        filter,
+        counts_twice,
+    })
 }
 
 /// What goes out of a loopback interface comes in there as well. Where the kernel hands over both
