@@ -26,11 +26,11 @@ pub(super) fn pair((from, to): (NodeId, NodeId)) -> Pair {
 /// All meetings of nodes that met more than once.
 #[derive(Clone, Default)]
 pub(super) struct Meetings {
-    /// For each packet the talk that it is of, as a place in [`Meetings::roads`]; empty where ports tell of
+    /// For each packet the talk that it is of, as a place in [`Meetings::of_talks`]; empty where ports tell of
     /// no meetings.
     talks: Column,
     /// For each talk the meetings between its two ports; of one that begins no meeting there are none.
-    roads: Vec<Vec<Meeting>>,
+    of_talks: Vec<Vec<Meeting>>,
     pairs: BTreeMap<Pair, Met>,
 }
 
@@ -67,7 +67,7 @@ impl Meetings {
             return Meetings::default();
         }
         let (talks, of_packets) = talks(session);
-        let mut roads = vec![Vec::new(); talks.len()];
+        let mut of_talks = vec![Vec::new(); talks.len()];
         let mut pairs: BTreeMap<Pair, Met> = BTreeMap::new();
         for (_, those) in by_pair(&talks) {
             // Talks are in the order of their first packets.
@@ -83,14 +83,14 @@ impl Meetings {
                 let met = pairs.entry(talk.pair).or_default();
                 met.by_ports = true;
                 met.all.push((talk.first, number));
-                roads[at].push((talk.first, number));
+                of_talks[at].push((talk.first, number));
             }
         }
         match pairs.is_empty() {
             true => Meetings::default(),
             false => Meetings {
                 talks: of_packets,
-                roads,
+                of_talks,
                 pairs,
             },
         }
@@ -104,9 +104,9 @@ impl Meetings {
         let place = met.all.partition_point(|&(first, _)| first <= packet);
         met.all.insert(place, (packet, number));
         let talk = self.talks.get_some(packet.0 as usize);
-        let road = talk.and_then(|talk| self.roads.get_mut(talk as usize));
-        if let Some(road) = road.filter(|road| !road.is_empty()) {
-            road.push((packet, number));
+        let own = talk.and_then(|talk| self.of_talks.get_mut(talk as usize));
+        if let Some(own) = own.filter(|own| !own.is_empty()) {
+            own.push((packet, number));
         }
     }
 
@@ -126,7 +126,7 @@ impl Meetings {
 
     /// The number of the meeting in which a packet left, from 0 on.
     pub fn number(&self, packet: PacketId, link: (NodeId, NodeId)) -> u16 {
-        let Some((met, _)) = self.road(packet, link) else {
+        let Some((met, _)) = self.between(packet, link) else {
             return 0;
         };
         let after = met.partition_point(|&(first, _)| first <= packet);
@@ -137,7 +137,7 @@ impl Meetings {
     /// With which packet the meeting began in which a packet left, and the number of the one before
     /// between the same ports.
     pub fn before(&self, packet: PacketId, link: (NodeId, NodeId)) -> Option<(PacketId, u16)> {
-        let (met, is_all) = self.road(packet, link)?;
+        let (met, is_all) = self.between(packet, link)?;
         let at = met.partition_point(|&(first, _)| first <= packet);
         let at = at.checked_sub(1)?;
         let &(began, number) = met.get(at)?;
@@ -154,21 +154,21 @@ impl Meetings {
         (packet, number): (PacketId, u16),
         link: (NodeId, NodeId),
     ) -> impl Iterator<Item = u16> + '_ {
-        let met = self.road(packet, link).map_or(&[][..], |it| it.0);
+        let met = self.between(packet, link).map_or(&[][..], |it| it.0);
         let from = met.partition_point(|&(_, each)| each <= number);
         met.get(from..).unwrap_or(&[]).iter().map(|&(_, each)| each)
     }
 
     /// The meetings between the ports of a packet, in order; of all, where ports do not tell them. And whether
     /// ports tell of none between the two nodes.
-    fn road(&self, packet: PacketId, link: (NodeId, NodeId)) -> Option<(&[Meeting], bool)> {
+    fn between(&self, packet: PacketId, link: (NodeId, NodeId)) -> Option<(&[Meeting], bool)> {
         if self.pairs.is_empty() {
             return None;
         }
         let talk = self.talks.get_some(packet.0 as usize);
-        let road = talk.and_then(|talk| self.roads.get(talk as usize));
-        if let Some(road) = road.filter(|road| !road.is_empty()) {
-            return Some((road, false));
+        let own = talk.and_then(|talk| self.of_talks.get(talk as usize));
+        if let Some(own) = own.filter(|own| !own.is_empty()) {
+            return Some((own, false));
         }
         let met = self.pairs.get(&pair(link))?;
         Some((&met.all, !met.by_ports))

@@ -171,22 +171,11 @@ impl<'a> Commenter<'a> {
     /// or else at the other end.
     fn place(&self, evidence: &Evidence) -> Option<(Whose, EventNumber)> {
         let packet = self.session.packet(evidence.packet)?;
-        let again = packet
-            .duplicates
-            .iter()
-            .filter(|_| self.frames.shows(Way::Again, &packet));
-        let received = packet
-            .received
-            .iter()
-            .filter(|_| self.frames.shows(Way::In, &packet));
-        let sent = packet
-            .sent
-            .iter()
-            .filter(|_| self.frames.shows(Way::Out, &packet));
-        let seen = packet
-            .seen
-            .iter()
-            .filter(|_| self.frames.shows(Way::Passing, &packet));
+        let shows = |way| self.frames.shows(way, &packet);
+        let again = packet.duplicates.iter().filter(|_| shows(Way::Again));
+        let received = packet.received.iter().filter(|_| shows(Way::In));
+        let sent = packet.sent.iter().filter(|_| shows(Way::Out));
+        let seen = packet.seen.iter().filter(|_| shows(Way::Passing));
         let whose = |node| self.proxies.whose(node);
         let (from, to) = (whose(packet.from), whose(packet.to));
         let places: Vec<(Whose, EventNumber)> = sent

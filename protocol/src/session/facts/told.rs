@@ -18,7 +18,7 @@ use super::asking::{Asking, Of, Piece};
 use super::kept::{Budget, Checkpoints, Kept};
 use super::numbered::Numbered;
 use super::properties::ObjectFact;
-use super::shape::{Messages, Said};
+use super::shape::{Messages, Said, Shapes};
 use super::values::Values;
 use crate::session::index::plain::{put_list, put_plain, take_list, take_plain};
 use crate::session::parallel;
@@ -160,19 +160,14 @@ impl Told {
 
     /// How many messages the packet of an end has, and whether it does not fit the wire.
     pub(super) fn head(&self, rows: &Rows, end: (usize, Side, usize)) -> Option<(u32, bool)> {
-        let (piece, row) = self.piece(rows, end)?;
-        let bytes = piece.facts[end.1 as usize].get(row);
-        Some(piece.shapes.head(bytes))
+        let (shapes, bytes) = self.facts(rows, end)?;
+        Some(shapes.head(bytes))
     }
 
     /// Whether a packet is of a protocol of the wire, and fits it.
     pub fn fits(&self, rows: &Rows, packet: PacketId) -> bool {
-        let found = rows
-            .told(packet)
-            .and_then(|end| Some((end.1, self.piece(rows, end)?)));
-        found.is_some_and(|(side, (piece, row))| {
-            piece.shapes.fits(piece.facts[side as usize].get(row))
-        })
+        let facts = rows.told(packet).and_then(|end| self.facts(rows, end));
+        facts.is_some_and(|(shapes, bytes)| shapes.fits(bytes))
     }
 
     /// Takes the numbers of all messages.
@@ -192,7 +187,13 @@ impl Told {
         Some((self.tracks.get(end.0)?.get(at)?, row))
     }
 
-    /// The same piece by its place among its track's.
+    /// The facts of an end, and the shapes that read them.
+    fn facts(&self, rows: &Rows, end: (usize, Side, usize)) -> Option<(&Shapes, &[u8])> {
+        let (piece, row) = self.piece(rows, end)?;
+        Some((&piece.shapes, piece.facts[end.1 as usize].get(row)))
+    }
+
+    /// The piece of an end by its place among its track's.
     fn piece_at(&self, rows: &Rows, end: (usize, Side, usize)) -> Option<(usize, usize)> {
         let (track, side, place) = end;
         let pieces = self.tracks.get(track)?;
@@ -280,22 +281,16 @@ impl Told {
         end: (usize, Side, usize),
     ) -> Option<(Said, Messages<'_>)> {
         let first = self.first.get(packet.0 as usize) as u32;
-        let (piece, row) = self.piece(rows, end)?;
-        let side = end.1;
-        Some(
-            piece
-                .shapes
-                .read(piece.facts[side as usize].get(row), first),
-        )
+        let (shapes, bytes) = self.facts(rows, end)?;
+        Some(shapes.read(bytes, first))
     }
 
     /// The facts of the messages of a packet, and their numbers.
     pub fn messages_of(&self, rows: &Rows, packet: PacketId) -> Option<(Range<u32>, Messages<'_>)> {
         let end = rows.told(packet)?;
         let first = self.first.get(packet.0 as usize) as u32;
-        let (piece, row) = self.piece(rows, end)?;
-        let bytes = piece.facts[end.1 as usize].get(row);
-        Some(piece.shapes.messages(bytes, first))
+        let (shapes, bytes) = self.facts(rows, end)?;
+        Some(shapes.messages(bytes, first))
     }
 
     /// The packets that do not fit the wire, in order.
