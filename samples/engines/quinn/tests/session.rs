@@ -177,7 +177,9 @@ fn without_the_keys_the_headers_are_read_and_no_frames_of_the_data() {
         name: opened.path.display().to_string(),
         reel: Arc::clone(&opened.reel),
     });
-    let sealed = Session::builder().build(inputs.collect()).expect("a session");
+    let sealed = Session::builder()
+        .build(inputs.collect())
+        .expect("a session");
     let (read, all) = (sealed.message_count(), proof.session.message_count());
     assert!(read > 0 && read < all / 10, "{read} of {all}");
 }
