@@ -41,7 +41,7 @@ fn same(arguments: &[&str]) {
         let command = command
             .args(arguments)
             .current_dir(env!("CARGO_MANIFEST_DIR"));
-        let ran = command.output().expect("the command starts");
+        let ran = windows::output(command);
         let [out, err] = [ran.stdout, ran.stderr].map(|it| String::from_utf8(it).expect("UTF-8"));
         (ran.status.code(), out, err)
     };

@@ -149,14 +149,14 @@ impl Stage {
 
     /// Runs `netreel` on the stage.
     pub fn run(&self, arguments: &[&str]) -> Answer {
-        let output = super::command()
-            .args(arguments)
-            .current_dir(self.folder.path())
-            .env_remove("DISPLAY")
-            .env_remove("WAYLAND_DISPLAY")
-            .env_remove("CLICOLOR_FORCE")
-            .output()
-            .expect("the command starts");
+        let output = super::windows::output(
+            super::command()
+                .args(arguments)
+                .current_dir(self.folder.path())
+                .env_remove("DISPLAY")
+                .env_remove("WAYLAND_DISPLAY")
+                .env_remove("CLICOLOR_FORCE"),
+        );
         Answer {
             code: output.status.code(),
             out: named(output.stdout),

@@ -16,7 +16,7 @@ pub mod terminals;
 pub mod windows;
 
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Output};
+use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -39,12 +39,12 @@ pub fn command() -> Command {
 
 /// Runs `netreel` with `arguments`.
 pub fn netreel<S: AsRef<std::ffi::OsStr>>(arguments: &[S]) -> Ran {
-    let output: Output = command()
-        .args(arguments)
-        .env_remove("DISPLAY")
-        .env_remove("WAYLAND_DISPLAY")
-        .output()
-        .expect("the command starts");
+    let output = windows::output(
+        command()
+            .args(arguments)
+            .env_remove("DISPLAY")
+            .env_remove("WAYLAND_DISPLAY"),
+    );
     Ran {
         code: output.status.code(),
         out: String::from_utf8_lossy(&output.stdout).into_owned(),
