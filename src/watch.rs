@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use netreel_capture::{OpenError, Openings, open_session_again};
-use netreel_protocol::history::{History, Ongoing};
+use netreel_protocol::history::History;
 use netreel_protocol::session::{Growing, ReelInput, Session, SessionBuilder, SessionError};
 use netreel_reel::{Ending, Reel};
 
@@ -17,7 +17,6 @@ pub struct Watch {
     paths: Vec<PathBuf>,
     openings: Openings,
     growing: Growing,
-    ongoing: Ongoing,
     /// How many events each reel had when it was last opened, and whether somebody wrote it.
     known: BTreeMap<String, (u64, bool)>,
 }
@@ -50,7 +49,6 @@ impl Now {
     pub fn look(self, session: Session, live: bool) -> netreel_inspector::Look {
         netreel_inspector::Look {
             session: Arc::new(session),
-            over: self.over,
             unread: self.reels.unread,
             live,
         }
@@ -73,7 +71,6 @@ impl Watch {
             paths,
             openings: Openings::default(),
             growing: how.growing(),
-            ongoing: Ongoing::default(),
             known: BTreeMap::new(),
         }
     }
@@ -110,7 +107,7 @@ impl Watch {
     /// The session and its history, as far as they have come.
     pub fn look(&mut self, now: &Now) -> Result<(Session, History), SessionError> {
         let session = self.session(now)?;
-        let history = self.ongoing.look(&session, |reel| now.is_over(reel));
+        let history = History::build(&session);
         Ok((session, history))
     }
 

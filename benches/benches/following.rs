@@ -191,7 +191,6 @@ fn look(path: &Path, over: &AtomicBool, said: &mpsc::Sender<Answer>) -> Stages {
         let is_last = over.load(Ordering::Relaxed);
         let begun = Instant::now();
         let opened = open_session_again(&[path], &mut openings).expect("reels");
-        let reels: Vec<_> = opened.reels.iter().map(|it| it.reel.clone()).collect();
         let inputs = opened.reels.into_iter().map(|opened| ReelInput {
             name: opened.path.display().to_string(),
             reel: opened.reel,
@@ -203,7 +202,6 @@ fn look(path: &Path, over: &AtomicBool, said: &mpsc::Sender<Answer>) -> Stages {
             let read = begun.elapsed();
             follower.look(Look {
                 session: Arc::new(session),
-                over: if is_last { reels } else { Vec::new() },
                 unread: Vec::new(),
                 live: !is_last,
             });

@@ -1,6 +1,6 @@
 //! What a look at a recording costs that has come to 100 000 or a million packets, of which 1000 are
-//! new: with `Growing` and `Ongoing`, which read and follow what is new (the median of five looks), and
-//! with all of it read anew (once, behind the last look).
+//! new: with `Growing`, which reads what is new (the median of five looks), and with all of it read anew
+//! (once, behind the last look). What follows from the packets is worked out anew in both.
 //!
 //! `./dev bench --bench growing`; with `-- PACKETS` that many alone.
 
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use netreel_capture::{OpenedSession, Openings, Options, Pusher, Recorder};
 use netreel_capture::{open_session, open_session_again};
-use netreel_protocol::history::{History, Ongoing};
+use netreel_protocol::history::History;
 use netreel_protocol::session::{ReelInput, Session};
 use netreel_reel::{ClockAnchor, Header, OwnedRecord, Reel, Time, WireText};
 use netreel_sample_engine::{Mode, Script, SimWorld, SimWorldStart, Topology};
@@ -44,12 +44,10 @@ fn measure(packets: usize) {
     // The first look reads all.
     let opened = open_session_again(&[folder.path()], &mut openings).expect("reels");
     let session = growing.look(inputs(opened)).expect("a session");
-    let mut ongoing = Ongoing::default();
-    ongoing.look(&session, |_| false);
+    session.message_count();
     drop(session);
     let mut times: [Vec<Duration>; 4] = Default::default();
     let mut both: [Vec<Duration>; 3] = Default::default();
-    let mut known = Vec::new();
     let chunks: Vec<_> = new.chunks(new.len().div_ceil(LOOKS)).collect();
     for (look, new) in chunks.iter().enumerate() {
         push(&mut nodes, new);
@@ -60,10 +58,9 @@ fn measure(packets: usize) {
         let session = growing.look(inputs(opened)).expect("a session");
         times[1].push(begin.elapsed());
         let begin = Instant::now();
-        let history = ongoing.look(&session, |_| false);
+        let history = History::build(&session);
         times[2].push(begin.elapsed());
         times[3].push(*times[0].last().unwrap() + *times[1].last().unwrap() + begin.elapsed());
-        known.push(ongoing.known());
         if look + 1 < chunks.len() {
             continue;
         }
@@ -82,7 +79,7 @@ fn measure(packets: usize) {
     };
     let [open, look, history, all] = times.each_mut().map(median);
     let [opened, built, anew] = both.each_mut().map(median);
-    println!("{packets} packets, {NEW} of them new; settled before: {known:?}");
+    println!("{packets} packets, {NEW} of them new");
     println!(
         "growing: {all:.0} ms; open {open:.1}, look with facts {look:.1}, history {history:.1}"
     );

@@ -6,9 +6,8 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use netreel_inspector_model::{Followed, Growth, Staying};
-use netreel_protocol::history::Ongoing;
+use netreel_protocol::history::History;
 use netreel_protocol::session::Session;
-use netreel_reel::Reel;
 
 use crate::ask::Answer;
 use crate::rhythm::processor_time;
@@ -27,21 +26,10 @@ type Say = Arc<dyn Fn(Answer) + Send + Sync>;
 pub struct Look {
     /// The session as far as it has come.
     pub session: Arc<Session>,
-    /// The reels of which no more will come.
-    pub over: Vec<Arc<Reel>>,
     /// A sentence for each reel that could not be read.
     pub unread: Vec<String>,
     /// Whether more may come.
     pub live: bool,
-}
-
-impl Look {
-    /// Whether no more will come of a reel.
-    fn is_over(&self, reel: &Reel) -> bool {
-        self.over
-            .iter()
-            .any(|it| std::ptr::eq(&raw const **it, reel))
-    }
 }
 
 /// See the module.
@@ -55,7 +43,7 @@ pub struct Follower {
 /// Who works out what followed.
 enum Work {
     /// Whoever looks.
-    AtOnce(Box<Ongoing>),
+    AtOnce,
     /// A thread, which has the latest look of those that it has not come to.
     Beside(Arc<Waiting>, Option<JoinHandle<()>>),
 }
@@ -92,7 +80,7 @@ impl Follower {
             say: Arc::new(say),
             growth: Growth::default(),
             at_once,
-            history: Work::AtOnce(Box::default()),
+            history: Work::AtOnce,
         }
     }
 
@@ -102,9 +90,9 @@ impl Follower {
         let mut model = self.growth.look(session, &look.unread);
         let staying = self.growth.staying();
         let mut took = Duration::ZERO;
-        if let Work::AtOnce(ongoing) = &mut self.history {
+        if let Work::AtOnce = self.history {
             let begun = Instant::now();
-            let history = ongoing.look(&look.session, |reel| look.is_over(reel));
+            let history = History::build(&look.session);
             let of = (&look.unread[..], &staying);
             let followed = Followed::new(look.session.clone(), history, of);
             model.take_followed(followed);
@@ -113,11 +101,8 @@ impl Follower {
         let model = Box::new(model);
         (self.say)(Answer::Grown { model, live });
         match &mut self.history {
-            Work::AtOnce(ongoing) if took > self.at_once => {
-                let ongoing = std::mem::take(ongoing);
-                self.history = begin(ongoing, &self.say);
-            }
-            Work::AtOnce(_) => {}
+            Work::AtOnce if took > self.at_once => self.history = begin(&self.say),
+            Work::AtOnce => {}
             Work::Beside(waiting, _) => {
                 let mut next = waiting.lock();
                 (next.look, next.staying) = (Some(look), staying);
@@ -150,13 +135,13 @@ impl Drop for Follower {
 }
 
 /// Goes on beside. Where there can be no thread nothing more is told of what followed.
-fn begin(mut ongoing: Box<Ongoing>, say: &Say) -> Work {
+fn begin(say: &Say) -> Work {
     let waiting = Arc::<Waiting>::default();
     let (own, say) = (Arc::clone(&waiting), Arc::clone(say));
     let work = move || {
         while let Some(look) = own.take() {
             let used = processor_time();
-            let history = ongoing.look(&look.session, |reel| look.is_over(reel));
+            let history = History::build(&look.session);
             let staying = own.lock().staying.clone();
             let told = Followed::new(look.session, history, (&look.unread, &staying));
             say(Answer::Followed(Box::new(told)));

@@ -5,9 +5,8 @@ mod fixture;
 use std::sync::Arc;
 
 use netreel_inspector_model::{Followed, Growth, Model};
-use netreel_protocol::history::{History, Level, Ongoing};
+use netreel_protocol::history::{History, Level};
 use netreel_protocol::session::Session;
-use netreel_reel::{Ending, Reel};
 
 const MS: i64 = 1_000_000;
 const SECONDS: i64 = 16;
@@ -16,7 +15,6 @@ const SECONDS: i64 = 16;
 fn looks(mut look: impl FnMut(Arc<Session>, History)) {
     let reels = fixture::race_that_goes_on(SECONDS);
     let mut growing = Session::builder().growing();
-    let mut ongoing = Ongoing::default();
     let mut at = 0;
     while at < SECONDS * 1_000 * MS {
         // Each node's recorder has come a little further than another's.
@@ -24,16 +22,12 @@ fn looks(mut look: impl FnMut(Arc<Session>, History)) {
         let stood = reels.iter().zip(0..);
         let stood = stood.map(|(reel, nth)| fixture::stood(reel, at + nth * 13 * MS, 60));
         let session = growing.look(stood.collect()).expect("nodes that met");
-        let history = ongoing.look(&session, is_over);
+        let history = History::build(&session);
         look(Arc::new(session), history);
     }
     let session = growing.look(reels).expect("nodes that met");
-    let history = ongoing.look(&session, is_over);
+    let history = History::build(&session);
     look(Arc::new(session), history);
-}
-
-fn is_over(reel: &Reel) -> bool {
-    *reel.ending() == Ending::Clean
 }
 
 /// All that a window shows of a session before anybody knows what followed.

@@ -1,9 +1,7 @@
 //! When each packet's sender learnt that it had arrived.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 
-use netreel_reel::EventNumber;
 use netreel_table::Column;
 use netreel_wire::{MessageFacts, Sequence};
 use roaring::RoaringBitmap;
@@ -14,45 +12,42 @@ use super::streams::{MessageStream, Streams, reliable};
 use crate::session::{ACKNOWLEDGES, MessageId, NodeId, PacketId, Said, Session, Shape, Stamp, Way};
 
 /// What senders learnt.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub(super) struct Acks {
     /// For each packet the receipt that told its sender of its arrival, by its place among the
     /// sender's receipts; of a sender that was not recorded, the sighting of it.
     pub acked: Column,
-    /// The same of packets that are not in there yet.
-    ahead: Vec<(PacketId, Receipt)>,
     /// The messages that acks named, each by the copy that was sent first, with the receipt that told
     /// its sender of its arrival.
     pub named: Vec<(MessageId, Receipt)>,
+    /// The packets whose ack may mean an earlier copy, in order.
+    pub ambiguous: Vec<PacketId>,
 }
 
 impl Acks {
-    /// Takes what nodes have heard since, of the packets before this one.
-    pub fn go_on<'a>(&mut self, heard: impl Iterator<Item = &'a mut Heard>, until: u32) {
-        let mut learnt = std::mem::take(&mut self.ahead);
-        for heard in heard {
-            learnt.append(&mut heard.learnt.acked);
-            self.named.append(&mut heard.learnt.named);
-        }
-        let from = self.acked.len() as u32;
-        let until = until.max(from);
-        let mut rows = vec![0u32; (until - from) as usize];
-        for (packet, end) in learnt {
-            let row = u64::from(end) + 1;
-            match packet.0.checked_sub(from) {
-                None => self.acked.set(packet.0 as usize, row),
-                Some(at) => match rows.get_mut(at as usize) {
-                    Some(slot) => *slot = row as u32,
-                    None => self.ahead.push((packet, end)),
-                },
+    /// What all nodes have heard of so many packets.
+    pub fn new(heard: Vec<Heard>, packets: usize) -> Acks {
+        let mut acks = Acks::default();
+        let mut rows = vec![0u32; packets];
+        for Heard { learnt, .. } in heard {
+            for (packet, end) in learnt.acked {
+                if let Some(row) = rows.get_mut(packet.0 as usize) {
+                    *row = end + 1;
+                }
             }
+            acks.named.extend(learnt.named);
+            acks.ambiguous.extend(learnt.ambiguous);
         }
-        self.acked.extend(rows.into_iter().map(u64::from));
+        acks.acked.extend(rows.into_iter().map(u64::from));
+        acks.acked.shrink();
+        acks.named.sort_unstable();
+        acks.ambiguous.sort_unstable();
+        acks
     }
 }
 
 /// What a node has heard of the arrival of its packets.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub(super) struct Heard {
     acks: BTreeMap<(NodeId, u16), Acked>,
     newest_messages: BTreeMap<MessageStream, i64>,
@@ -62,26 +57,22 @@ pub(super) struct Heard {
 }
 
 impl Heard {
-    /// Goes on with these of the node's events.
-    pub fn go_on(
-        &mut self,
-        (session, streams): (&Session, &Streams),
-        node: NodeId,
-        events: Range<EventNumber>,
-    ) {
+    pub fn new((session, streams): (&Session, &Streams), node: NodeId) -> Heard {
+        let mut heard = Heard::default();
         let mut learning = Learning {
             session,
             streams,
             node,
-            heard: self,
+            heard: &mut heard,
         };
-        for (end, crossing, stamp) in session.ends_in(node, events) {
+        for (end, crossing, stamp) in session.ends_in(node, Session::EVENTS) {
             // A node that was not recorded learns what it is seen being told.
             let hears = matches!(crossing.way, Way::In | Way::Passing);
             if hears && streams.acking.contains(crossing.packet.0) {
                 learning.hears(crossing.packet, session.receipt(node, end), stamp);
             }
         }
+        heard
     }
 }
 
@@ -97,7 +88,6 @@ struct Learning<'a> {
 type Receipt = u32;
 
 /// What acks of one peer said so far.
-#[derive(Clone)]
 struct Acked {
     /// The highest place.
     near: i64,
@@ -108,7 +98,7 @@ struct Acked {
 }
 
 /// Packets that are known to have arrived, each with the end that told of it.
-#[derive(Clone, Default)]
+#[derive(Default)]
 struct Learnt {
     acked: Vec<(PacketId, Receipt)>,
     /// All of these. There may be thousands of nodes, each with a few of all packets.
@@ -122,13 +112,6 @@ struct Learnt {
     /// Those of them of which an ack may mean an earlier copy (Karn and Partridge 1987): nobody can
     /// say how long it took.
     ambiguous: Vec<PacketId>,
-}
-
-impl Heard {
-    /// The packets whose ack may mean an earlier copy.
-    pub fn ambiguous(&self) -> &[PacketId] {
-        &self.learnt.ambiguous
-    }
 }
 
 impl Learnt {
@@ -534,14 +517,8 @@ mod tests {
             .expect("a session");
         let streams = Streams::new(&session);
         let nodes = (0..session.nodes.len() as u16).map(NodeId);
-        let heard = nodes.map(|node| {
-            let mut heard = Heard::default();
-            heard.go_on((&session, &streams), node, Session::EVENTS);
-            heard
-        });
-        let mut heard: Vec<Heard> = heard.collect();
-        let mut acks = Acks::default();
-        acks.go_on(heard.iter_mut(), session.packet_count() as u32);
+        let heard = nodes.map(|node| Heard::new((&session, &streams), node));
+        let acks = Acks::new(heard.collect(), session.packet_count());
         let found: Vec<u64> = sent
             .iter()
             .enumerate()

@@ -4,15 +4,13 @@
 //! moment is known better: what a call led to is sent in the next tick, after what arrives in it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
 
 use netreel_reel::EventNumber;
 use netreel_wire::{MessageFacts, Role};
 
 use super::facts::Facts;
 use super::roles::{ACTS, may_tell};
-use super::shelf::Shelf;
-use crate::session::{MessageId, Node, NodeId, Shape, Stamp, Way};
+use crate::session::{MessageId, Node, NodeId, Session, Shape, Stamp, Way};
 
 /// Something that a node did.
 #[derive(Clone, Debug)]
@@ -26,139 +24,88 @@ pub(super) struct Act {
     pub role: Role,
 }
 
-/// What is known of what a node did, as far as its sends were looked at.
-#[derive(Clone, Default)]
-pub(super) struct Acting {
-    /// By object, and for each thing that can be done to it, at which counter.
-    done: Shelf<BTreeMap<(Role, Option<u64>), ActsTold>>,
-    /// The tick in which the node dropped a peer: what it does then is its own doing.
-    dropped_in: Option<EventNumber>,
-    /// The objects, and at which counter, that the node was ordered to take over.
-    orders: Takings,
-    /// The same that it gave away or took, as far as shows without an order.
-    unordered: Takings,
-}
+/// By object, and for each thing that can be done to it, at which counter, how often it was done.
+type Done = BTreeMap<u64, BTreeMap<(Role, Option<u64>), ActsTold>>;
 
 /// An object, and at which counter it changes its owner.
 type Taking = (Option<u64>, Option<u64>);
 
-/// A set of these.
-#[derive(Clone, Default)]
-struct Takings(Shelf<BTreeSet<Taking>>);
-
-impl Takings {
-    fn contains(&self, taking: &Taking) -> bool {
-        let known = self.0.get(taking.0.unwrap_or_default());
-        known.is_some_and(|known| known.contains(taking))
+/// What a node did, in the order in which it told it.
+pub(super) fn acts(facts: &Facts<'_>, (id, node): (NodeId, &Node)) -> Vec<Act> {
+    let mut acts: Vec<Act> = Vec::new();
+    if !ACTS.iter().any(|&role| facts.session.has_role(role)) {
+        return acts;
     }
-
-    fn insert(&mut self, taking: Taking) {
-        let known = self.0.get_or(taking.0.unwrap_or_default(), BTreeSet::new);
-        known.insert(taking);
-    }
-}
-
-/// Something came later that changes what was said before it.
-#[derive(Debug)]
-pub(super) struct Disturbed;
-
-impl Acting {
-    /// What these of the node's events tell that it did, in the order in which it told it.
-    ///
-    /// # Errors
-    /// Among them is the order for something that was taken for its own doing.
-    pub fn go_on(
-        &mut self,
-        facts: &Facts<'_>,
-        (id, node): (NodeId, &Node),
-        events: Range<EventNumber>,
-    ) -> Result<Vec<Act>, Disturbed> {
-        let has_orders = facts.session.has_role(Role::MigrateOrder);
-        self.take_orders(facts, id, events.clone())?;
-        let mut acts: Vec<Act> = Vec::new();
-        if !ACTS.iter().any(|&role| facts.session.has_role(role)) {
-            return Ok(acts);
+    let orders = orders(facts, id);
+    let mut done = Done::default();
+    // The tick in which the node dropped a peer: what it does then is its own doing.
+    let mut dropped_in: Option<EventNumber> = None;
+    let tells = |shape: &Shape| may_tell(facts.session.role_of(shape.kind()));
+    for (_, crossing, sent) in facts.session.ends_in(id, Session::EVENTS) {
+        let is_out = crossing.way == Way::Out;
+        if !is_out || !facts.streams.acting.contains(crossing.packet.0) {
+            continue;
         }
-        let tells = |shape: &Shape| may_tell(facts.session.role_of(shape.kind()));
-        for (_, crossing, sent) in facts.session.ends_in(id, events) {
-            let is_out = crossing.way == Way::Out;
-            if !is_out || !facts.streams.acting.contains(crossing.packet.0) {
-                continue;
-            }
-            let Some((_, to)) = facts.session.link(crossing.packet) else {
+        let Some((_, to)) = facts.session.link(crossing.packet) else {
+            continue;
+        };
+        let turn = || facts.session.turn_at(id, crossing.number);
+        for (message, known) in facts.session.messages_that(crossing.packet, &tells) {
+            let Some((message_facts, role)) = told_first(facts, message, known) else {
                 continue;
             };
-            let turn = || facts.session.turn_at(id, crossing.number);
-            for (message, known) in facts.session.messages_that(crossing.packet, &tells) {
-                let Some((message_facts, role)) = told_first(facts, message, known) else {
-                    continue;
-                };
-                let own = message_facts.origin.is_none() || message_facts.origin == node.peer;
-                if role == Role::Disconnect && !own {
-                    self.dropped_in = turn().map(|turn| turn.begins);
-                }
-                let is_act = match role {
-                    Role::Disconnect => true,
-                    _ => own && is_new(&mut self.done, to, role, &message_facts),
-                };
-                if !is_act {
-                    continue;
-                }
-                let taking = (message_facts.object, message_facts.migration_counter);
-                let answers = role == Role::Migrate && self.orders.contains(&taking);
-                if role == Role::Migrate && !answers && has_orders {
-                    self.unordered.insert(taking);
-                }
-                let turn = turn();
-                let by_itself = !own
-                    || answers
-                    || (self.dropped_in)
-                        .is_some_and(|begins| turn.is_some_and(|turn| turn.begins == begins));
-                let asked = turn.and_then(|turn| turn.asked).filter(|_| !by_itself);
-                let at = asked.unwrap_or(sent);
-                acts.push(Act {
-                    at,
-                    sent,
-                    message,
-                    facts: Box::new(message_facts),
-                    role,
-                });
+            let own = message_facts.origin.is_none() || message_facts.origin == node.peer;
+            if role == Role::Disconnect && !own {
+                dropped_in = turn().map(|turn| turn.begins);
             }
-        }
-        Ok(acts)
-    }
-
-    fn take_orders(
-        &mut self,
-        facts: &Facts<'_>,
-        id: NodeId,
-        events: Range<EventNumber>,
-    ) -> Result<(), Disturbed> {
-        let session = facts.session;
-        if !session.has_role(Role::MigrateOrder) {
-            return Ok(());
-        }
-        for (_, crossing, _) in session.ends_in(id, events) {
-            let is_in = crossing.way == Way::In;
-            if !is_in || !facts.streams.acting.contains(crossing.packet.0) {
+            let is_act = match role {
+                Role::Disconnect => true,
+                _ => own && is_new(&mut done, to, role, &message_facts),
+            };
+            if !is_act {
                 continue;
             }
-            let is_order = |shape: &Shape| session.role_of(shape.kind()) == Role::MigrateOrder;
-            for (_, facts) in session.messages_that(crossing.packet, is_order) {
-                let taking = (facts.object, facts.migration_counter);
-                if self.unordered.contains(&taking) {
-                    return Err(Disturbed);
-                }
-                self.orders.insert(taking);
-            }
+            let taking = (message_facts.object, message_facts.migration_counter);
+            let answers = role == Role::Migrate && orders.contains(&taking);
+            let turn = turn();
+            let by_itself = !own
+                || answers
+                || dropped_in.is_some_and(|begins| turn.is_some_and(|turn| turn.begins == begins));
+            let asked = turn.and_then(|turn| turn.asked).filter(|_| !by_itself);
+            let at = asked.unwrap_or(sent);
+            acts.push(Act {
+                at,
+                sent,
+                message,
+                facts: Box::new(message_facts),
+                role,
+            });
         }
-        Ok(())
     }
+    acts
+}
+
+/// The objects, and at which counter, that a node was ordered to take over.
+fn orders(facts: &Facts<'_>, id: NodeId) -> BTreeSet<Taking> {
+    let session = facts.session;
+    let mut orders = BTreeSet::new();
+    if !session.has_role(Role::MigrateOrder) {
+        return orders;
+    }
+    let is_order = |shape: &Shape| session.role_of(shape.kind()) == Role::MigrateOrder;
+    for (_, crossing, _) in session.ends_in(id, Session::EVENTS) {
+        let is_in = crossing.way == Way::In;
+        if is_in && facts.streams.acting.contains(crossing.packet.0) {
+            let told = session.messages_that(crossing.packet, is_order);
+            orders.extend(told.map(|(_, facts)| (facts.object, facts.migration_counter)));
+        }
+    }
+    orders
 }
 
 /// How often a node did one thing to one object at one counter, told by the messages that it sent
 /// about it.
-#[derive(Clone, Default)]
+#[derive(Default)]
 struct ActsTold {
     done: u64,
     told: BTreeMap<NodeId, u64>,
@@ -166,12 +113,7 @@ struct ActsTold {
 
 /// Whether this telling is the first of an act. The n-th telling on one link is the n-th act,
 /// whoever was told first.
-fn is_new(
-    done: &mut Shelf<BTreeMap<(Role, Option<u64>), ActsTold>>,
-    to: NodeId,
-    role: Role,
-    facts: &MessageFacts,
-) -> bool {
+fn is_new(done: &mut Done, to: NodeId, role: Role, facts: &MessageFacts) -> bool {
     let acts = role != Role::Disconnect && ACTS.contains(&role);
     let (true, Some(object)) = (acts, facts.object) else {
         return false;
@@ -183,7 +125,8 @@ fn is_new(
         role
     };
     let acts = done
-        .get_or(object, BTreeMap::new)
+        .entry(object)
+        .or_default()
         .entry((told_as, facts.migration_counter))
         .or_default();
     let told = acts.told.entry(to).or_default();

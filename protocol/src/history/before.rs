@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use super::History;
-use super::shelf::Shelf;
 use crate::session::{MessageId, PacketId, Session};
 
 impl History {
@@ -75,14 +74,10 @@ impl History {
             }
             !object.deliveries.is_empty() || !object.lanes.is_empty()
         });
-        let mut telling = Shelf::default();
-        for (object, places) in self.telling.iter() {
-            let places: Vec<u32> = places.iter().copied().filter(is_before).collect();
-            if !places.is_empty() {
-                telling.get_or(object, || places);
-            }
-        }
-        self.telling = telling;
+        self.telling.retain(|_, places| {
+            places.retain(is_before);
+            !places.is_empty()
+        });
     }
 
     /// The messages whose fragments all are such.

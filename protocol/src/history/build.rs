@@ -6,14 +6,14 @@ use netreel_system::Cancel;
 use netreel_wire::MessageFacts;
 
 use super::delivered::Delivered;
+use super::derive::derive;
 use super::finding::LOSS_PATTERN;
-use super::fold::{Fold, Known};
 use super::found::proofs;
 use super::streams::Streams;
 use super::{Belief, Finding, History, Joined, Link, Object, Span, kept, links};
 use crate::session::{MessageId, NodeId, PacketId, Session, SessionTime, Stamp};
 
-/// After this many packets the fold asks whether the history is still wanted.
+/// After this many packets whoever works it out asks whether the history is still wanted.
 const STEP: usize = 16_384;
 
 impl History {
@@ -39,10 +39,10 @@ impl History {
             }
             streams.go_on(session, until);
         }
-        let known = Known::new(session, streams);
-        // Nothing was worked out before that could be disturbed.
-        let whole = Fold::default().conclude(session, known, cancel);
-        cancel.goes_on().then(|| whole.unwrap_or_default())
+        streams.go_on(session, session.packet_count() as u32);
+        streams.conclude();
+        let history = derive(session, streams, cancel);
+        cancel.goes_on().then_some(history)
     }
 
     /// What the wire says of a message; of a fragment, what it says of the whole, once all of it
@@ -231,7 +231,7 @@ impl History {
 
     /// The deliveries about an object that rules ask for: places in [`History::deliveries`], in order.
     pub(super) fn telling(&self, object: u64) -> &[u32] {
-        self.telling.get(object).map_or(&[], Vec::as_slice)
+        self.telling.get(&object).map_or(&[], Vec::as_slice)
     }
 
     /// What a node believed of an object at a moment; `None` before it heard of it.

@@ -5,9 +5,7 @@
 //! One walk along each node's packets, with two words of bits for each link.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 
-use netreel_reel::EventNumber;
 use netreel_wire::Sequence;
 
 use super::line::Line;
@@ -109,25 +107,21 @@ pub(super) fn is_whole(session: &Session, node: NodeId) -> bool {
 }
 
 /// What a node's acks say.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub(super) struct Claiming {
     /// For each peer and each time that the two connected anew.
     links: BTreeMap<(NodeId, u16), Acking>,
 }
 
 impl Claiming {
-    /// Goes on with these of a node's events. Of a node that is not whole nothing is said.
-    pub fn go_on(
-        &mut self,
-        (session, streams): (&Session, &Streams),
-        node: NodeId,
-        events: Range<EventNumber>,
-    ) {
+    /// Of a node that is not whole nothing is said.
+    pub fn new((session, streams): (&Session, &Streams), node: NodeId) -> Claiming {
+        let mut claiming = Claiming::default();
         if !is_whole(session, node) {
-            return;
+            return claiming;
         }
-        let links = &mut self.links;
-        for (_, crossing, at) in session.ends_in(node, events) {
+        let links = &mut claiming.links;
+        for (_, crossing, at) in session.ends_in(node, Session::EVENTS) {
             let Some((from, to)) = session.link(crossing.packet) else {
                 continue;
             };
@@ -158,11 +152,12 @@ impl Claiming {
                 Way::Out | Way::Again | Way::Passing => {}
             }
         }
+        claiming
     }
 }
 
 /// What a node has received of another one, and what its acks said of that.
-#[derive(Clone, Default)]
+#[derive(Default)]
 struct Acking {
     received: Received,
     before: Option<Said>,
@@ -179,7 +174,6 @@ struct Received {
 }
 
 /// An ack that was sent. Bit i of each is the place i before the one that is acked.
-#[derive(Clone)]
 struct Said {
     ack: i64,
     /// Received by then.

@@ -51,23 +51,22 @@ impl Deliveries {
             .push(u64::from(delivery.node.0) << (EFFECT_BITS + 1) | effect);
     }
 
-    /// Moves the first ones of several behind these: `order` has for each the place of those that it
-    /// comes from. One column is moved after the other, so that no more than one stands twice.
-    pub(super) fn take_in(&mut self, order: &Column, mut from: Vec<&mut Deliveries>) {
+    /// Those of several in one order, in which `order` has for each the place of those that it comes from.
+    /// One column is moved after the other, so that no more than one stands twice.
+    pub(super) fn merged(order: &Column, mut from: Vec<Deliveries>) -> Deliveries {
+        let mut merged = Deliveries::default();
         for column in COLUMNS {
-            let moved: Vec<Column> = from
-                .iter_mut()
-                .map(|part| std::mem::take(column(part)))
-                .collect();
-            let mut rows: Vec<_> = moved.iter().map(Column::iter).collect();
+            let parts = from.iter_mut().map(|part| std::mem::take(column(part)));
+            let parts: Vec<Column> = parts.collect();
+            let mut rows: Vec<_> = parts.iter().map(Column::iter).collect();
             let next = order
                 .iter()
                 .filter_map(|part| rows.get_mut(part as usize)?.next());
-            column(self).extend(next);
-            for (part, rest) in from.iter_mut().zip(rows) {
-                *column(part) = rest.collect();
-            }
+            let all = column(&mut merged);
+            all.extend(next);
+            all.shrink();
         }
+        merged
     }
 
     /// How many there are before the first that does not fit, of which are told where it was made, by
@@ -153,10 +152,6 @@ impl Deliveries {
         self.messages
             .iter()
             .map(|message| MessageId(message as u32))
-    }
-
-    pub(super) fn shrink(&mut self) {
-        COLUMNS.into_iter().for_each(|column| column(self).shrink());
     }
 
     /// Puts them into an index.
@@ -274,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn deliveries_that_are_moved_stand_in_one_place_alone() {
+    fn deliveries_of_several_come_into_one_order() {
         let all: Vec<Delivery> = (0..2000).map(|at| delivery(at, Effect::Plain)).collect();
         let mut parts = [Deliveries::default(), Deliveries::default()];
         // Two of three are the first one's.
@@ -282,13 +277,9 @@ mod tests {
         for (at, each) in all.iter().enumerate() {
             parts[part(at)].push(each);
         }
-        let mut whole = Deliveries::default();
-        for moved in [0..1200, 1200..1500] {
-            let order = moved.map(|at| part(at) as u64).collect();
-            whole.take_in(&order, parts.iter_mut().collect());
-        }
-        assert_eq!(whole.iter().collect::<Vec<_>>(), all[..1500]);
-        assert_eq!(parts.map(|part| part.len()), [334, 166]);
+        let order = (0..all.len()).map(|at| part(at) as u64).collect();
+        let merged = Deliveries::merged(&order, parts.into());
+        assert_eq!(merged.iter().collect::<Vec<_>>(), all);
     }
 
     #[test]

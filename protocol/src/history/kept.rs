@@ -163,7 +163,7 @@ fn read(from: &mut Taking) -> Result<History, Misfit> {
             .copied()
             .filter(|&place| history.deliveries.is_telling(place))
             .collect();
-        history.telling.get_or(object.id, || telling);
+        history.telling.insert(object.id, telling);
         history.objects.insert(object.id, kept);
     }
     for finding in take_plain::<Vec<KeptFinding>>(from)? {

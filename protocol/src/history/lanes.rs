@@ -6,143 +6,93 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use netreel_table::Column;
 
-use super::acts::Disturbed;
 use super::delivered::Deliveries;
-use super::shelf::Shelf;
 use super::unrecorded::unrecorded;
 use super::walked::NodeHistory;
 use super::{Belief, History, Parting, Span};
 use crate::session::{NodeId, Session, SessionTime};
 
-/// The nodes' deliveries in one order, as far as all nodes have come.
-#[derive(Clone, Default)]
-pub(super) struct Merged {
-    deliveries: Deliveries,
-    /// By object, the deliveries about it.
-    about: Shelf<Vec<u32>>,
-    /// See [`History::telling`].
-    telling: Shelf<Vec<u32>>,
-    nodes: Vec<Merging>,
-    /// What was taken last: the latest time of its node so far, and which node it was.
-    last: Option<(SessionTime, usize)>,
+/// Brings the deliveries and the lanes of all nodes together.
+pub(super) fn merge(mut nodes: Vec<(NodeId, NodeHistory)>, history: &mut History) {
+    let places = merge_deliveries(&mut nodes, history);
+    let mut types: BTreeMap<u64, (u32, u64)> = BTreeMap::new();
+    for ((id, node), places) in nodes.into_iter().zip(places) {
+        let global = |place: u32| places.get(place as usize) as u32;
+        for (object, mut lane) in node.lanes {
+            for span in &mut lane {
+                span.because = global(span.because);
+            }
+            // What was believed last was believed to the end.
+            if let Some(last) = lane.last_mut() {
+                last.time.end = node.end.max(last.time.start);
+            }
+            lane.shrink_to_fit();
+            let known = history.objects.entry(object).or_default();
+            known.lanes.insert(id, lane);
+        }
+        for (object, (place, object_type)) in node.types {
+            let told = (global(place), object_type);
+            let first = types.entry(object).or_insert(told);
+            *first = told.min(*first);
+        }
+        let partings = node.partings.into_iter();
+        history.partings.extend(partings.map(|parting| Parting {
+            delivery: global(parting.delivery),
+            ..parting
+        }));
+    }
+    history
+        .partings
+        .sort_unstable_by_key(|parting| parting.delivery);
+    for (object, (_, object_type)) in types {
+        if let Some(object) = history.objects.get_mut(&object) {
+            object.object_type = Some(object_type);
+        }
+    }
 }
 
-/// One node's deliveries.
-#[derive(Clone)]
-struct Merging {
-    /// Where those that were taken stand in the order of all.
-    places: Column,
-    latest: SessionTime,
-}
-
-impl Merged {
-    /// Takes what nodes were handed and did before a moment: it is moved here.
-    ///
-    /// # Errors
-    /// Some of it was before what was taken already.
-    pub fn go_on(
-        &mut self,
-        mut nodes: Vec<&mut NodeHistory>,
-        until: SessionTime,
-    ) -> Result<(), Disturbed> {
-        let first = Merging {
-            places: Column::new(),
-            latest: SessionTime(i64::MIN),
+/// Moves the deliveries of all nodes into one order, that of their times; of each node where its own stand
+/// there. A node's own order holds even where its clock does not.
+fn merge_deliveries(nodes: &mut [(NodeId, NodeHistory)], history: &mut History) -> Vec<Column> {
+    let mut places = vec![Column::new(); nodes.len()];
+    let mut heap: BinaryHeap<Reverse<(SessionTime, usize)>> = BinaryHeap::new();
+    for (index, (_, node)) in nodes.iter().enumerate() {
+        if !node.deliveries.is_empty() {
+            heap.push(Reverse((node.deliveries.time(0), index)));
+        }
+    }
+    let mut order = Column::new();
+    let mut about: BTreeMap<u64, Vec<u32>> = BTreeMap::new();
+    while let Some(mut top) = heap.peek_mut() {
+        let Reverse((latest, index)) = *top;
+        let (Some((_, node)), Some(places)) = (nodes.get(index), places.get_mut(index)) else {
+            break;
         };
-        self.nodes.resize(nodes.len(), first);
-        // A node's own order holds even where its clock does not.
-        let mut heap: BinaryHeap<Reverse<(SessionTime, usize)>> = BinaryHeap::new();
-        for (index, (node, merging)) in nodes.iter().zip(&self.nodes).enumerate() {
-            if !node.deliveries.is_empty() {
-                let key = (node.deliveries.time(0).max(merging.latest), index);
-                if self.last.is_some_and(|last| key < last) {
-                    return Err(Disturbed);
-                }
-                heap.push(Reverse(key));
-            }
+        let place = places.len();
+        if place + 1 < node.deliveries.len() {
+            *top = Reverse((latest.max(node.deliveries.time(place + 1)), index))
+        } else {
+            PeekMut::pop(top);
         }
-        let mut order = Column::new();
-        while let Some(mut top) = heap.peek_mut() {
-            let Reverse((latest, index)) = *top;
-            let (Some(node), Some(merging)) = (nodes.get(index), self.nodes.get_mut(index)) else {
-                break;
-            };
-            if latest >= until {
-                break;
-            }
-            let place = merging.places.len() - node.merged;
-            if place + 1 < node.deliveries.len() {
-                *top = Reverse((latest.max(node.deliveries.time(place + 1)), index))
-            } else {
-                PeekMut::pop(top);
-            }
-            let global = (self.deliveries.len() + order.len()) as u32;
-            merging.places.push(u64::from(global));
-            merging.latest = latest;
-            self.last = Some((latest, index));
-            order.push(index as u64);
-            if let Some(object) = node.about.get_some(place) {
-                self.about.get_or(object, Vec::new).push(global);
-                if node.deliveries.is_telling(place as u32) {
-                    self.telling.get_or(object, Vec::new).push(global);
-                }
-            }
-        }
-        for (node, merging) in nodes.iter_mut().zip(&self.nodes) {
-            let taken = merging.places.len() - node.merged;
-            node.about = node.about.iter_from(taken).collect();
-            node.merged += taken;
-        }
-        let moved = nodes.into_iter().map(|node| &mut node.deliveries);
-        self.deliveries.take_in(&order, moved.collect());
-        Ok(())
-    }
-
-    /// Brings the nodes' lanes together, all of whose deliveries were taken.
-    pub fn conclude(self, nodes: Vec<(NodeId, NodeHistory)>, history: &mut History) {
-        let mut types: BTreeMap<u64, (u32, u64)> = BTreeMap::new();
-        history.deliveries = self.deliveries;
-        history.deliveries.shrink();
-        for (object, deliveries) in self.about.iter() {
-            let deliveries = deliveries.as_slice().to_vec();
-            history.objects.entry(object).or_default().deliveries = deliveries;
-        }
-        history.telling = self.telling;
-        for ((id, node), Merging { places, .. }) in nodes.into_iter().zip(&self.nodes) {
-            let global = |place: u32| places.get(place as usize) as u32;
-            for (object, lane) in node.lanes.iter() {
-                let spans = lane.iter().cloned().map(|span| Span {
-                    because: global(span.because),
-                    ..span
-                });
-                let mut lane: Vec<Span> = spans.collect();
-                // What was believed last was believed to the end.
-                if let Some(last) = lane.last_mut() {
-                    last.time.end = node.end.max(last.time.start);
-                }
-                let known = history.objects.entry(object).or_default();
-                known.lanes.insert(id, lane);
-            }
-            for (object, &(place, object_type)) in node.types.iter() {
-                let told = (global(place), object_type);
-                let first = types.entry(object).or_insert(told);
-                *first = told.min(*first);
-            }
-            let partings = node.partings.into_iter();
-            history.partings.extend(partings.map(|parting| Parting {
-                delivery: global(parting.delivery),
-                ..parting
-            }));
-        }
-        history
-            .partings
-            .sort_unstable_by_key(|parting| parting.delivery);
-        for (object, (_, object_type)) in types {
-            if let Some(object) = history.objects.get_mut(&object) {
-                object.object_type = Some(object_type);
+        let global = order.len() as u32;
+        places.push(u64::from(global));
+        order.push(index as u64);
+        if let Some(object) = node.about.get_some(place) {
+            about.entry(object).or_default().push(global);
+            if node.deliveries.is_telling(place as u32) {
+                history.telling.entry(object).or_default().push(global);
             }
         }
     }
+    for (object, mut deliveries) in about {
+        deliveries.shrink_to_fit();
+        history.objects.entry(object).or_default().deliveries = deliveries;
+    }
+    let parts = nodes
+        .iter_mut()
+        .map(|(_, node)| std::mem::take(&mut node.deliveries));
+    history.deliveries = Deliveries::merged(&order, parts.collect());
+    places
 }
 
 /// Marks the ends of lanes in which a node believes in an owner that destroyed the object or left:

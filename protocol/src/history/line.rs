@@ -1,45 +1,33 @@
 //! Places on a line, each with what stands there first.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// How many places are kept together: numbers that follow each other take little more than
 /// themselves, and one far from all others takes no more than these.
 const CHUNK: usize = 32;
 
-/// How many chunks are a block, which copies of a line share until one of them changes it.
-const BLOCK: i64 = 64;
-
 /// Nobody has this number.
 const NONE: u32 = u32::MAX;
 
 /// For each place of a line the number of what stands there first, and of what stands there too.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(super) struct Line {
-    blocks: BTreeMap<i64, Arc<Block>>,
+    chunks: BTreeMap<i64, Box<[u32; CHUNK]>>,
     /// At places with several, all but the first, in their order.
     more: BTreeMap<i64, Vec<u32>>,
 }
 
-/// The chunks of a block, by their places in it.
-type Block = BTreeMap<u8, Box<[u32; CHUNK]>>;
-
-/// The block of a place, the chunk in it, and where in that it is.
-fn find(place: i64) -> (i64, u8, usize) {
+/// The chunk of a place, and where in it that is.
+fn find(place: i64) -> (i64, usize) {
     let chunk = place.div_euclid(CHUNK as i64);
-    (
-        chunk.div_euclid(BLOCK),
-        chunk.rem_euclid(BLOCK) as u8,
-        place.rem_euclid(CHUNK as i64) as usize,
-    )
+    (chunk, place.rem_euclid(CHUNK as i64) as usize)
 }
 
 impl Line {
     /// Puts a number at a place; the first number that stands there, where it is another one.
     pub fn put(&mut self, place: i64, number: u32) -> Option<u32> {
-        let (block, chunk, at) = find(place);
-        let block = Arc::make_mut(self.blocks.entry(block).or_default());
-        let chunk = block.entry(chunk);
+        let (chunk, at) = find(place);
+        let chunk = self.chunks.entry(chunk);
         let slot = &mut chunk.or_insert_with(|| Box::new([NONE; CHUNK]))[at];
         if *slot == NONE {
             *slot = number;
@@ -57,8 +45,8 @@ impl Line {
 
     /// What stands first at a place.
     pub fn first(&self, place: i64) -> Option<u32> {
-        let (block, chunk, at) = find(place);
-        let chunk = self.blocks.get(&block)?.get(&chunk)?;
+        let (chunk, at) = find(place);
+        let chunk = self.chunks.get(&chunk)?;
         Some(chunk[at]).filter(|&number| number != NONE)
     }
 
@@ -95,14 +83,8 @@ impl Line {
 
     /// The places from one on that are taken, each with what stands there first, in order.
     pub fn from(&self, floor: i64) -> impl Iterator<Item = (i64, u32)> + '_ {
-        let (first, first_chunk, _) = find(floor);
-        let blocks = self.blocks.range(first..);
-        let chunks = blocks.flat_map(move |(&block, chunks)| {
-            let from = if block == first { first_chunk } else { 0 };
-            let chunks = chunks.range(from..);
-            chunks.map(move |(&chunk, slots)| (block * BLOCK + i64::from(chunk), slots))
-        });
-        let places = chunks.flat_map(|(chunk, slots)| {
+        let (first, _) = find(floor);
+        let places = self.chunks.range(first..).flat_map(|(&chunk, slots)| {
             let start = chunk.saturating_mul(CHUNK as i64);
             (start..=start.saturating_add(CHUNK as i64 - 1)).zip(slots.iter().copied())
         });
@@ -125,23 +107,5 @@ mod tests {
         assert_eq!(line.at(70).collect::<Vec<u32>>(), [1, 3]);
         assert_eq!(line.from(71).next(), Some((71, 5)));
         assert_eq!(line.first(72), None);
-    }
-
-    #[test]
-    fn copies_of_a_line_grow_apart() {
-        let mut line = Line::default();
-        let places = (-5000..5000).step_by(7);
-        places
-            .clone()
-            .for_each(|place| line.append(place, place.unsigned_abs() as u32));
-        let mut copy = line.clone();
-        copy.append(3, 1);
-        copy.append(-5000, 2);
-        let all: Vec<i64> = line.from(i64::MIN).map(|(place, _)| place).collect();
-        assert_eq!(all, places.collect::<Vec<_>>());
-        assert_eq!(copy.from(i64::MIN).count(), all.len() + 1);
-        assert_eq!(copy.from(-3000).count(), line.from(-3000).count() + 1);
-        assert_eq!((copy.first(3), copy.others(-5000)), (Some(1), &[2][..]));
-        assert_eq!((line.first(3), line.others(-5000)), (None, &[][..]));
     }
 }

@@ -24,7 +24,7 @@ pub(super) fn pair((from, to): (NodeId, NodeId)) -> Pair {
 }
 
 /// All meetings of nodes that met more than once.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub(super) struct Meetings {
     /// For each packet the talk that it is of, as a place in [`Meetings::of_talks`]; empty where ports tell of
     /// no meetings.
@@ -38,7 +38,7 @@ pub(super) struct Meetings {
 type Meeting = (PacketId, u16);
 
 /// The meetings of two nodes, in order.
-#[derive(Clone, Default)]
+#[derive(Default)]
 struct Met {
     all: Vec<Meeting>,
     /// Whether ports told of them.

@@ -13,11 +13,11 @@ mod certain;
 mod claims;
 mod connected;
 mod delivered;
+mod derive;
 mod elsewhere;
 mod existence;
 mod facts;
 mod finding;
-mod fold;
 mod found;
 mod game;
 mod kept;
@@ -28,13 +28,11 @@ mod meetings;
 mod migrations;
 mod model;
 mod nodes;
-mod ongoing;
 mod overtaken;
 mod punctual;
 mod roles;
 mod sequence;
 mod settled;
-mod shelf;
 pub mod state;
 mod streams;
 mod ticks;
@@ -59,7 +57,6 @@ pub(crate) use model::Standing;
 pub use model::{Belief, Delivery, Effect, Joined, Link, Object, Span};
 use model::{Parting, Straggler};
 pub(crate) use nodes::{is_about_object, rules_of};
-pub use ongoing::Ongoing;
 pub(crate) use overtaken::had_newer;
 pub use punctual::{Late, Punctuality};
 pub(crate) use unrecorded::took_part_unrecorded;
@@ -71,7 +68,6 @@ use std::sync::OnceLock;
 use netreel_table::{Column, List};
 
 use delivered::Delivered;
-use shelf::Shelf;
 
 use crate::session::{MessageId, NodeId, PacketId, SessionTime};
 
@@ -97,7 +93,7 @@ pub struct History {
     pub objects: BTreeMap<u64, Object>,
     /// By object, those of its deliveries that are more than an UPDATE which was taken: most are not,
     /// and no rule asks for those.
-    telling: Shelf<Vec<u32>>,
+    telling: BTreeMap<u64, Vec<u32>>,
     links: OnceLock<BTreeMap<(NodeId, NodeId), Link>>,
     /// Ordered by time, then node, then rule.
     pub findings: Vec<Finding>,

@@ -2,12 +2,12 @@
 
 mod late;
 
-use std::ops::Range;
+use std::collections::VecDeque;
 
 use netreel_reel::EventNumber;
 use netreel_wire::{MessageFacts, Role, Rules};
 
-use super::acts::{Act, Disturbed};
+use super::acts::{Act, acts};
 use super::belief::{Believer, Speaker};
 use super::claims::is_whole;
 use super::facts::Facts;
@@ -28,29 +28,17 @@ const LACKING_MAX: i64 = 64;
 const STEP: usize = 4096;
 
 impl Facts<'_> {
-    /// Goes on with these of a node's sends and receipts.
-    ///
-    /// # Errors
-    /// What they tell would have changed what was worked out before; or nobody wants it any more.
-    pub fn go_on(
-        &self,
-        (id, node): (NodeId, &Node),
-        walked: &mut Walked,
-        events: Range<EventNumber>,
-    ) -> Result<(), Disturbed> {
-        let acts = walked.acting.go_on(self, (id, node), events.clone())?;
-        if acts.iter().any(|act| act.at.number < walked.reached) {
-            return Err(Disturbed);
-        }
-        let mut ahead = std::mem::take(&mut walked.ahead);
-        ahead.extend(acts);
+    /// The history of a node; less of it where nobody wants it any more.
+    pub fn follow(&self, (id, node): (NodeId, &Node)) -> NodeHistory {
+        let mut walked = Walked::default();
+        let mut ahead = VecDeque::from(acts(self, (id, node)));
         ahead.make_contiguous().sort_by_key(|act| act.at.number);
-        let mut walk = self.walk((id, node), walked);
-        walk.find_places();
+        let mut walk = self.walk((id, node), &mut walked);
         let mut packet = Vec::new();
-        for (place, (_, crossing, stamp)) in self.session.ends_in(id, events).enumerate() {
+        let ends = self.session.ends_in(id, Session::EVENTS);
+        for (place, (_, crossing, stamp)) in ends.enumerate() {
             if place % STEP == 0 && !self.cancel.goes_on() {
-                return Err(Disturbed);
+                return walked.finish(node);
             }
             let met = walk.meets(crossing.packet, crossing.way, stamp);
             if crossing.way != Way::In {
@@ -77,20 +65,8 @@ impl Facts<'_> {
                     Some(over) => walk.comes_late(crossing.packet, over, &packet, stamp),
                 }
             }
-            walk.own.reached = crossing.number;
         }
-        walked.ahead = ahead;
-        Ok(())
-    }
-
-    /// The history of a node, of which all events were taken.
-    pub fn conclude(&self, (id, node): (NodeId, &Node), mut walked: Walked) -> NodeHistory {
-        let (answers, ahead) = (
-            std::mem::take(&mut walked.answers),
-            std::mem::take(&mut walked.ahead),
-        );
-        let mut walk = self.walk((id, node), &mut walked);
-        for act in answers {
+        for act in std::mem::take(&mut walk.own.answers) {
             walk.did(&act, act.sent);
         }
         for act in ahead {
@@ -139,7 +115,7 @@ impl Walk<'_> {
         let belief = act
             .facts
             .object
-            .and_then(|object| self.own.objects.get(object)?.belief());
+            .and_then(|object| self.own.objects.get(&object)?.belief());
         act.role == Role::Destroy && belief != self.node.peer.map(Belief::Owned)
     }
 
@@ -341,7 +317,7 @@ impl Walk<'_> {
             return;
         };
         let because = self.own.history.next_place();
-        let believer = self.own.objects.get_or(object, Believer::default);
+        let believer = self.own.objects.entry(object).or_default();
         believer.forget();
         let (belief, counter) = (believer.belief(), believer.counter());
         self.believe(object, belief, counter, at.time, because);
@@ -425,10 +401,10 @@ impl Walk<'_> {
         let effect = match facts.object.filter(|_| is_about_object(role)) {
             None => Effect::Plain,
             Some(object) => {
-                let born = self.facts.streams.born.get(object);
+                let born = self.facts.streams.born.get(&object);
                 let is_older = |until| born.is_none_or(|&at| at <= until);
                 let unseen = self.own.blind_until.is_some_and(is_older);
-                let believer = self.own.objects.get_or(object, || {
+                let believer = self.own.objects.entry(object).or_insert_with(|| {
                     let mut believer = Believer::default();
                     if unseen {
                         believer.forget();
@@ -468,9 +444,7 @@ impl Walk<'_> {
         self.own.history.about.push_some(object);
         if let (Some(object), Some(object_type)) = (object, facts.object_type) {
             let types = &mut self.own.history.types;
-            if types.get(object).is_none() {
-                types.get_or(object, || (place, object_type));
-            }
+            types.entry(object).or_insert((place, object_type));
         }
     }
 
@@ -485,11 +459,11 @@ impl Walk<'_> {
     ) {
         let Some(belief) = belief else { return };
         let lanes = &mut self.own.history.lanes;
-        let last = lanes.get(object).and_then(|lane| lane.last());
+        let lane = lanes.entry(object).or_default();
+        let last = lane.last();
         if last.is_some_and(|last| (last.belief, last.counter) == (belief, counter)) {
             return;
         }
-        let lane = lanes.get_or(object, Vec::new);
         if let Some(last) = lane.last_mut() {
             last.time.end = time;
         }
@@ -539,27 +513,16 @@ impl Walk<'_> {
             inbox.lacks_begin = known.is_some_and(|known| known.lacks_begin);
             self.own.inboxes.insert(stream, inbox);
         }
-        let objects: Vec<u64> = self.own.objects.iter().map(|(object, _)| object).collect();
+        let objects: Vec<u64> = self.own.objects.keys().copied().collect();
         for object in objects {
-            let Some(believer) = self.own.objects.get_mut(object) else {
+            let Some(believer) = self.own.objects.get_mut(&object) else {
                 continue;
             };
             believer.forget();
             let (belief, counter) = (believer.belief(), believer.counter());
-            let lane = self.own.history.lanes.get(object);
+            let lane = self.own.history.lanes.get(&object);
             if let Some(because) = lane.and_then(|lane| lane.last()).map(|span| span.because) {
                 self.believe(object, belief, counter, time, because);
-            }
-        }
-    }
-
-    /// Streams of which nothing had been sent behind what was handed over may go on by now, and not
-    /// with the next number.
-    fn find_places(&mut self) {
-        for (&stream, inbox) in &mut self.own.inboxes {
-            if stream.ordered && inbox.taken == 0 {
-                let next = self.facts.streams.next_place(stream, inbox.next, |_| true);
-                inbox.next = next.unwrap_or(inbox.next);
             }
         }
     }

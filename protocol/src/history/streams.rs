@@ -19,7 +19,6 @@ use super::line::Line;
 use super::meetings::Meetings;
 use super::roles::may_tell;
 use super::sequence::unwrap;
-use super::shelf::Shelf;
 use crate::session::bits::Bits;
 use crate::session::{
     ACKNOWLEDGES, CHECKSUM, Fate, HOST, INPUT, MessageId, NodeId, OBJECT, PacketId,
@@ -50,9 +49,8 @@ pub(super) struct Sent<'a> {
 /// The number of a meeting with somebody else.
 const WITH_ANOTHER: u16 = u16::MAX;
 
-/// All streams of a session, and what else one pass over all messages tells. The pass may stop
-/// anywhere and go on with more of the session.
-#[derive(Clone, Default)]
+/// All streams of a session, and what else one pass over all messages tells.
+#[derive(Default)]
 pub(super) struct Streams {
     /// The first packet that was not taken yet.
     next: u32,
@@ -60,10 +58,6 @@ pub(super) struct Streams {
     newest: BTreeMap<MessageStream, i64>,
     newest_packets: BTreeMap<NumberedLink, i64>,
     anew: Anew,
-    /// What was the highest where the pass last stopped.
-    passed: Option<(BTreeMap<MessageStream, i64>, BTreeMap<NumberedLink, i64>)>,
-    /// Whether something came at a place that had been passed then.
-    is_disturbed: bool,
     /// Messages that repeat an earlier one.
     resent: Bits,
     /// Each of these, and the earlier one.
@@ -96,7 +90,7 @@ pub(super) struct Streams {
     /// Those of them that no other numbers bring in an order.
     pub loose: BTreeSet<MessageStream>,
     /// When each object was first spoken of.
-    pub born: Shelf<SessionTime>,
+    pub born: BTreeMap<u64, SessionTime>,
     /// The messages that say that somebody leaves.
     pub partings: Vec<MessageId>,
     /// The packets that say who is host, in messages or outside: of each link those that may be news
@@ -287,28 +281,10 @@ impl Streams {
         }
     }
 
-    /// Stops here: what comes from now on at a place that was passed, or on another line, disturbs.
-    pub fn stop(&mut self) {
-        self.passed = Some((self.newest.clone(), self.newest_packets.clone()));
-        self.sort_copies();
-    }
-
     fn sort_copies(&mut self) {
         let copies = self.resends.iter();
         self.copies = copies.map(|&(copy, first)| (first, copy)).collect();
         self.copies.sort_unstable();
-    }
-
-    /// Whether what was worked out before the pass last stopped may have to be worked out anew.
-    pub fn is_disturbed(&self) -> bool {
-        self.is_disturbed
-    }
-
-    /// Whether a place had been passed where the pass last stopped, or is on a line that nobody had
-    /// spoken on then: acks may have named what came later.
-    fn was_passed(&self, stream: MessageStream, place: i64) -> bool {
-        let passed = self.passed.as_ref();
-        passed.is_some_and(|(streams, _)| is_passed(streams, &stream, place))
     }
 
     /// No more will be taken.
@@ -320,14 +296,13 @@ impl Streams {
             column.shrink();
         }
         self.sort_copies();
-        (self.newest, self.newest_packets, self.passed) = Default::default();
+        (self.newest, self.newest_packets) = Default::default();
     }
 
     /// An object was spoken of at a moment.
     pub fn was_born(&mut self, object: u64, time: SessionTime) {
-        if self.born.get(object).is_none_or(|&first| time < first) {
-            *self.born.get_or(object, || time) = time;
-        }
+        let first = self.born.entry(object).or_insert(time);
+        *first = time.min(*first);
     }
 
     /// A packet's place on its link's line; none where it has no sequence.
@@ -365,8 +340,6 @@ impl Streams {
         let way = (link.0, link.1, at);
         let place = lay_out(&mut self.newest_packets, way, sequence);
         self.packet_places.push(put(place));
-        let passed = self.passed.as_ref();
-        self.is_disturbed |= passed.is_some_and(|(_, ways)| is_passed(ways, &way, place));
         self.packets.entry(way).or_default().append(place, packet.0);
     }
 
@@ -390,17 +363,14 @@ impl Streams {
         let place = lap.unwrap_or_else(|| lay_out(&mut self.newest, stream, sequence));
         self.places.push(put(place));
         let earlier = self.links.entry(stream).or_default().put(place, message.0);
-        match earlier {
-            Some(earlier) => {
-                self.resent.insert(message.0);
-                self.resends.push((message, MessageId(earlier)));
-            }
-            None => self.is_disturbed |= self.was_passed(stream, place),
+        if let Some(earlier) = earlier {
+            self.resent.insert(message.0);
+            self.resends.push((message, MessageId(earlier)));
         }
         // What has an order apart, or none, waits for nothing in this stream.
         let is_apart = facts.ordered_sequence.is_some() || facts.promise != Promise::Ordered;
-        if is_apart && self.unordered.insert(stream) {
-            self.is_disturbed |= self.was_passed(stream, i64::MIN);
+        if is_apart {
+            self.unordered.insert(stream);
         }
         let Some(sequence) = facts.ordered_sequence else {
             if is_apart {
@@ -413,7 +383,6 @@ impl Streams {
         let place = lay_out(&mut self.newest, stream, sequence);
         self.orders.push(put(place));
         if earlier.is_none() && facts.promise != Promise::Sequenced {
-            self.is_disturbed |= self.was_passed(stream, place);
             self.ordered
                 .entry(stream)
                 .or_default()
@@ -589,10 +558,6 @@ fn in_order((from, to): (NodeId, NodeId), meeting: u16, facts: &MessageFacts) ->
 
 /// Numbers with more bits are never used up.
 const BITS_MAX: u8 = 32;
-
-fn is_passed<K: Ord>(highest: &BTreeMap<K, i64>, line: &K, place: i64) -> bool {
-    highest.get(line).is_none_or(|&highest| place <= highest)
-}
 
 fn lay_out<K: Ord>(newest: &mut BTreeMap<K, i64>, line: K, sequence: Sequence) -> i64 {
     let first = i64::try_from(sequence.value).unwrap_or(i64::MAX);

@@ -1,34 +1,30 @@
-//! What a walk along one node's events has come to.
+//! What a walk along one node's events comes to.
 
 use std::collections::{BTreeMap, VecDeque};
 
-use netreel_reel::EventNumber;
 use netreel_table::Column;
 use roaring::RoaringBitmap;
 
-use super::acts::{Act, Acting};
+use super::acts::Act;
 use super::belief::Believer;
 use super::delivered::Deliveries;
-use super::shelf::Shelf;
 use super::streams::MessageStream;
 use super::{Parting, Span, Straggler};
 use crate::session::{MessageId, Node, NodeId, PacketId, SessionTime};
 
 /// The history of one node.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub(super) struct NodeHistory {
-    /// In the order of the node's events, those that do not stand among all nodes' yet.
+    /// In the order of the node's events.
     pub deliveries: Deliveries,
     /// For each of these the object that it is about.
     pub about: Column,
-    /// How many of the node's stand among all nodes'.
-    pub merged: usize,
     /// The type of each object, and the delivery that first told it.
-    pub types: Shelf<(u32, u64)>,
+    pub types: BTreeMap<u64, (u32, u64)>,
     /// Deliveries that say that somebody leaves.
     pub partings: Vec<Parting>,
     /// Per object, spans whose `because` is a place among all deliveries of the node.
-    pub lanes: Shelf<Vec<Span>>,
+    pub lanes: BTreeMap<u64, Vec<Span>>,
     /// For each stream the place that the engine waits for at the end.
     pub waits_for: BTreeMap<MessageStream, i64>,
     /// Of streams whose numbers say nothing of the order, the messages that arrived; by the copy
@@ -48,20 +44,16 @@ pub(super) struct NodeHistory {
 impl NodeHistory {
     /// The place of the next delivery among all of the node.
     pub fn next_place(&self) -> u32 {
-        (self.merged + self.deliveries.len()) as u32
+        self.deliveries.len() as u32
     }
 }
 
-/// See the module. The walk goes on with more of them.
-#[derive(Clone, Default)]
+/// See the module.
+#[derive(Default)]
 pub(super) struct Walked {
-    pub acting: Acting,
-    /// What the node did that the walk has not come to.
-    pub ahead: VecDeque<Act>,
     /// What it did in answer to what is still to arrive.
     pub answers: VecDeque<Act>,
-    /// The last receipt that was taken, and how many holes.
-    pub reached: EventNumber,
+    /// How many holes were come to.
     pub holes: usize,
     pub inboxes: BTreeMap<MessageStream, Inbox>,
     /// Of streams of which none comes after a later one, the place that was handed over last.
@@ -69,7 +61,7 @@ pub(super) struct Walked {
     /// For each whole whose fragments may come in any order, by the first of them, how many have
     /// arrived.
     pub arrived: BTreeMap<MessageId, usize>,
-    pub objects: Shelf<Believer>,
+    pub objects: BTreeMap<u64, Believer>,
     /// The peers that left or were dropped; the node itself, once it has left.
     pub gone: BTreeMap<u64, SessionTime>,
     /// The first packet of each meeting with another node that the node sent or received, and when; where
@@ -81,7 +73,6 @@ pub(super) struct Walked {
 }
 
 /// What has arrived of one sender's stream.
-#[derive(Clone)]
 pub(super) struct Inbox {
     /// What lies before this was delivered before the last hole.
     pub floor: i64,
@@ -96,13 +87,6 @@ pub(super) struct Inbox {
 }
 
 impl Walked {
-    /// The earliest of what the node did that stands not yet among its deliveries.
-    pub fn waiting_since(&self) -> Option<SessionTime> {
-        let ahead = self.ahead.front().map(|act| act.at.time);
-        let answers = self.answers.iter().map(|act| act.sent.time);
-        answers.chain(ahead).min()
-    }
-
     /// The node's history, of which all is known.
     pub fn finish(mut self, node: &Node) -> NodeHistory {
         for (&stream, inbox) in &self.inboxes {

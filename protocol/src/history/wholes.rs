@@ -150,29 +150,6 @@ impl Wholes {
             any_order: (!is_run).then_some(fragments.len()),
         })
     }
-
-    /// When the first fragment was sent, from a moment on, of which the others are not there yet.
-    pub fn begun(&self, session: &Session, since: SessionTime) -> Option<SessionTime> {
-        let left = session
-            .fragments()
-            .filter(|message| !self.parts.contains_key(message));
-        let sent = left
-            .filter_map(|message| session.departed(session.carrier(message)?))
-            .map(|(_, stamp)| stamp.time);
-        sent.filter(|&time| time >= since).min()
-    }
-
-    /// Whether a message is whole with a packet from this one on, and has fragments in packets before.
-    pub fn straddle(&self, session: &Session, packet: u32) -> bool {
-        let is_before = |fragment: &MessageId| {
-            let carrier = session.carrier(*fragment);
-            carrier.is_some_and(|carrier| carrier.0 < packet)
-        };
-        self.joined.iter().any(|joined| {
-            let before = joined.fragments.iter().filter(|it| is_before(it)).count();
-            before > 0 && before < joined.fragments.len()
-        })
-    }
 }
 
 impl Found {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use netreel_capture::{Limits, Openings, Options, Pusher, Recorder, open_session_again};
 
-use netreel_protocol::history::{Certain, Finding, History, Ongoing};
+use netreel_protocol::history::{Certain, Finding, History};
 use netreel_protocol::session::{PacketId, ReelInput, Session, SessionError};
 use netreel_reel::{Ending, OwnedRecord, Reel, ReelWriter};
 use netreel_sample_engine::{Fault, Peer, Script, SimWorldStart};
@@ -52,14 +52,10 @@ fn told(session: Result<Session, SessionError>) -> Vec<String> {
 }
 
 /// The same of a session that goes on.
-fn told_on(
-    session: Result<Session, SessionError>,
-    ongoing: &mut Ongoing,
-    known: &mut Early,
-) -> Vec<String> {
+fn told_on(session: Result<Session, SessionError>, known: &mut Early) -> Vec<String> {
     match session {
         Ok(session) => {
-            let history = ongoing.look(&session, |reel| *reel.ending() == Ending::Clean);
+            let history = History::build(&session);
             if let Some(known) = known {
                 check_early(known, &session, &history);
             }
@@ -111,8 +107,6 @@ fn check_early((before, early): &(Session, History), now: &Session, history: &Hi
 
 /// What looks did not do again.
 struct Kept {
-    /// For how many looks some packets had been followed before.
-    followed: usize,
     /// For how many looks some packets had been put in order before.
     ordered: usize,
     /// How many packets need not be matched again in the end.
@@ -127,8 +121,7 @@ fn check(reels: &[ReelInput], wire: Option<&Arc<Wire>>, looks: usize, draw: &mut
     let bytes: Vec<Vec<u8>> = bytes.collect();
     let mut lengths = vec![0; bytes.len()];
     let mut growing = Session::builder().wire(wire.cloned()).growing();
-    let (mut ongoing, mut known) = (Ongoing::default(), None);
-    let (mut followed, mut ordered) = (0, 0);
+    let (mut known, mut ordered) = (None, 0);
     for look in 0..=looks {
         for (length, bytes) in lengths.iter_mut().zip(&bytes) {
             let rest = bytes.len() - *length;
@@ -146,8 +139,7 @@ fn check(reels: &[ReelInput], wire: Option<&Arc<Wire>>, looks: usize, draw: &mut
             });
             opened.collect::<Vec<_>>()
         };
-        let grown = told_on(growing.look(now()), &mut ongoing, &mut known);
-        followed += usize::from(ongoing.known() > 0);
+        let grown = told_on(growing.look(now()), &mut known);
         ordered += usize::from(growing.known() > 0);
         let at_once = told(Session::builder().wire(wire.cloned()).build(now()));
         let both = at_once.iter().zip(&grown);
@@ -156,15 +148,14 @@ fn check(reels: &[ReelInput], wire: Option<&Arc<Wire>>, looks: usize, draw: &mut
         assert_eq!(at_once.len(), grown.len(), "look {look}");
     }
     Kept {
-        followed,
         ordered,
         matched: growing.settled(),
     }
 }
 
 #[test]
-fn what_was_settled_is_not_followed_again() {
-    let (mut gone_on, mut ordered, mut matched, mut packets) = (0, 0, 0, 0);
+fn what_was_settled_is_not_matched_again() {
+    let (mut ordered, mut matched, mut packets) = (0, 0, 0);
     for (mode, topology) in WAYS {
         let mut start = boxes(9, mode, topology);
         start.script = Script::Boxes { ticks: 600 };
@@ -174,12 +165,10 @@ fn what_was_settled_is_not_followed_again() {
             reel: Arc::new(Reel::from_bytes(bytes.clone()).expect("a good reel")),
         });
         let kept = check(&reels.collect::<Vec<_>>(), None, 30, &mut Draw(5));
-        gone_on += kept.followed;
         ordered += kept.ordered;
         matched += kept.matched;
         packets += played.session.packet_count();
     }
-    assert!(gone_on > 30, "{gone_on}");
     assert!(ordered > 30, "{ordered}");
     assert!(matched > packets * 3 / 4, "{matched} of {packets}");
 }
@@ -261,18 +250,10 @@ fn split(second: Option<u64>) -> Vec<ReelInput> {
 }
 
 #[test]
-fn a_fragment_that_is_never_whole_keeps_no_look_from_going_on() {
-    let looks = 30;
-    let whole = check(&split(Some(12)), None, looks, &mut Draw(4)).followed;
-    let never = check(&split(None), None, looks, &mut Draw(4)).followed;
-    assert!(whole > looks / 2, "{whole}");
-    assert!(never > looks / 2, "{never}");
-}
-
-#[test]
-fn a_fragment_that_comes_very_late_makes_its_message_whole_all_the_same() {
-    let gone_on = check(&split(Some(400)), None, 30, &mut Draw(6)).followed;
-    assert!(gone_on > 0, "{gone_on}");
+fn a_message_is_whole_once_its_last_fragment_came_however_late() {
+    for second in [Some(12), Some(400), None] {
+        check(&split(second), None, 30, &mut Draw(4));
+    }
 }
 
 #[test]
@@ -462,7 +443,6 @@ fn check_followed(options: &Options) {
     let recorded = std::thread::spawn(move || again.play(Draw(3)));
     let mut openings = Openings::default();
     let mut growing = Session::builder().growing();
-    let mut ongoing = Ongoing::default();
     let mut looks = 0;
     loop {
         let is_last = recorded.is_finished();
@@ -474,7 +454,7 @@ fn check_followed(options: &Options) {
                 });
                 reels.collect()
             };
-            let grown = told_on(growing.look(inputs()), &mut ongoing, &mut None);
+            let grown = told_on(growing.look(inputs()), &mut None);
             assert_eq!(
                 grown,
                 told(Session::builder().build(inputs())),
@@ -557,7 +537,6 @@ fn check_certain(start: &SimWorldStart, draw: &mut Draw) -> usize {
     let end = spans.map(|(_, last)| last.0).max().expect("events");
     let mut growing = Session::builder().growing();
     let (mut certain, mut told) = (Certain::default(), Vec::new());
-    let mut ongoing = Ongoing::default();
     let mut moment = 0;
     while moment < end {
         moment += 1 + draw.below(300_000_000) as u64;
@@ -572,7 +551,7 @@ fn check_certain(start: &SimWorldStart, draw: &mut Draw) -> usize {
             continue;
         };
         let is_over = |reel: &Reel| *reel.ending() == Ending::Clean;
-        let history = ongoing.look(&session, is_over);
+        let history = History::build(&session);
         let fresh = certain.fresh(&session, &history, is_over).into_iter();
         told.extend(fresh.map(|finding| (words(&session, finding), moment)));
     }

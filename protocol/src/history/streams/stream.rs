@@ -37,7 +37,7 @@ pub(in crate::history) struct MessageStream {
 pub(super) type NumberedLink = (NodeId, NodeId, u16);
 
 /// What is known of nodes that part and meet again.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub(super) struct Anew {
     /// Of which two nodes one said that it leaves.
     pub parted: BTreeSet<Pair>,
