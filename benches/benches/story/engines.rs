@@ -42,6 +42,10 @@ pub struct Engine {
     pub renumber: fn(&mut [u8], play: u64),
     /// What tshark is asked for.
     pub fields: [&'static str; 4],
+    /// What people call it.
+    pub title: &'static str,
+    /// How many times as fast as tshark `check` of its reels has to be.
+    pub times: f64,
 }
 
 pub const ENGINES: [Engine; 3] = [
@@ -59,6 +63,8 @@ pub const ENGINES: [Engine; 3] = [
             "raknet.message.reliability",
             "raknet.reliable.number",
         ],
+        title: "RakNet",
+        times: 25.0,
     },
     Engine {
         name: "quake3",
@@ -74,6 +80,8 @@ pub const ENGINES: [Engine; 3] = [
             "quake3.game.seq2",
             "quake3.game.qport",
         ],
+        title: "Quake 3",
+        times: 8.0,
     },
     Engine {
         name: "minetest",
@@ -85,6 +93,8 @@ pub const ENGINES: [Engine; 3] = [
         renumber: |_, _| (),
         // Wireshark 4.0 does not know the protocol.
         fields: ["udp.srcport", "udp.dstport", "udp.length", "data.data"],
+        title: "Minetest",
+        times: 25.0,
     },
 ];
 

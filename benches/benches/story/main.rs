@@ -405,8 +405,10 @@ fn measure(session: &Session, places: &Places) -> bool {
     }
     let _ = session.forget(&cache);
     let mut missed = rows.iter().any(Row::is_missed);
-    if let Some(engine) = engine {
-        missed |= beside_tshark(engine, session, &rows, &said);
+    match engine {
+        Some(engine) => missed |= beside_tshark(engine, session, &rows, &said),
+        None if session.folder.ends_with("boxes-1000000-4-nodes") => table::claim_boxes(&rows),
+        None => {}
     }
     missed
 }
@@ -437,7 +439,14 @@ fn beside_tshark(engine: &Engine, session: &Session, rows: &[Row], said: &Path) 
     };
     let row = Row::new(Asked::Tshark, Run::First, session.made.packets, usage);
     table::print(&row);
-    let beside = Beside::new(&row, rows);
+    let beside = Beside::new(&row, rows, engine.times);
     beside.print();
+    // The page's rows are of four nodes.
+    if session
+        .folder
+        .ends_with(format!("{}-1000000-4-nodes", session.name))
+    {
+        beside.claim(engine.title, &row, rows);
+    }
     beside.is_missed()
 }
