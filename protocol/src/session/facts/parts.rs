@@ -80,8 +80,8 @@ const fn widths_before(place: usize, have: &[bool]) -> usize {
     count
 }
 
-/// Makes of a list of facts what writes and reads them. What else `$facts` have stands in parentheses: a
-/// fact that is in neither does not compile.
+/// Makes of a list of facts what writes and reads them. `$other` are all other fields of `$facts`: a field
+/// that is in neither does not compile.
 macro_rules! parts {
     (
         $part:ident of $facts:ident ($($other:ident)*), read as $read:ident:
@@ -149,6 +149,7 @@ macro_rules! parts {
     };
 }
 
+// A field of the facts that is in no list stands in parentheses: `shape` keeps it, or nobody does.
 packet_facts!(parts PacketPart of PacketFacts (
     protocol ack_bits nack ack_ranges nack_ranges range_bits sender echoed_times rules messages
     contents diagnostics steps slow
