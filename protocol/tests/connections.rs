@@ -7,6 +7,7 @@ use netreel_reel::{
     Endpoint, Event, EventNumber, Header, Record, Reel, ReelWriter, SocketId, ThreadId, Time,
     WireText,
 };
+use netreel_wire::packet_facts;
 use proptest::prelude::*;
 
 /// Any first byte is a step of the sum; `names` and `last` go into the facts by way of deltas.
@@ -82,31 +83,30 @@ fn session(reels: Vec<Vec<u8>>) -> Session {
         .unwrap()
 }
 
+macro_rules! said {
+    ($facts:ident $messages:ident $($(#[$doc:meta])* $name:ident: $of:ident,)*) => {{
+        let single = $facts.nack.map(|nack| (nack.value, nack.value));
+        Said {
+            protocol: $facts.protocol,
+            $($name: $facts.$name,)*
+            ack_bits: $facts.ack_bits,
+            ack_ranges: $facts.ack_ranges,
+            lacks: $facts.nack_ranges.into_iter().chain(single).collect(),
+            range_bits: $facts.range_bits,
+            messages: $messages,
+            diagnostics: $facts.diagnostics,
+        }
+    }};
+}
+
 /// A full look at every packet, in any order, says what the pass at load said.
 fn check(session: &Session) -> Result<(), TestCaseError> {
     for place in (0..session.packet_count() as u32).rev() {
         let id = PacketId(place);
         let at_load = session.said(id).unwrap();
         let facts = session.decode(id).unwrap().facts;
-        let single = facts.nack.map(|nack| (nack.value, nack.value));
-        let said = Said {
-            lacks: facts.nack_ranges.into_iter().chain(single).collect(),
-            host: facts.host,
-            sent_time: facts.sent_time,
-            tick: facts.tick,
-            checksum: facts.checksum,
-            input: facts.input,
-            input_count: facts.input_count,
-            protocol: facts.protocol,
-            sequence: facts.sequence,
-            ack: facts.ack,
-            acknowledges_before: facts.acknowledges_before,
-            ack_bits: facts.ack_bits,
-            ack_ranges: facts.ack_ranges,
-            range_bits: facts.range_bits,
-            messages: at_load.messages.clone(),
-            diagnostics: facts.diagnostics,
-        };
+        let numbers = at_load.messages.clone();
+        let said = packet_facts!(said facts numbers);
         prop_assert_eq!(&said, &at_load);
         let numbers = at_load.messages.map(MessageId);
         let messages: Vec<_> = numbers.zip(facts.messages).collect();

@@ -1,16 +1,20 @@
 //! Answers of the command that are kept in files, so that a change of any of them shows.
 //!
-//! A short answer is kept whole. Of a long one a digest of each 1000 lines is kept, so that a
-//! difference can be located.
+//! A short answer is kept whole. Of a long one are kept some of its rows, from the first to the last, by
+//! which a person sees what changed, and a digest of the whole, from which no change hides. There are few
+//! of these: what the command answered besides is held by what answers have to do with each other
+//! (`tests/answered`).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::hash::Hasher as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
+use serde::Deserialize;
+use serde_json::Value;
 use siphasher::sip128::{Hasher128 as _, SipHasher24};
 use tempfile::TempDir;
 
@@ -18,15 +22,19 @@ use tempfile::TempDir;
 const KEPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/answers");
 /// Where what differs is put.
 const DIFFERENT: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/answers");
+/// Begins the last line of a long answer.
+const DIGEST: &str = "digest of all of it: ";
 /// Set to `write`, it has the answers written anew.
 const VARIABLE: &str = "NETREEL_ANSWERS";
 
-/// An answer that is longer is kept as digests.
+/// Of an answer that is longer, rows are kept.
 const WHOLE_BYTES_MAX: usize = 8 << 10;
-/// How many lines have a digest together.
-const PIECE_LINES: usize = 1000;
-/// A line that is longer, such as a large JSON object, is cut into pieces of this size.
-const LINE_BYTES_MAX: usize = 64 << 10;
+/// How many of its first rows, of those in between at even places, and of its last.
+const ROWS: [usize; 3] = [5, 8, 3];
+/// What is longer of a row is not kept.
+const ROW_CHARS_MAX: usize = 320;
+/// How many long answers are kept. Whoever keeps another one drops one.
+const LONG_MAX: usize = 60;
 /// How many runs of the command go on at a time.
 const AT_A_TIME: usize = 2;
 /// How many differences are told in full.
@@ -88,6 +96,9 @@ pub fn captures() -> Option<PathBuf> {
     here.then_some(folder)
 }
 
+/// What is asked of every session is kept of most.
+pub const MOSTLY_KEPT: [&str; 4] = ["info", "packets", "objects", "check"];
+
 /// A session that the command is asked about.
 #[derive(Clone)]
 pub struct Asked {
@@ -99,6 +110,8 @@ pub struct Asked {
     pub wire: Option<&'static str>,
     /// What is asked.
     pub commands: Vec<(&'static str, &'static [&'static str])>,
+    /// The answers that are kept.
+    pub kept: Vec<&'static str>,
 }
 
 impl Asked {
@@ -109,7 +122,117 @@ impl Asked {
             paths: vec![path.to_owned()],
             wire,
             commands: COMMANDS.to_vec(),
+            kept: MOSTLY_KEPT.to_vec(),
         }
+    }
+
+    /// Has these answers kept instead.
+    pub fn keeping(mut self, kept: &[&'static str]) -> Asked {
+        self.kept = kept.to_vec();
+        self
+    }
+
+    /// Has all answers kept.
+    pub fn keeping_all(mut self) -> Asked {
+        self.kept = self.commands.iter().map(|(name, _)| *name).collect();
+        self
+    }
+}
+
+/// A packet, as `packets --json` tells it.
+#[derive(Deserialize)]
+pub struct Packet {
+    pub packet: u64,
+    pub from: String,
+    pub to: String,
+    pub sent_ns: Option<i64>,
+    pub received_ns: Option<i64>,
+    pub late_ns: Option<i64>,
+    pub duplicates_ns: Vec<i64>,
+    pub seen: Vec<Seen>,
+    pub acked_ns: Option<i64>,
+    pub fate: String,
+    pub length: u64,
+    pub sequence: Option<u64>,
+    pub ack: Option<u64>,
+    pub messages: Vec<Message>,
+}
+
+#[derive(Deserialize)]
+pub struct Seen {
+    pub time_ns: i64,
+}
+
+#[derive(Deserialize)]
+pub struct Message {
+    pub message: u64,
+    pub kind: Option<String>,
+    pub resend_of: Option<Value>,
+    pub effects: Vec<Effect>,
+}
+
+#[derive(Deserialize)]
+pub struct Effect {
+    pub effect: String,
+}
+
+impl Packet {
+    /// When it was first known.
+    pub fn first_ns(&self) -> i64 {
+        let seen = self.seen.iter().map(|seen| seen.time_ns);
+        let ends = self.sent_ns.into_iter().chain(self.received_ns);
+        ends.chain(seen).min().unwrap_or(0)
+    }
+}
+
+/// A session, and what the command answered.
+pub struct Answered {
+    /// What was asked.
+    pub asked: Asked,
+    group: &'static str,
+    answers: BTreeMap<&'static str, Answer>,
+    packets: OnceLock<Vec<Packet>>,
+}
+
+impl Answered {
+    /// Whether this was asked.
+    pub fn has(&self, command: &str) -> bool {
+        self.answers.contains_key(command)
+    }
+
+    /// What was answered.
+    pub fn answer(&self, command: &str) -> &Answer {
+        self.answers.get(command).expect("it was asked")
+    }
+
+    /// What was printed.
+    pub fn text(&self, command: &str) -> &str {
+        std::str::from_utf8(&self.answer(command).out).expect("UTF-8")
+    }
+
+    /// All packets; none where nothing could be read.
+    pub fn packets(&self) -> &[Packet] {
+        self.packets.get_or_init(|| {
+            let lines = self.text("packets-json").lines();
+            let lines = lines.filter(|line| line.starts_with("{\"packet\""));
+            let read = lines.map(|line| serde_json::from_str(line).expect("a packet"));
+            read.collect()
+        })
+    }
+
+    /// Fails unless it holds, with the place where the answers are.
+    #[track_caller]
+    pub fn hold(&self, commands: &[&str], holds: bool, words: impl std::fmt::Display) {
+        if holds {
+            return;
+        }
+        let place = |command: &&str| {
+            let place = format!("{}/{}/{command}", self.group, self.asked.name);
+            put_whole(&place, self.answer(command))
+        };
+        let places: Vec<String> = commands.iter().map(place).collect();
+        let name = &self.asked.name;
+        panic!("{name}: {words}\nthe answers: {}", places.join(", "));
     }
 }
 
@@ -186,6 +309,7 @@ fn named(bytes: Vec<u8>) -> Vec<u8> {
 }
 
 /// What a run of the command printed, and its exit code.
+#[derive(Clone)]
 pub struct Answer {
     pub code: Option<i32>,
     pub out: Vec<u8>,
@@ -203,6 +327,9 @@ impl Answer {
         .expect("room for text");
         stream("error output", &self.err, &mut text);
         stream("standard output", &self.out, &mut text);
+        if !is_short(&self.err) || !is_short(&self.out) {
+            writeln!(text, "{DIGEST}{}", digest(&self.whole())).expect("room for text");
+        }
         text
     }
 
@@ -214,51 +341,54 @@ impl Answer {
     }
 }
 
+/// Whether all of it is kept.
+fn is_short(bytes: &[u8]) -> bool {
+    bytes.len() <= WHOLE_BYTES_MAX && std::str::from_utf8(bytes).is_ok()
+}
+
 fn stream(name: &str, bytes: &[u8], text: &mut String) {
     let lines = bytes.split_inclusive(|byte| *byte == b'\n').count();
     let length = bytes.len();
     writeln!(text, "{name}: {lines} lines, {length} bytes").expect("room for text");
-    match std::str::from_utf8(bytes) {
-        Ok(whole) if length <= WHOLE_BYTES_MAX => {
-            for line in whole.split_inclusive('\n') {
-                match line.strip_suffix('\n') {
-                    Some(line) => writeln!(text, "| {line}"),
-                    None => writeln!(text, "|\\{line}"),
-                }
-                .expect("room for text");
-            }
+    let whole = String::from_utf8_lossy(bytes);
+    if !is_short(bytes) {
+        return some_rows(&whole, text);
+    }
+    for line in whole.split_inclusive('\n') {
+        match line.strip_suffix('\n') {
+            Some(line) => writeln!(text, "| {line}"),
+            None => writeln!(text, "|\\{line}"),
         }
-        _ => digests(bytes, text),
+        .expect("room for text");
     }
 }
 
-/// A line for each piece of an answer.
-fn digests(bytes: &[u8], text: &mut String) {
-    let mut tell = |place: String, piece: &[u8]| {
-        let (length, digest) = (piece.len(), digest(piece));
-        writeln!(text, "{place}: {length} bytes, {digest}").expect("room for text");
-    };
-    let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
-    let mut next = 0;
-    while let Some(line) = lines.get(next) {
-        let first = next + 1;
-        if line.len() > LINE_BYTES_MAX {
-            for (number, part) in line.chunks(LINE_BYTES_MAX).enumerate() {
-                let from = number * LINE_BYTES_MAX;
-                tell(format!("line {first} from byte {from}"), part);
-            }
-            next += 1;
-            continue;
-        }
-        let short = lines[next..].iter().take(PIECE_LINES);
-        let count = short
-            .take_while(|line| line.len() <= LINE_BYTES_MAX)
-            .count();
-        tell(
-            format!("lines {first} to {}", next + count),
-            &lines[next..next + count].concat(),
-        );
-        next += count;
+/// Rows of a long answer, each with its number. They are its lines, or the objects of JSON that is one
+/// line.
+fn some_rows(whole: &str, text: &mut String) {
+    let mut rows: Vec<&str> = whole.lines().collect();
+    let mut objects = Vec::new();
+    if let [line] = rows[..] {
+        let starts = line.match_indices("{\"").map(|(place, _)| place);
+        let mut ends: Vec<usize> = starts.chain([line.len()]).collect();
+        ends.dedup();
+        objects.extend(ends.windows(2).map(|it| &line[it[0]..it[1]]));
+    }
+    if !objects.is_empty() {
+        rows = objects;
+    }
+    let [first, between, last] = ROWS;
+    let count = rows.len();
+    let step = |nth| first + nth * count.saturating_sub(first + last) / (between + 1);
+    let mut shown: BTreeSet<usize> = (0..first.min(count)).collect();
+    shown.extend((1..=between).map(step));
+    shown.extend(count.saturating_sub(last)..count);
+    let width = count.to_string().len();
+    for place in shown {
+        let Some(row) = rows.get(place) else { continue };
+        let cut: String = row.chars().take(ROW_CHARS_MAX).collect();
+        let more = if cut.len() < row.len() { " ..." } else { "" };
+        writeln!(text, "{:>width$}| {cut}{more}", place + 1).expect("room for text");
     }
 }
 
@@ -269,36 +399,26 @@ fn digest(bytes: &[u8]) -> String {
     format!("{:032x}", hasher.finish128().as_u128())
 }
 
-/// Asks everything, and fails where an answer is not the one that is kept in the folder `group`, or
-/// where one is kept that nobody asks for.
-pub fn check(group: &str, stage: &Stage, sessions: &[Asked]) {
-    // The tests of one program run side by side, and each runs the command twice at a time.
+/// Asks everything.
+pub fn ask(group: &'static str, stage: &Stage, sessions: Vec<Asked>) -> Vec<Answered> {
+    // The tests of one program run side by side, and each group runs the command twice at a time.
     static TURN: Mutex<()> = Mutex::new(());
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
 
-    let kept = Path::new(KEPT).join(group);
-    let writes = std::env::var(VARIABLE).is_ok_and(|value| value == "write");
-    if writes {
-        let _ = fs::remove_dir_all(&kept);
-    }
-    let questions: Vec<_> = sessions
-        .iter()
-        .flat_map(|asked| asked.commands.iter().map(move |command| (asked, *command)))
+    let questions: Vec<_> = (0..)
+        .zip(&sessions)
+        .flat_map(|(place, asked)| asked.commands.iter().map(move |it| (place, asked, *it)))
         .collect();
     let next = AtomicUsize::new(0);
-    let different = Mutex::new(Vec::new());
+    let answers = Mutex::new(vec![BTreeMap::new(); sessions.len()]);
     let work = || {
-        while let Some((asked, (name, arguments))) =
+        while let Some((place, asked, (name, arguments))) =
             questions.get(next.fetch_add(1, Ordering::Relaxed))
         {
             let answer = stage.ask(asked, arguments);
-            let place = format!("{group}/{}/{name}", asked.name);
-            if writes {
-                write(&kept_file(&place), answer.kept().as_bytes());
-            } else if let Some(words) = compare(&place, &answer) {
-                let mut different = different.lock().unwrap_or_else(PoisonError::into_inner);
-                different.push((place, words));
-            }
+            let mut answers = answers.lock().unwrap_or_else(PoisonError::into_inner);
+            let of_session: &mut BTreeMap<&str, Answer> = &mut answers[*place];
+            of_session.insert(name, answer);
         }
     };
     std::thread::scope(|scope| {
@@ -306,13 +426,39 @@ pub fn check(group: &str, stage: &Stage, sessions: &[Asked]) {
             scope.spawn(work);
         });
     });
-    let mut different = different
-        .into_inner()
-        .unwrap_or_else(PoisonError::into_inner);
-    let asked: BTreeSet<String> = questions
-        .iter()
-        .map(|(asked, (name, _))| format!("{group}/{}/{name}", asked.name))
-        .collect();
+    let answers = answers.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let both = sessions.into_iter().zip(answers);
+    both.map(|(asked, answers)| Answered {
+        asked,
+        group,
+        answers,
+        packets: OnceLock::new(),
+    })
+    .collect()
+}
+
+/// Fails where an answer is not the one that is kept in the folder `group`, or where one is kept that is
+/// none of these.
+pub fn check(group: &str, sessions: &[Answered]) {
+    let kept = Path::new(KEPT).join(group);
+    let writes = std::env::var(VARIABLE).is_ok_and(|value| value == "write");
+    if writes {
+        let _ = fs::remove_dir_all(&kept);
+    }
+    let mut different = Vec::new();
+    let mut asked = BTreeSet::new();
+    for session in sessions {
+        for name in &session.asked.kept {
+            let place = format!("{group}/{}/{name}", session.asked.name);
+            let answer = session.answer(name);
+            if writes {
+                write(&kept_file(&place), answer.kept().as_bytes());
+            } else if let Some(words) = compare(&place, answer) {
+                different.push((place.clone(), words));
+            }
+            asked.insert(place);
+        }
+    }
     for place in answers_in(group) {
         if !asked.contains(&place) {
             let words = format!("{place}: this answer is kept, but nobody asks for it");
@@ -330,8 +476,26 @@ pub fn check(group: &str, stage: &Stage, sessions: &[Asked]) {
         count == 0,
         "{count} of {} answers are not those that are kept in tests/answers.\n\n{}\n\n{more}\
          If this change is meant, `{VARIABLE}=write cargo test --test answers` writes them anew.",
-        questions.len(),
+        asked.len(),
         told[..count.min(TOLD_MAX)].join("\n\n"),
+    );
+}
+
+/// Fails where more long answers are kept than a person reads.
+pub fn check_long() {
+    let groups = fs::read_dir(KEPT).expect("the answers").flatten();
+    let groups = groups.map(|group| group.file_name().to_string_lossy().into_owned());
+    let places = groups.flat_map(|group| answers_in(&group));
+    let is_long = |place: &String| {
+        let text = fs::read_to_string(kept_file(place)).unwrap_or_default();
+        text.lines().any(|line| line.starts_with(DIGEST))
+    };
+    let long: Vec<String> = places.filter(is_long).collect();
+    assert!(
+        long.len() <= LONG_MAX,
+        "{} long answers are kept in tests/answers, {LONG_MAX} may be: {}",
+        long.len(),
+        long.join(", ")
     );
 }
 
@@ -344,8 +508,7 @@ fn compare(place: &str, answer: &Answer) -> Option<String> {
     if now == kept {
         return None;
     }
-    let whole = Path::new(DIFFERENT).join(format!("{place}.txt"));
-    write(&whole, &answer.whole());
+    let whole = put_whole(place, answer);
     let mut lines = kept.lines().zip(now.lines()).enumerate();
     // The line above says how long all is: what comes after it says where it differs.
     let is_length = |line: &str| line.starts_with("error output") || line.starts_with("standard");
@@ -362,10 +525,16 @@ fn compare(place: &str, answer: &Answer) -> Option<String> {
         }
     };
     Some(format!(
-        "{place}: line {} of tests/answers/{place}.txt\n  kept: {was}\n  now:  {is}\n  all of it: {}",
+        "{place}: line {} of tests/answers/{place}.txt\n  kept: {was}\n  now:  {is}\n  all of it: {whole}",
         line + 1,
-        whole.display()
     ))
+}
+
+/// Puts an answer where a person can read all of it, and says where.
+fn put_whole(place: &str, answer: &Answer) -> String {
+    let whole = Path::new(DIFFERENT).join(format!("{place}.txt"));
+    write(&whole, &answer.whole());
+    whole.display().to_string()
 }
 
 fn kept_file(place: &str) -> PathBuf {

@@ -28,11 +28,11 @@ pub use ask::traffic::Traffic;
 pub use builder::SessionBuilder;
 pub(crate) use counted::packets;
 pub use error::SessionError;
-pub(crate) use facts::properties::{ObjectFact, name_type};
-pub use facts::shape::Said;
-pub(crate) use facts::shape::{
+pub(crate) use facts::parts::{
     ACKNOWLEDGES, CHECKSUM, HOST, INPUT, OBJECT, RELIABLE_SEQUENCE, Shape,
 };
+pub(crate) use facts::properties::{ObjectFact, name_type};
+pub use facts::said::Said;
 pub use growing::Growing;
 pub(crate) use index::plain::{put_plain, take_plain};
 pub use index::{IndexError, IndexKey};

@@ -219,104 +219,166 @@ pub struct Sequence {
     pub bits: u8,
 }
 
-/// The facts of one packet.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct PacketFacts {
-    /// The protocol that claims the packet; `None` where none does.
-    pub protocol: Option<ProtocolId>,
-    /// `@sequence`
-    pub sequence: Option<Sequence>,
-    /// `@ack`: the newest packet that the sender has received.
-    pub ack: Option<Sequence>,
-    /// `@ack_bits`: bit i says that packet `ack - 1 - i` was received; and how many bits there are.
-    pub ack_bits: Option<(u64, u8)>,
-    /// `@acknowledges_before` outside messages: the sender has received all messages without a channel
-    /// whose `@reliable_sequence` comes before this one.
-    pub acknowledges_before: Option<Sequence>,
-    /// `@nack`: a packet that the sender lacks.
-    pub nack: Option<Sequence>,
-    /// `@ack_range`: packets that the sender has received, first and last, in wire order.
-    pub ack_ranges: Vec<(u64, u64)>,
-    /// `@nack_range`: packets that the sender lacks, first and last, in wire order.
-    pub nack_ranges: Vec<(u64, u64)>,
-    /// How many bits the numbers of the ranges have; 0 where there are no ranges.
-    pub range_bits: u8,
-    /// `@sender`: the sender's number in the protocol.
-    pub sender: Option<u64>,
-    /// `@host`: the number of the node that is host.
-    pub host: Option<u64>,
-    /// `@tick` outside messages.
-    pub tick: Option<Sequence>,
-    /// `@checksum` outside messages: of the sender's state after the tick.
-    pub checksum: Option<u64>,
-    /// `@input` outside messages: an integer, or a hash of bytes.
-    pub input: Option<u64>,
-    /// `@input_count` outside messages.
-    pub input_count: Option<u64>,
-    /// `@sent_time` outside messages: when the sender sent it, by the sender's clock.
-    pub sent_time: Option<Sequence>,
-    /// `@echoes_time`, in messages and outside: times of the other side that came back, in wire order.
-    pub echoed_times: Vec<Sequence>,
-    /// `@rules`: the rules that the sender goes by.
-    pub rules: Option<RulesId>,
-    /// In wire order.
-    pub messages: Vec<MessageFacts>,
-    /// What facts point to in streams inside the packet, which are not kept.
-    pub contents: Vec<InnerContent>,
-    /// How many diagnostics a full decode would give.
-    pub diagnostics: u32,
-    /// How many steps the wire's scripts took for the packet.
-    pub steps: u64,
-    /// What these took beyond their number.
-    pub slow: Slow,
+/// Hands the facts of a packet that are one number, or one [`Sequence`], to a macro, behind what is given
+/// for it: of each its documentation, its name and what it is. [`PacketFacts`] has them, and whoever keeps
+/// facts keeps them by this list, in this order.
+#[macro_export]
+macro_rules! packet_facts {
+    ($make:ident $($with:tt)*) => {
+        $make! {
+            $($with)*
+            /// `@sequence`
+            sequence: Sequence,
+            /// `@ack`: the newest packet that the sender has received.
+            ack: Sequence,
+            /// `@acknowledges_before` outside messages: the sender has received all messages without a
+            /// channel whose `@reliable_sequence` comes before this one.
+            acknowledges_before: Sequence,
+            /// `@host`: the number of the node that is host.
+            host: u64,
+            /// `@tick` outside messages.
+            tick: Sequence,
+            /// `@checksum` outside messages: of the sender's state after the tick.
+            checksum: u64,
+            /// `@input` outside messages: an integer, or a hash of bytes.
+            input: u64,
+            /// `@input_count` outside messages.
+            input_count: u64,
+            /// `@sent_time` outside messages: when the sender sent it, by the sender's clock.
+            sent_time: Sequence,
+        }
+    };
 }
+
+/// The same as [`packet_facts!`] of a message, which [`MessageFacts`] has.
+#[macro_export]
+macro_rules! message_facts {
+    ($make:ident $($with:tt)*) => {
+        $make! {
+            $($with)*
+            /// `@reliable_sequence`: its place in the reliable stream of its link,
+            /// and channel, where the wire has channels.
+            reliable_sequence: Sequence,
+            /// `@ordered_sequence`: its place among the messages of its channel that are handed over in
+            /// order.
+            ordered_sequence: Sequence,
+            /// `@channel`
+            channel: u64,
+            /// `@acknowledges`: the `@reliable_sequence` of a message of this channel that the sender has
+            /// received.
+            acknowledges: Sequence,
+            /// `@acknowledges_before`: the sender has received all messages of this channel whose
+            /// `@reliable_sequence` comes before this one.
+            acknowledges_before: Sequence,
+            /// `@host`: the number of the node that is host.
+            host: u64,
+            /// `@origin`: the protocol's number of the node that said it first.
+            origin: u64,
+            /// `@object`
+            object: u64,
+            /// `@object_type`
+            object_type: u64,
+            /// `@owner`: of a CREATE.
+            owner: u64,
+            /// `@new_owner`: of a MIGRATE or an order.
+            new_owner: u64,
+            /// `@migration_counter`
+            migration_counter: u64,
+            /// `@tick`
+            tick: Sequence,
+            /// `@checksum`: of the state after the tick.
+            checksum: u64,
+            /// `@input`: what a player does in the tick, an integer, or a hash of bytes.
+            input: u64,
+            /// `@input_count`: the inputs of this many ticks, from the tick on.
+            input_count: u64,
+            /// `@sent_time`: when this copy of it was sent, by the sender's clock.
+            sent_time: Sequence,
+            /// `@echoes_time`: the `@sent_time` of what it answers.
+            echoed_time: Sequence,
+            /// `@fragment_id`: which split message this is a part of.
+            fragment_id: u64,
+        }
+    };
+}
+
+macro_rules! facts_of_packets {
+    ($($(#[$doc:meta])* $name:ident: $of:ty,)*) => {
+        /// The facts of one packet.
+        #[derive(Clone, Debug, Default, PartialEq)]
+        pub struct PacketFacts {
+            /// The protocol that claims the packet; `None` where none does.
+            pub protocol: Option<ProtocolId>,
+            $($(#[$doc])* pub $name: Option<$of>,)*
+            /// `@ack_bits`: bit i says that packet `ack - 1 - i` was received; and how many bits there are.
+            pub ack_bits: Option<(u64, u8)>,
+            /// `@nack`: a packet that the sender lacks.
+            pub nack: Option<Sequence>,
+            /// `@ack_range`: packets that the sender has received, first and last, in wire order.
+            pub ack_ranges: Vec<(u64, u64)>,
+            /// `@nack_range`: packets that the sender lacks, first and last, in wire order.
+            pub nack_ranges: Vec<(u64, u64)>,
+            /// How many bits the numbers of the ranges have; 0 where there are no ranges.
+            pub range_bits: u8,
+            /// `@sender`: the sender's number in the protocol.
+            pub sender: Option<u64>,
+            /// `@echoes_time`, in messages and outside: times of the other side that came back, in wire order.
+            pub echoed_times: Vec<Sequence>,
+            /// `@rules`: the rules that the sender goes by.
+            pub rules: Option<RulesId>,
+            /// In wire order.
+            pub messages: Vec<MessageFacts>,
+            /// What facts point to in streams inside the packet, which are not kept.
+            pub contents: Vec<InnerContent>,
+            /// How many diagnostics a full decode would give.
+            pub diagnostics: u32,
+            /// How many steps the wire's scripts took for the packet.
+            pub steps: u64,
+            /// What these took beyond their number.
+            pub slow: Slow,
+        }
+
+        impl PacketFacts {
+            /// Empties the facts and keeps their memory.
+            pub(crate) fn clear(&mut self) {
+                let PacketFacts {
+                    protocol,
+                    $($name,)*
+                    ack_bits,
+                    nack,
+                    ack_ranges,
+                    nack_ranges,
+                    range_bits,
+                    sender,
+                    echoed_times,
+                    rules,
+                    messages,
+                    contents,
+                    diagnostics,
+                    steps,
+                    slow,
+                } = self;
+                $(*$name = None;)*
+                (*protocol, *rules) = (None, None);
+                (*ack_bits, *nack, *sender) = (None, None, None);
+                (*range_bits, *diagnostics, *steps) = (0, 0, 0);
+                *slow = Slow::default();
+                echoed_times.clear();
+                ack_ranges.clear();
+                nack_ranges.clear();
+                messages.clear();
+                contents.clear();
+            }
+        }
+    };
+}
+
+packet_facts!(facts_of_packets);
 
 impl PacketFacts {
     /// What the packet takes of the steps that a file has for all packets.
     pub fn charged(&self) -> u64 {
         self.steps.saturating_add(self.slow.0)
-    }
-
-    /// Empties the facts and keeps their memory.
-    pub(crate) fn clear(&mut self) {
-        let PacketFacts {
-            protocol,
-            sequence,
-            ack,
-            ack_bits,
-            acknowledges_before,
-            nack,
-            ack_ranges,
-            nack_ranges,
-            range_bits,
-            sender,
-            host,
-            tick,
-            checksum,
-            input,
-            input_count,
-            sent_time,
-            echoed_times,
-            rules,
-            messages,
-            contents,
-            diagnostics,
-            steps,
-            slow,
-        } = self;
-        (*protocol, *rules) = (None, None);
-        (*sequence, *ack, *ack_bits, *nack) = (None, None, None, None);
-        (*sender, *host) = (None, None);
-        (*tick, *sent_time) = (None, None);
-        (*checksum, *input, *input_count) = (None, None, None);
-        echoed_times.clear();
-        *acknowledges_before = None;
-        (*range_bits, *diagnostics, *steps) = (0, 0, 0);
-        *slow = Slow::default();
-        ack_ranges.clear();
-        nack_ranges.clear();
-        messages.clear();
-        contents.clear();
     }
 }
 
@@ -406,65 +468,30 @@ pub enum Promise {
     Sequenced,
 }
 
-/// The facts of one message.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct MessageFacts {
-    /// `@message_kind`; `None` where the packet ended before it.
-    pub kind: Option<KindId>,
-    /// The stream that its bits are in.
-    pub stream: StreamId,
-    /// The message's bits, numbered from the first of the stream in its bit order.
-    pub bits: Range<u32>,
-    /// `@reliable`, or there is a `@reliable_sequence`.
-    pub reliable: bool,
-    /// `@reliable_sequence`: its place in the reliable stream of its link,
-    /// and channel, where the wire has channels.
-    pub reliable_sequence: Option<Sequence>,
-    /// `@ordered_sequence`: its place among the messages of its channel that are handed over in
-    /// order.
-    pub ordered_sequence: Option<Sequence>,
-    /// What its stream promises, where it has a sequence.
-    pub promise: Promise,
-    /// `@channel`
-    pub channel: Option<u64>,
-    /// `@acknowledges`: the `@reliable_sequence` of a message of this channel that the sender has
-    /// received.
-    pub acknowledges: Option<Sequence>,
-    /// `@acknowledges_before`: the sender has received all messages of this channel whose
-    /// `@reliable_sequence` comes before this one.
-    pub acknowledges_before: Option<Sequence>,
-    /// `@host`: the number of the node that is host.
-    pub host: Option<u64>,
-    /// `@origin`: the protocol's number of the node that said it first.
-    pub origin: Option<u64>,
-    /// `@object`
-    pub object: Option<u64>,
-    /// `@object_type`
-    pub object_type: Option<u64>,
-    /// `@owner`: of a CREATE.
-    pub owner: Option<u64>,
-    /// `@new_owner`: of a MIGRATE or an order.
-    pub new_owner: Option<u64>,
-    /// `@migration_counter`
-    pub migration_counter: Option<u64>,
-    /// `@tick`
-    pub tick: Option<Sequence>,
-    /// `@checksum`: of the state after the tick.
-    pub checksum: Option<u64>,
-    /// `@input`: what a player does in the tick, an integer, or a hash of bytes.
-    pub input: Option<u64>,
-    /// `@input_count`: the inputs of this many ticks, from the tick on.
-    pub input_count: Option<u64>,
-    /// `@sent_time`: when this copy of it was sent, by the sender's clock.
-    pub sent_time: Option<Sequence>,
-    /// `@echoes_time`: the `@sent_time` of what it answers.
-    pub echoed_time: Option<Sequence>,
-    /// `@rpc_name`: what is called.
-    pub rpc_name: Option<RpcName>,
-    /// `@fragment_id`: which split message this is a part of.
-    pub fragment_id: Option<u64>,
-    /// `@fragment_index` and `@fragment_count`.
-    pub fragment: Option<(u64, u64)>,
-    /// `@fragment_data`: where the data is.
-    pub fragment_data: Option<Place>,
+macro_rules! facts_of_messages {
+    ($($(#[$doc:meta])* $name:ident: $of:ty,)*) => {
+        /// The facts of one message.
+        #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+        pub struct MessageFacts {
+            /// `@message_kind`; `None` where the packet ended before it.
+            pub kind: Option<KindId>,
+            /// The stream that its bits are in.
+            pub stream: StreamId,
+            /// The message's bits, numbered from the first of the stream in its bit order.
+            pub bits: Range<u32>,
+            /// `@reliable`, or there is a `@reliable_sequence`.
+            pub reliable: bool,
+            /// What its stream promises, where it has a sequence.
+            pub promise: Promise,
+            $($(#[$doc])* pub $name: Option<$of>,)*
+            /// `@rpc_name`: what is called.
+            pub rpc_name: Option<RpcName>,
+            /// `@fragment_index` and `@fragment_count`.
+            pub fragment: Option<(u64, u64)>,
+            /// `@fragment_data`: where the data is.
+            pub fragment_data: Option<Place>,
+        }
+    };
 }
+
+message_facts!(facts_of_messages);

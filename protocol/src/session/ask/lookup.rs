@@ -8,7 +8,9 @@ use netreel_wire::{Kind, KindId, MessageFacts, PacketFacts, Role};
 
 use super::traffic::{self, Traffic};
 use crate::session::clock::map::ClockMap;
-use crate::session::facts::shape::{Messages, Said, Shape};
+use crate::session::facts::parts::Shape;
+use crate::session::facts::said::Said;
+use crate::session::facts::shape::Messages;
 use crate::session::facts::told::Told;
 use crate::session::facts::values::Values;
 use crate::session::read::connections::Connection;

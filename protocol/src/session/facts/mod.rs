@@ -1,11 +1,14 @@
 //! What the wire says of packets, worked out when somebody asks.
 
 pub(super) mod asking;
+mod bytes;
 pub(super) mod decoded;
 pub(super) mod kept;
 pub(super) mod looks;
 pub(super) mod numbered;
+pub(super) mod parts;
 pub(super) mod properties;
+pub(super) mod said;
 pub(super) mod shape;
 pub(super) mod told;
 pub(crate) mod values;

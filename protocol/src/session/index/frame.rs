@@ -16,10 +16,10 @@ use crate::session::read::scan::hash;
 
 const MAGIC: [u8; 8] = *b"\x89NRINDX\n";
 
-/// Goes up with every change of what stands in the body.
-const VERSION: u32 = 10;
+/// Goes up with every change of how the body is written. Which facts there are stands in the key.
+const VERSION: u32 = 11;
 
-/// What the reels are, the wire, and the version of this program.
+/// What the reels are, the wire, the version of this program and its facts.
 const KEY: usize = 16;
 const HEAD: usize = MAGIC.len() + 4 + KEY;
 const TAIL: usize = 8 + 8 + MAGIC.len();

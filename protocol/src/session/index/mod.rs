@@ -2,7 +2,7 @@
 //! without reading them again.
 //!
 //! An index is the session's columns as they are in memory, and is mapped. It is of these reels as
-//! they were, of one wire, and of one version of this program; whatever else is asked of it, or
+//! they were, of one wire, and of one version of this program and its facts; whatever else is asked of it, or
 //! where a byte of it is another than was written, it is refused, and the reels are read.
 
 mod frame;
@@ -19,14 +19,15 @@ use netreel_wire::Wire;
 
 pub use self::frame::IndexError;
 use self::frame::{Framing, body};
+use super::facts::parts::FACTS;
 use super::parallel;
 use super::read::scan::hash;
 use super::read::source::wire_inside;
 use super::{ReelInput, Session};
 use crate::history::History;
 
-/// What an index is of: the reels, the wire that is given, and the version of this program; 128
-/// bits of XXH3. Keys are no part of it: what was read with keys is not kept.
+/// What an index is of: the reels, the wire that is given, the version of this program and the facts that
+/// it keeps; 128 bits of XXH3. Keys are no part of it: what was read with keys is not kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IndexKey {
     key: [u8; 16],
@@ -48,6 +49,7 @@ impl IndexKey {
         stamps: &[u8],
     ) -> Result<IndexKey, ReadError> {
         let mut told = env!("CARGO_PKG_VERSION").as_bytes().to_vec();
+        tell(&mut told, FACTS.concat().as_bytes());
         tell(&mut told, wire.map_or("", Wire::text).as_bytes());
         let wire = hash(&told);
         let from = told.len();

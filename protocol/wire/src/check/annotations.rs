@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Checker;
 use super::model::{Enum, RangeOf, Type};
-use super::vocabulary::{Place, WORDS, Word};
+use super::vocabulary::{Known, Place, Word, vocabulary};
 use crate::facts::{Kind, Meaning, Role};
 use crate::report::Span;
 use crate::said_back::SaidBack;
@@ -225,14 +225,13 @@ impl<'a> Checker<'a, '_> {
     /// The word of an annotation, if it is one and stands in its place.
     fn word(&mut self, annotation: &Annotation<'a>, place: Place) -> Option<Word> {
         let spelled = annotation.name.text;
-        let mut same = WORDS.iter().filter(|(word, _)| *word == spelled);
+        let mut same = vocabulary().filter(|known| known.spelled() == spelled);
         let first = same.clone().next();
-        let Some((_, word)) = same.find(|(_, word)| word.place() == place).or(first) else {
-            let here = WORDS.iter().filter(|(_, word)| word.place() == place);
-            let mut names: Vec<&str> = here.map(|(word, _)| *word).collect();
-            let elsewhere = WORDS.iter().filter(|(_, word)| word.place() != place);
-            names.extend(elsewhere.map(|(word, _)| *word));
-            let nearest = nearest(spelled, names);
+        let Some(found) = same.find(|known| known.place() == place).or(first) else {
+            let (here, elsewhere): (Vec<_>, Vec<_>) =
+                vocabulary().partition(|known| known.place() == place);
+            let names = here.iter().chain(&elsewhere);
+            let nearest = nearest(spelled, names.map(Known::spelled));
             let message = format!("there is no annotation `@{spelled}`");
             let report = self
                 .report(annotation.span, message)
@@ -242,11 +241,11 @@ impl<'a> Checker<'a, '_> {
             }
             return None;
         };
-        if word.place() == place {
-            return Some(*word);
+        if found.place() == place {
+            return Some(found.word);
         }
         let message = format!("`@{spelled}` cannot be on {}", place.shown());
-        let label = format!("it belongs on {}", word.place().shown());
+        let label = format!("it belongs on {}", found.place().shown());
         self.report(annotation.span, message).label(label);
         None
     }

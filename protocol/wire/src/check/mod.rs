@@ -43,6 +43,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use self::checker::Checker;
 use self::model::{Enum, EnumId, Model, StructId};
 pub(crate) use self::type_names::is_built_in;
+pub(crate) use self::vocabulary::{Place, vocabulary};
 use crate::files::Files;
 use crate::report::{Report, Span};
 use crate::syntax::ast::{Constant, File};
@@ -253,11 +254,10 @@ impl<'a> Checker<'a, '_> {
 /// The words that only have a meaning in their place, for the syntax highlighting and for editors.
 #[cfg(test)]
 pub(crate) mod words {
-    use super::{calls, layers, protocols, settings, tests, type_names, vocabulary};
+    use super::{calls, layers, protocols, settings, tests, type_names};
 
     pub(crate) fn annotations() -> Vec<&'static str> {
-        let words = vocabulary::WORDS.iter();
-        words.map(|(spelled, _)| *spelled).collect()
+        super::vocabulary().map(|known| known.spelled()).collect()
     }
 
     pub(crate) fn types() -> Vec<&'static str> {

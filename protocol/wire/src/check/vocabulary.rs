@@ -32,7 +32,7 @@ pub(super) enum Word {
 
 /// Where an annotation may stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(crate) enum Place {
     Field,
     Struct,
     Member,
@@ -59,78 +59,98 @@ impl Place {
     }
 }
 
+/// An annotation: a line of the vocabulary.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Known {
+    pub(super) word: Word,
+    /// How it is written.
+    pub(crate) shape: &'static str,
+    /// What it means, in a sentence for editors. The reference says more (docs/wire-language.md).
+    pub(crate) text: &'static str,
+}
+
+impl Known {
+    /// Without `@`, and without what stands in parentheses.
+    pub(crate) fn spelled(&self) -> &'static str {
+        let name = self.shape.split('(').next();
+        name.map_or("", |name| name.trim_start_matches('@'))
+    }
+
+    pub(crate) fn place(&self) -> Place {
+        self.word.place()
+    }
+}
+
+/// All annotations, in their order.
+pub(crate) fn vocabulary() -> impl Iterator<Item = Known> + Clone {
+    let words = WORDS.iter();
+    words.map(|&(word, shape, text)| Known { word, shape, text })
+}
+
 /// All words, in the order in which the reference lists them. `@rules` is two words: on a field it
 /// says that the field chooses the rules, on a member which rules the member stands for; and so is
 /// `@ack`.
-pub(super) const WORDS: [(&str, Word); 59] = [
-    ("sequence", Word::Meaning(Meaning::Sequence)),
-    ("ack", Word::Meaning(Meaning::Ack)),
-    ("ack_bits", Word::Meaning(Meaning::AckBits)),
-    ("nack", Word::Meaning(Meaning::Nack)),
-    ("ack_range", Word::Range(RangeOf::Acks)),
-    ("nack_range", Word::Range(RangeOf::Nacks)),
-    ("range_first", Word::Meaning(Meaning::AckFirst)),
-    ("range_last", Word::Meaning(Meaning::AckLast)),
-    ("sender", Word::Meaning(Meaning::Sender)),
-    ("host", Word::Meaning(Meaning::Host)),
-    ("rules", Word::Meaning(Meaning::Rules)),
-    ("rules", Word::RulesOf),
-    ("message", Word::Message),
-    ("message_kind", Word::Meaning(Meaning::MessageKind)),
-    ("reliable", Word::Meaning(Meaning::Reliable)),
-    (
-        "reliable_sequence",
-        Word::Meaning(Meaning::ReliableSequence),
-    ),
-    ("ordered_sequence", Word::Meaning(Meaning::OrderedSequence)),
-    ("channel", Word::Meaning(Meaning::Channel)),
-    ("acknowledges", Word::Meaning(Meaning::Acknowledges)),
-    (
-        "acknowledges_before",
-        Word::Meaning(Meaning::AcknowledgesBefore),
-    ),
-    ("origin", Word::Meaning(Meaning::Origin)),
-    ("object", Word::Meaning(Meaning::Object)),
-    ("object_type", Word::Meaning(Meaning::ObjectType)),
-    ("owner", Word::Meaning(Meaning::Owner)),
-    ("new_owner", Word::Meaning(Meaning::NewOwner)),
-    (
-        "migration_counter",
-        Word::Meaning(Meaning::MigrationCounter),
-    ),
-    ("tick", Word::Meaning(Meaning::Tick)),
-    ("checksum", Word::Meaning(Meaning::Checksum)),
-    ("input", Word::Meaning(Meaning::Input)),
-    ("input_count", Word::Meaning(Meaning::InputCount)),
-    ("sent_time", Word::Meaning(Meaning::SentTime)),
-    ("echoes_time", Word::Meaning(Meaning::EchoesTime)),
-    ("rpc_name", Word::Meaning(Meaning::RpcName)),
-    ("fragment_id", Word::Meaning(Meaning::FragmentId)),
-    ("fragment_index", Word::Meaning(Meaning::FragmentIndex)),
-    ("fragment_count", Word::Meaning(Meaning::FragmentCount)),
-    ("fragment_data", Word::Meaning(Meaning::FragmentData)),
-    ("snapshot", Word::Meaning(Meaning::Snapshot)),
-    ("base", Word::Meaning(Meaning::Base)),
-    ("property", Word::Property),
-    ("value", Word::Value),
-    ("gives", Word::Gives),
-    ("takes", Word::Takes),
-    ("per_copy", Word::PerCopy),
-    ("color", Word::Color),
-    ("connect", Word::Role(Role::Connect)),
-    ("disconnect", Word::Role(Role::Disconnect)),
-    ("create", Word::Role(Role::Create)),
-    ("update", Word::Role(Role::Update)),
-    ("destroy", Word::Role(Role::Destroy)),
-    ("migrate", Word::Role(Role::Migrate)),
-    ("migrate_order", Word::Role(Role::MigrateOrder)),
-    ("baseline", Word::Role(Role::Baseline)),
-    ("rpc", Word::Role(Role::Rpc)),
-    ("fragment", Word::Role(Role::Fragment)),
-    ("ack", Word::Role(Role::Ack)),
-    ("ping", Word::Role(Role::Ping)),
-    ("pong", Word::Role(Role::Pong)),
-    ("other", Word::Role(Role::Other)),
+#[rustfmt::skip]
+const WORDS: &[(Word, &str, &str)] = &[
+    (Word::Meaning(Meaning::Sequence), "@sequence", "The packet's number."),
+    (Word::Meaning(Meaning::Ack), "@ack", "The newest packet that the sender has received."),
+    (Word::Meaning(Meaning::AckBits), "@ack_bits", "Bit i: packet `ack - 1 - i` was received."),
+    (Word::Meaning(Meaning::Nack), "@nack", "A packet that the sender lacks."),
+    (Word::Range(RangeOf::Acks), "@ack_range", "Each value is one range of packets that the sender has received."),
+    (Word::Range(RangeOf::Nacks), "@nack_range", "Each value is one range of packets that the sender lacks."),
+    (Word::Meaning(Meaning::AckFirst), "@range_first", "The first packet of a range."),
+    (Word::Meaning(Meaning::AckLast), "@range_last", "The last packet of a range."),
+    (Word::Meaning(Meaning::Sender), "@sender", "The sender's number in the protocol."),
+    (Word::Meaning(Meaning::Host), "@host", "The number of the node that is host."),
+    (Word::Meaning(Meaning::Rules), "@rules", "Which rules the sender goes by: an enum with `@rules(NAME)` on its members."),
+    (Word::RulesOf, "@rules(NAME)", "The rules that this member stands for."),
+    (Word::Message, "@message", "Each value of the struct is one message."),
+    (Word::Meaning(Meaning::MessageKind), "@message_kind", "What the message is: an enum, whose members are the wire's message kinds."),
+    (Word::Meaning(Meaning::Reliable), "@reliable", "Whether the message is sent again until it is acked."),
+    (Word::Meaning(Meaning::ReliableSequence), "@reliable_sequence", "The message's place in the reliable stream of its link and channel. In parentheses what the stream promises: `ordered` (without a word as well), `unordered` or `sequenced`."),
+    (Word::Meaning(Meaning::OrderedSequence), "@ordered_sequence", "The message's place among those of its channel that are handed over in order; `(sequenced)`: as they come, and none that is older than one before."),
+    (Word::Meaning(Meaning::Channel), "@channel", "The channel of the message; each counts for itself."),
+    (Word::Meaning(Meaning::Acknowledges), "@acknowledges", "The message of its channel with this `@reliable_sequence` was received."),
+    (Word::Meaning(Meaning::AcknowledgesBefore), "@acknowledges_before", "All messages before this `@reliable_sequence` were received."),
+    (Word::Meaning(Meaning::Origin), "@origin", "The number of the node that said the message first."),
+    (Word::Meaning(Meaning::Object), "@object", "The replicated object that the message is about."),
+    (Word::Meaning(Meaning::ObjectType), "@object_type", "That object's type."),
+    (Word::Meaning(Meaning::Owner), "@owner", "Who owns the object that a CREATE makes."),
+    (Word::Meaning(Meaning::NewOwner), "@new_owner", "Who owns the object after a MIGRATE or an order."),
+    (Word::Meaning(Meaning::MigrationCounter), "@migration_counter", "How often the object has migrated."),
+    (Word::Meaning(Meaning::Tick), "@tick", "The tick of the simulation."),
+    (Word::Meaning(Meaning::Checksum), "@checksum", "A checksum of the sender's state after the tick; nodes that tell another one of the same tick have parted."),
+    (Word::Meaning(Meaning::Input), "@input", "What a player does in the tick."),
+    (Word::Meaning(Meaning::InputCount), "@input_count", "The inputs of so many ticks are here, from the tick on; without it of one."),
+    (Word::Meaning(Meaning::SentTime), "@sent_time", "When the packet, or this copy of the message, was sent, by the sender's clock."),
+    (Word::Meaning(Meaning::EchoesTime), "@echoes_time", "A `@sent_time` of the other side that came back."),
+    (Word::Meaning(Meaning::RpcName), "@rpc_name", "The remote procedure that is called."),
+    (Word::Meaning(Meaning::FragmentId), "@fragment_id", "Which split message this is a part of."),
+    (Word::Meaning(Meaning::FragmentIndex), "@fragment_index", "Which part of a split message this is, from 0."),
+    (Word::Meaning(Meaning::FragmentCount), "@fragment_count", "How many parts there are."),
+    (Word::Meaning(Meaning::FragmentData), "@fragment_data", "The part."),
+    (Word::Meaning(Meaning::Snapshot), "@snapshot", "The number of a snapshot; the messages about objects that follow in the packet are its differences from the `@base`."),
+    (Word::Meaning(Meaning::Base), "@base", "The number of the snapshot that this one tells the differences from; where it is not there, from nothing."),
+    (Word::Property, "@property(KIND, \"UNIT\", TOLERANCE)", "A property of the object: its kind (number, position, angle, count, flag, name), its unit, and how far values of two nodes may differ; each may be left out."),
+    (Word::Value, "@value", "The value of the property that the struct around it is; without one, all fields of the struct are."),
+    (Word::Gives, "@gives(NAME)", "A value that the other side says back where it has `@takes(NAME)`: a token, the number of a peer. Whoever plays a recording at a live endpoint says the live one."),
+    (Word::Takes, "@takes(NAME)", "A value that the other side has said where it has `@gives(NAME)`."),
+    (Word::PerCopy, "@per_copy", "It is another thing in each copy of a message that is sent again: how long the sender waited, room in its buffers. Copies that differ in it say the same."),
+    (Word::Color, "@color(\"#rrggbb\")", "How messages of this kind are drawn."),
+    (Word::Role(Role::Connect), "@connect", "A message that joins the session."),
+    (Word::Role(Role::Disconnect), "@disconnect", "A message that leaves the session."),
+    (Word::Role(Role::Create), "@create", "A message that makes an object."),
+    (Word::Role(Role::Update), "@update", "A message that changes an object."),
+    (Word::Role(Role::Destroy), "@destroy", "A message that removes an object."),
+    (Word::Role(Role::Migrate), "@migrate", "A message that gives an object to another owner."),
+    (Word::Role(Role::MigrateOrder), "@migrate_order", "The host tells the new owner."),
+    (Word::Role(Role::Baseline), "@baseline", "Tells an object's values that snapshots tell the differences from where their base lacks the object."),
+    (Word::Role(Role::Rpc), "@rpc", "A message that calls a remote procedure."),
+    (Word::Role(Role::Fragment), "@fragment", "A part of a split message."),
+    (Word::Role(Role::Ack), "@ack", "A message that says which messages were received."),
+    (Word::Role(Role::Ping), "@ping", "A message that asks for a `@pong`."),
+    (Word::Role(Role::Pong), "@pong", "The answer to a `@ping`."),
+    (Word::Role(Role::Other), "@other", "Any other message; the same as no annotation."),
 ];
 
 impl Word {
@@ -156,10 +176,8 @@ impl Meaning {
             Meaning::NackLast => Meaning::AckLast,
             other => other,
         };
-        let found = WORDS
-            .iter()
-            .find(|(_, word)| *word == Word::Meaning(in_words));
-        found.map_or("", |(spelled, _)| spelled)
+        let found = vocabulary().find(|known| known.word == Word::Meaning(in_words));
+        found.map_or("", |known| known.spelled())
     }
 
     /// Of what it says something.
@@ -182,7 +200,28 @@ impl Meaning {
             Meaning::AckFirst | Meaning::AckLast | Meaning::NackFirst | Meaning::NackLast => {
                 Subject::Range
             }
-            _ => Subject::Message,
+            Meaning::MessageKind
+            | Meaning::Reliable
+            | Meaning::ReliableSequence
+            | Meaning::ReliableUnordered
+            | Meaning::ReliableSequenced
+            | Meaning::OrderedSequence
+            | Meaning::OrderedSequenced
+            | Meaning::Channel
+            | Meaning::Acknowledges
+            | Meaning::Origin
+            | Meaning::Object
+            | Meaning::ObjectType
+            | Meaning::Owner
+            | Meaning::NewOwner
+            | Meaning::MigrationCounter
+            | Meaning::RpcName
+            | Meaning::FragmentId
+            | Meaning::FragmentIndex
+            | Meaning::FragmentCount
+            | Meaning::FragmentData
+            | Meaning::Snapshot
+            | Meaning::Base => Subject::Message,
         }
     }
 

@@ -3,6 +3,8 @@
 
 use std::borrow::Cow;
 
+use crate::check::{Place, vocabulary};
+
 /// What sort of word it is, and with that where it stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HelpKind {
@@ -49,12 +51,22 @@ pub struct Help {
 
 /// All words that have a meaning in some place.
 pub fn help() -> impl Iterator<Item = Help> {
-    WORDS.iter().map(|&(kind, word, shape, text)| Help {
+    let words = WORDS.iter().map(|&(kind, word, shape, text)| Help {
         word,
         kind,
         shape,
         text,
-    })
+    });
+    words.chain(vocabulary().map(|known| Help {
+        word: known.spelled(),
+        kind: match known.place() {
+            Place::Field => OnField,
+            Place::Struct => OnStruct,
+            Place::Member => OnMember,
+        },
+        shape: known.shape,
+        text: known.text,
+    }))
 }
 
 /// What a word means as one of these sorts: how it is written, and a sentence.
@@ -164,66 +176,6 @@ const WORDS: &[Row] = &[
     (Type, "uuid", "uuid", "16 bytes."),
     (Type, "hash", "hash(BYTES)", "So many bytes, shown whole."),
 
-    (OnField, "sent_time", "@sent_time", "When the packet, or this copy of the message, was sent, by the sender's clock."),
-    (OnField, "echoes_time", "@echoes_time", "A `@sent_time` of the other side that came back."),
-    (OnField, "sequence", "@sequence", "The packet's number."),
-    (OnField, "ack", "@ack", "The newest packet that the sender has received."),
-    (OnField, "ack_bits", "@ack_bits", "Bit i: packet `ack - 1 - i` was received."),
-    (OnField, "nack", "@nack", "A packet that the sender lacks."),
-    (OnField, "range_first", "@range_first", "The first packet of a range."),
-    (OnField, "range_last", "@range_last", "The last packet of a range."),
-    (OnField, "sender", "@sender", "The sender's number in the protocol."),
-    (OnField, "host", "@host", "The number of the node that is host."),
-    (OnField, "rules", "@rules", "Which rules the sender goes by: an enum with `@rules(NAME)` on its members."),
-    (OnField, "message_kind", "@message_kind", "What the message is: an enum, whose members are the wire's message kinds."),
-    (OnField, "reliable", "@reliable", "Whether the message is sent again until it is acked."),
-    (OnField, "reliable_sequence", "@reliable_sequence", "The message's place in the reliable stream of its link and channel. In parentheses what the stream promises: `ordered` (without a word as well), `unordered` or `sequenced`."),
-    (OnField, "ordered_sequence", "@ordered_sequence", "The message's place among those of its channel that are handed over in order; `(sequenced)`: as they come, and none that is older than one before."),
-    (OnField, "channel", "@channel", "The channel of the message; each counts for itself."),
-    (OnField, "acknowledges", "@acknowledges", "The message of its channel with this `@reliable_sequence` was received."),
-    (OnField, "acknowledges_before", "@acknowledges_before", "All messages before this `@reliable_sequence` were received."),
-    (OnField, "origin", "@origin", "The number of the node that said the message first."),
-    (OnField, "object", "@object", "The replicated object that the message is about."),
-    (OnField, "object_type", "@object_type", "That object's type."),
-    (OnField, "owner", "@owner", "Who owns the object that a CREATE makes."),
-    (OnField, "new_owner", "@new_owner", "Who owns the object after a MIGRATE or an order."),
-    (OnField, "migration_counter", "@migration_counter", "How often the object has migrated."),
-    (OnField, "tick", "@tick", "The tick of the simulation."),
-    (OnField, "checksum", "@checksum", "A checksum of the sender's state after the tick; nodes that tell another one of the same tick have parted."),
-    (OnField, "input", "@input", "What a player does in the tick."),
-    (OnField, "input_count", "@input_count", "The inputs of so many ticks are here, from the tick on; without it of one."),
-    (OnField, "rpc_name", "@rpc_name", "The remote procedure that is called."),
-    (OnField, "snapshot", "@snapshot", "The number of a snapshot; the messages about objects that follow in the packet are its differences from the `@base`."),
-    (OnField, "base", "@base", "The number of the snapshot that this one tells the differences from; where it is not there, from nothing."),
-    (OnField, "property", "@property(KIND, \"UNIT\", TOLERANCE)", "A property of the object: its kind (number, position, angle, count, flag, name), its unit, and how far values of two nodes may differ; each may be left out."),
-    (OnField, "value", "@value", "The value of the property that the struct around it is; without one, all fields of the struct are."),
-    (OnField, "gives", "@gives(NAME)", "A value that the other side says back where it has `@takes(NAME)`: a token, the number of a peer. Whoever plays a recording at a live endpoint says the live one."),
-    (OnField, "takes", "@takes(NAME)", "A value that the other side has said where it has `@gives(NAME)`."),
-    (OnField, "per_copy", "@per_copy", "It is another thing in each copy of a message that is sent again: how long the sender waited, room in its buffers. Copies that differ in it say the same."),
-    (OnField, "fragment_id", "@fragment_id", "Which split message this is a part of."),
-    (OnField, "fragment_index", "@fragment_index", "Which part of a split message this is, from 0."),
-    (OnField, "fragment_count", "@fragment_count", "How many parts there are."),
-    (OnField, "fragment_data", "@fragment_data", "The part."),
-    (OnStruct, "message", "@message", "Each value of the struct is one message."),
-    (OnStruct, "ack_range", "@ack_range", "Each value is one range of packets that the sender has received."),
-    (OnStruct, "nack_range", "@nack_range", "Each value is one range of packets that the sender lacks."),
-    (OnMember, "rules", "@rules(NAME)", "The rules that this member stands for."),
-    (OnMember, "color", "@color(\"#rrggbb\")", "How messages of this kind are drawn."),
-    (OnMember, "connect", "@connect", "A message that joins the session."),
-    (OnMember, "disconnect", "@disconnect", "A message that leaves the session."),
-    (OnMember, "create", "@create", "A message that makes an object."),
-    (OnMember, "update", "@update", "A message that changes an object."),
-    (OnMember, "destroy", "@destroy", "A message that removes an object."),
-    (OnMember, "migrate", "@migrate", "A message that gives an object to another owner."),
-    (OnMember, "migrate_order", "@migrate_order", "The host tells the new owner."),
-    (OnMember, "baseline", "@baseline", "Tells an object's values that snapshots tell the differences from where their base lacks the object."),
-    (OnMember, "rpc", "@rpc", "A message that calls a remote procedure."),
-    (OnMember, "fragment", "@fragment", "A part of a split message."),
-    (OnMember, "ack", "@ack", "A message that says which messages were received."),
-    (OnMember, "ping", "@ping", "A message that asks for a `@pong`."),
-    (OnMember, "pong", "@pong", "The answer to a `@ping`."),
-    (OnMember, "other", "@other", "Any other message; the same as no annotation."),
-
     (OfWire, "version", "version = 1;", "A number for people; optional."),
     (OfWire, "byte_order", "byte_order = little;", "`little` or `big`: which group of eight bits of a value comes first."),
     (OfWire, "bit_order", "bit_order = lsb;", "`lsb` or `msb`: which bit of each group comes first."),
@@ -312,7 +264,6 @@ mod words {
     fn every_word_of_the_language_has_help() {
         let known: BTreeSet<&str> = help().map(|help| help.word).collect();
         let all = [
-            words::annotations(),
             words::types(),
             words::settings(),
             words::functions(),
@@ -322,15 +273,6 @@ mod words {
         ];
         for word in all.concat() {
             assert!(known.contains(word), "`{word}` has no help");
-        }
-    }
-
-    #[test]
-    fn no_annotation_has_help_that_is_none() {
-        let annotations = words::annotations();
-        let on = [HelpKind::OnField, HelpKind::OnStruct, HelpKind::OnMember];
-        for help in help().filter(|help| on.contains(&help.kind)) {
-            assert!(annotations.contains(&help.word), "`@{}`", help.word);
         }
     }
 
