@@ -129,8 +129,8 @@ impl Story {
     }
 }
 
-/// The answer of a command that has said all that it was asked: unknown, where of what was named something could
-/// not be read.
+/// The answer of a command that has said all that it was asked: unknown, where of what was named something
+/// could not be read.
 pub fn answer(unread: &[String]) -> Answer {
     if unread.is_empty() {
         Answer::Clean

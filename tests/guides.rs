@@ -1,7 +1,7 @@
 //! The commands of the guides do what the guides say.
 //!
-//! Every block in `sh` of a page in `docs/guides`, and of two others, is run, in the page's order and in one folder. A
-//! line that ends in `# exits N` must end with that code, every other one with 0.
+//! Every block in `sh` of a page in `docs/guides`, and of two others, is run, in the page's order and in one
+//! folder. A line that ends in `# exits N` must end with that code, every other one with 0.
 
 use std::os::unix::fs::symlink;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! Engines that are not in Rust and were not changed, as `docs/engines.md` has them: a game of Godot 3 that says
-//! what it believes, and WebRTC's data channels between two peers of aiortc.
+//! Engines that are not in Rust and were not changed, as `docs/engines.md` has them: a game of Godot 3 that
+//! says what it believes, and WebRTC's data channels between two peers of aiortc.
 
 mod support;
 
@@ -47,7 +47,8 @@ fn told(bench: &Bench, command: &str, wire: &str) -> Value {
     netreel(&arguments).json()
 }
 
-/// A server of Godot and two clients, each with its command; the client B is deaf for what becomes of crate 3.
+/// A server of Godot and two clients, each with its command; the client B is deaf for what becomes of crate
+/// 3.
 struct Crates {
     bench: Bench,
     commands: Vec<(&'static str, Vec<String>)>,

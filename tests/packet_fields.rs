@@ -1,6 +1,6 @@
 //! JSON, comma-separated values, the printed table and a dataset have the fields of packets that
-//! `protocol/src/packet_fields.rs` declares for them, and no others; a filter and the pages have all of theirs.
-//! `inspector/model/tests/columns.rs` has the window's.
+//! `protocol/src/packet_fields.rs` declares for them, and no others; a filter and the pages have all of
+//! theirs. `inspector/model/tests/columns.rs` has the window's.
 
 mod support;
 
@@ -27,8 +27,8 @@ struct All { all: u8[until end]; }
 /// What a line that is followed says of the event beside the packet's fields.
 const OF_FOLLOW: [&str; 7] = ["node", "event", "time_ns", "what", "kinds", "of", "why"];
 
-/// The keys that a line which is followed does not have: what a reel does not tell without the others, and how
-/// many things a full decode has to say.
+/// The keys that a line which is followed does not have: what a reel does not tell without the others, and
+/// how many things a full decode has to say.
 const LEFT_OUT_WHERE_FOLLOWED: [&str; 14] = [
     "packet",
     "sent_ns",

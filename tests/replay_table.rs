@@ -1,7 +1,7 @@
 //! What of programs is exact when they are started again, as a table: `NETREEL_TABLE=10 cargo test --test
-//! replay_table` records each ten times and writes the table into `docs/replay.md`; with `NETREEL_PROGRAMS=Murmur`
-//! that row alone, so that the others stay as they are. Without `NETREEL_TABLE` each is recorded once, and held to
-//! the table.
+//! replay_table` records each ten times and writes the table into `docs/replay.md`; with
+//! `NETREEL_PROGRAMS=Murmur` that row alone, so that the others stay as they are. Without `NETREEL_TABLE`
+//! each is recorded once, and held to the table.
 
 mod support;
 

@@ -111,8 +111,8 @@ fn a_thread_that_lets_no_other_run_is_refused_by_name() {
     assert!(ran.err.contains(told), "{}{}", ran.out, ran.err);
 }
 
-/// It sleeps where no hook stands, behind a call or behind what it was answered, or waits for a signal: another
-/// one has its turn until it comes back.
+/// It sleeps where no hook stands, behind a call or behind what it was answered, or waits for a signal:
+/// another one has its turn until it comes back.
 #[test]
 fn a_thread_that_sleeps_has_its_turn_taken() {
     let bench = Bench::new();

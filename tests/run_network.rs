@@ -1,4 +1,5 @@
-//! Matches whose nodes have a network of their own, which makes the faults: programs as they are, on directed links.
+//! Matches whose nodes have a network of their own, which makes the faults: programs as they are, on directed
+//! links.
 //!
 //! Takes root, /dev/net/tun and python3.
 

@@ -1,4 +1,5 @@
-//! Long sessions that fail, each made small: `NETREEL_SHRINKS=30 NETREEL_SHRINK_TICKS=1750`, else three short ones.
+//! Long sessions that fail, each made small: `NETREEL_SHRINKS=30 NETREEL_SHRINK_TICKS=1750`, else three short
+//! ones.
 
 #[path = "../replay/tests/worlds/story.rs"]
 mod story;

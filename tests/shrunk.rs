@@ -1,13 +1,14 @@
-//! A race that `netreel shrink` has made small, as a test of the sample engine: what the command writes compiles, and
-//! the historic engine fails it; the cured one passes it. The test that it has for an engine's own CI is left out here by being no test of
-//! the harness.
+//! A race that `netreel shrink` has made small, as a test of the sample engine: what the command writes
+//! compiles, and the historic engine fails it; the cured one passes it. The test that it has for an engine's
+//! own CI is left out here by being no test of the harness.
 
 use std::sync::OnceLock;
 
 use netreel_sample_engine::{Mode, NetLayer, Start};
 use netreel_transport::Layer;
 
-/// Made by `netreel shrink samples/sessions/host --finding 2 --out tests/shrunk --as-test tests/shrunk/race.rs`.
+/// Made by `netreel shrink samples/sessions/host --finding 2 --out tests/shrunk --as-test
+/// tests/shrunk/race.rs`.
 #[path = "shrunk/race.rs"]
 mod race;
 

@@ -1,9 +1,10 @@
-//! What 200 hostile clients of a console cost a game's ticks: a loop of 60 ticks a second, each with some work of
-//! a game, first alone, then with a console and nobody at it, then with clients that send garbage, half frames and
-//! lines without an end, give wrong tokens, and connect again and again.
+//! What 200 hostile clients of a console cost a game's ticks: a loop of 60 ticks a second, each with some
+//! work of a game, first alone, then with a console and nobody at it, then with clients that send garbage,
+//! half frames and lines without an end, give wrong tokens, and connect again and again.
 //!
-//! The node has one processor and the clients have another, so that what is measured is what the console takes
-//! of the game's, and not what 200 threads take by themselves. On a machine with one processor they share it.
+//! The node has one processor and the clients have another, so that what is measured is what the console
+//! takes of the game's, and not what 200 threads take by themselves. On a machine with one processor they
+//! share it.
 //!
 //! `cargo bench -p netreel-benches --bench console`; with `-- --check` it fails where the target is missed.
 
@@ -81,8 +82,8 @@ fn hostile(address: SocketAddr, kind: usize, quit: &AtomicBool, connections: &At
     }
 }
 
-/// Lets the calling thread, and those that it starts, run on one processor alone: the first of those that there
-/// are, or the last.
+/// Lets the calling thread, and those that it starts, run on one processor alone: the first of those that
+/// there are, or the last.
 fn stay_on(last: bool) {
     let Ok(all) = sched_getaffinity(None) else {
         return;

@@ -1,7 +1,7 @@
 //! What the docs claim about speed: run with `./dev bench`.
 //!
-//! A bench hands each figure that `docs/PERFORMANCE.md` has a row for to [`claim`]; `./dev bench --write` puts
-//! what was handed over into those rows.
+//! A bench hands each figure that `docs/PERFORMANCE.md` has a row for to [`claim`]; `./dev bench --write`
+//! puts what was handed over into those rows.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -9,7 +9,8 @@ use std::io::Write as _;
 /// The file that claims are appended to; unset, they are printed by their benches alone.
 const VARIABLE: &str = "NETREEL_CLAIMS";
 
-/// A row of the page: what was measured, what it has to be, what it was, and what a peer took in the same run.
+/// A row of the page: what was measured, what it has to be, what it was, and what a peer took in the same
+/// run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
     /// What was measured, by which the row is found.

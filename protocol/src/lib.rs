@@ -1,13 +1,13 @@
 //! Several reels, one story.
 //!
-//! [`session`] brings the reels of a play-through onto one clock and matches each send to its
-//! receive. [`history`] says what followed from the packets: what was acked, delivered, believed,
-//! and what went wrong; [`why`] goes back along what led to something, [`stats`] counts, [`diff`]
-//! compares two sessions. [`verdict`] says whether all of it could be judged, [`rules`] asks a team's
-//! own rules. [`packet_fields`] declares what is known of a packet, from which its columns and
-//! its names in filters are made. [`guess`] writes the wire that packets without one suggest. [`query`] filters packets and messages; [`export`] says it all in JSON, with times and
-//! numbers in words as [`figures`] writes them.
-//! Nothing here touches a clock, a socket or a file: whoever asks reads the files.
+//! [`session`] brings the reels of a play-through onto one clock and matches each send to its receive.
+//! [`history`] says what followed from the packets: what was acked, delivered, believed, and what went wrong;
+//! [`why`] goes back along what led to something, [`stats`] counts, [`diff`] compares two sessions.
+//! [`verdict`] says whether all of it could be judged, [`rules`] asks a team's own rules. [`packet_fields`]
+//! declares what is known of a packet, from which its columns and its names in filters are made. [`guess`]
+//! writes the wire that packets without one suggest. [`query`] filters packets and messages; [`export`] says
+//! it all in JSON, with times and numbers in words as [`figures`] writes them. Nothing here touches a clock,
+//! a socket or a file: whoever asks reads the files.
 //!
 //! ```
 //! use std::sync::Arc;

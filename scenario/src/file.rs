@@ -77,8 +77,8 @@ pub struct NodePlan {
     pub ends: bool,
     /// What it is told when the match is over; SIGTERM without it.
     pub quit: Option<String>,
-    /// What its console is told to make the link from another node worse, or that it is itself: to be filled with
-    /// `{from}` and `{faults}`.
+    /// What its console is told to make the link from another node worse, or that it is itself: to be filled
+    /// with `{from}` and `{faults}`.
     pub faults: Option<String>,
 }
 

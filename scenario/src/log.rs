@@ -1,7 +1,7 @@
 //! What a node prints: a file that does not grow without an end, and has no secret in it.
 //!
-//! A node prints into a pipe, and a thread writes that down. Past the file's limit the thread keeps the last of
-//! it in memory, and writes that when the node has ended: how a node ended is what people look for.
+//! A node prints into a pipe, and a thread writes that down. Past the file's limit the thread keeps the last
+//! of it in memory, and writes that when the node has ended: how a node ended is what people look for.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -47,8 +47,8 @@ struct State {
 }
 
 impl Log {
-    /// A log in a new file of at most so many bytes, and a little more; whatever prints into the pipe is written
-    /// there.
+    /// A log in a new file of at most so many bytes, and a little more; whatever prints into the pipe is
+    /// written there.
     ///
     /// # Errors
     /// The file cannot be made, or no pipe is left.

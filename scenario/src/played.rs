@@ -64,8 +64,8 @@ pub type Debugs<'a> = &'a (dyn Fn(&Waiting) + Sync);
 /// Who writes down what the runner did.
 pub type Notes = Box<dyn FnMut(&str)>;
 
-/// Begins to write down what a runner does, in this file; what began it: the match's seed, and the digests of what
-/// was brought to its nodes.
+/// Begins to write down what a runner does, in this file; what began it: the match's seed, and the digests of
+/// what was brought to its nodes.
 pub type MakesNotes<'a> =
     dyn Fn(&Path, u64, &[(String, String)]) -> Result<Notes, String> + Sync + 'a;
 
@@ -73,7 +73,8 @@ pub type MakesNotes<'a> =
 pub struct Between {
     /// Each node's own, in the order of the file.
     pub networks: Vec<Arc<Network>>,
-    /// What becomes of packets from one node to another, in the words of `netreel record --faults`; `none`; `held`.
+    /// What becomes of packets from one node to another, in the words of `netreel record --faults`; `none`;
+    /// `held`.
     pub faults: Box<SetsFaults>,
 }
 

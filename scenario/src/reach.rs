@@ -94,8 +94,8 @@ impl Reach {
         }
     }
 
-    /// Writes down what takes away what is about to be brought; one that was there before, and is another, is kept
-    /// beside it until then and comes back.
+    /// Writes down what takes away what is about to be brought; one that was there before, and is another, is
+    /// kept beside it until then and comes back.
     fn undone_by(&self, journal: &Journal, to: &str, was_there: bool) -> Result<(), String> {
         let before = format!("{to}.netreel-before-{}", journal.run_mark());
         let half = quoted(&format!("{before}.new"));
@@ -197,8 +197,8 @@ impl Reach {
         Ok(())
     }
 
-    /// The line that ends all processes there whose environment has this mark, or one that begins so: of a run, of
-    /// a match, of a node.
+    /// The line that ends all processes there whose environment has this mark, or one that begins so: of a
+    /// run, of a match, of a node.
     pub fn end_line(mark: &str) -> String {
         format!(
             "for signal in TERM KILL; do found=; for p in /proc/[0-9]*; do if tr '\\0' '\\n' < $p/environ 2>/dev/null | \

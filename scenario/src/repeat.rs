@@ -51,8 +51,8 @@ pub struct Loop<'a> {
     pub keeps_good: bool,
     /// The program that `{netreel}` stands for.
     pub netreel: &'a Path,
-    /// Each node of this machine waits for a debugger before its first instruction, and nothing has a time-out: who
-    /// hears of each. `None`: nobody debugs.
+    /// Each node of this machine waits for a debugger before its first instruction, and nothing has a
+    /// time-out: who hears of each. `None`: nobody debugs.
     pub debugs: Option<Debugs<'a>>,
     /// Says when the run is to end.
     pub cancel: &'a Cancel,

@@ -1,8 +1,8 @@
 //! Values that a match needs and nobody else may read: passwords, keys of accounts.
 //!
-//! They come from files or from the runner's environment. A node is given the path of a file with one, never the
-//! value, so that no command line and no recording of a start has it. Whatever the runner writes down has three
-//! stars in its place.
+//! They come from files or from the runner's environment. A node is given the path of a file with one, never
+//! the value, so that no command line and no recording of a start has it. Whatever the runner writes down has
+//! three stars in its place.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -36,8 +36,8 @@ pub(crate) struct Secrets {
 }
 
 impl Secrets {
-    /// Reads all of a scenario. What is in no file goes into one that the runner's user alone can read, and that
-    /// is there only while the run goes on.
+    /// Reads all of a scenario. What is in no file goes into one that the runner's user alone can read, and
+    /// that is there only while the run goes on.
     ///
     /// # Errors
     /// A secret that is not there or too short to be hidden; which, never what it is.

@@ -14,8 +14,8 @@ const LINES_MAX: usize = 64;
 
 pub(crate) enum Speaker {
     Remote(Remote),
-    /// Lines for the standard input, which a thread of its own writes: a pipe that nobody reads holds up nobody
-    /// else. It is closed when this is dropped and all is written.
+    /// Lines for the standard input, which a thread of its own writes: a pipe that nobody reads holds up
+    /// nobody else. It is closed when this is dropped and all is written.
     Stdin(SyncSender<String>),
 }
 

@@ -413,8 +413,8 @@ impl<'a> Stage<'a> {
         Ok(())
     }
 
-    /// From now on all that is done undoes something; it has as long as a node has to end. When the match would
-    /// have taken too long.
+    /// From now on all that is done undoes something; it has as long as a node has to end. When the match
+    /// would have taken too long.
     pub fn begin_undoing(&mut self) -> Instant {
         self.is_undoing = true;
         let mut until = self.until.lock().unwrap_or_else(PoisonError::into_inner);

@@ -52,9 +52,9 @@ impl Filled {
         }
     }
 
-    /// Starts it, in a network of its own where there is one. What it prints goes to `prints`. It has the `mark` in
-    /// its environment, is the first of a group of its own, and ends with the runner. `None` where a person
-    /// starts it.
+    /// Starts it, in a network of its own where there is one. What it prints goes to `prints`. It has the
+    /// `mark` in its environment, is the first of a group of its own, and ends with the runner. `None` where
+    /// a person starts it.
     pub fn start(
         &self,
         (reach, network): (&Reach, Option<&Network>),

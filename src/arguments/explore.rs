@@ -14,8 +14,8 @@ use super::Read;
 pub struct Explore {
     #[command(flatten)]
     pub read: Read,
-    /// PATH is no recording but a file that says how a match begins: it is played in a simulated network first
-    /// (docs/explore.md).
+    /// PATH is no recording but a file that says how a match begins: it is played in a simulated network
+    /// first (docs/explore.md).
     #[arg(long, conflicts_with_all = ["node", "bounds"])]
     pub scenario: bool,
     /// Move the packets of this node alone, and play its layer alone: what the others sent arrives as it
@@ -29,11 +29,12 @@ pub struct Explore {
     /// and say what it believes after each.
     #[arg(long, value_name = "N", value_delimiter = ',', requires = "node")]
     pub orders: Vec<usize>,
-    /// Where what is found is written, a folder of reels each; must be empty or not exist, but with --continue.
+    /// Where what is found is written, a folder of reels each; must be empty or not exist, but with
+    /// --continue.
     #[arg(long, value_name = "DIR", conflicts_with = "node")]
     pub out: Option<PathBuf>,
-    /// Go on where the exploration ended that wrote this --out, with the same session and options; what it found
-    /// is not found again.
+    /// Go on where the exploration ended that wrote this --out, with the same session and options; what it
+    /// found is not found again.
     #[arg(long = "continue", requires = "out")]
     pub continues: bool,
     /// Count only what has an error of this rule, towards --until; what else is found is told as well.

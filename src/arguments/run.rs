@@ -33,8 +33,8 @@ pub struct Run {
     /// Keep good matches as well.
     #[arg(long)]
     pub keep_all: bool,
-    /// Shrink each match that has an error, as `netreel shrink` does: the smallest session that still fails goes
-    /// into shrunk-NUMBER, beside the match.
+    /// Shrink each match that has an error, as `netreel shrink` does: the smallest session that still fails
+    /// goes into shrunk-NUMBER, beside the match.
     #[arg(long, conflicts_with_all = ["gather", "recover"])]
     pub shrink: bool,
     /// What the seeds of all matches come from.
@@ -49,7 +49,8 @@ pub struct Run {
     /// Write a report for CI, a test case a match.
     #[arg(long, value_name = "FILE.xml")]
     pub junit: Option<PathBuf>,
-    /// Each node of this machine waits for a debugger (gdbserver); where, is told. Nothing has a time-out meanwhile.
+    /// Each node of this machine waits for a debugger (gdbserver); where, is told. Nothing has a time-out
+    /// meanwhile.
     #[arg(long)]
     pub gdb: bool,
     /// Write a launch file for VS Code, which attaches to all nodes that wait at once.
@@ -58,8 +59,8 @@ pub struct Run {
     /// Write a report for people: one page, with a picture of each bad match.
     #[arg(long, value_name = "FILE.html")]
     pub html: Option<PathBuf>,
-    /// Add each match to a dataset (docs/fleet.md): all of one that is kept, and what the others came to. With
-    /// --gather: add the datasets that the jobs have in their folders.
+    /// Add each match to a dataset (docs/fleet.md): all of one that is kept, and what the others came to.
+    /// With --gather: add the datasets that the jobs have in their folders.
     #[arg(long, value_name = "DIR")]
     pub dataset: Option<PathBuf>,
     /// Another run: whether this one is better or worse.
@@ -75,7 +76,8 @@ pub struct Run {
     /// Play nothing: what runs in these folders come to together.
     #[arg(long, value_name = "DIR", num_args = 1.., conflicts_with_all = ["file", "repeat", "jobs", "set", "emit"])]
     pub gather: Vec<PathBuf>,
-    /// Play once more whenever the scenario or a script beside it is saved, until Ctrl-C: for whoever writes one.
+    /// Play once more whenever the scenario or a script beside it is saved, until Ctrl-C: for whoever writes
+    /// one.
     #[arg(long, conflicts_with_all = ["gather", "emit", "recover", "dataset"])]
     pub watch: bool,
     /// Undo what a runner that was killed has left behind in this folder: processes and half a match.

@@ -1,8 +1,9 @@
 //! The processes of a demonstration, and the lines that they and their parent exchange.
 //!
-//! A node prints `bound ENDPOINT`, is given its [`Assignment`] as a line of JSON, prints `idle` when
-//! its script is done and all that it said is acked (`busy` when that changes), is told `quit` when all have
-//! been idle for a while, and prints `done EVENTS`. A node whose input ends quits too, so that no node outlives its parent.
+//! A node prints `bound ENDPOINT`, is given its [`Assignment`] as a line of JSON, prints `idle` when its
+//! script is done and all that it said is acked (`busy` when that changes), is told `quit` when all have been
+//! idle for a while, and prints `done EVENTS`. A node whose input ends quits too, so that no node outlives
+//! its parent.
 //!
 //! In ring mode a node prints `bound ENDPOINT TRIGGERS`, the second being where it is asked for
 //! windows; it is never idle; `key NAME` tells it that a key was pressed, `time-outs on` and

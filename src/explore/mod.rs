@@ -224,8 +224,8 @@ fn session(arguments: &Explore) -> Result<(Arc<Session>, Option<Written>), Failu
     }
 }
 
-/// Where an exploration of the same ended, and what it found; with --continue alone. Else the folder of what is
-/// found is made.
+/// Where an exploration of the same ended, and what it found; with --continue alone. Else the folder of what
+/// is found is made.
 fn ended_before(
     arguments: &Explore,
     ground: &Ground,

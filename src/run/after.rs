@@ -1,5 +1,5 @@
-//! What is done with a match that was judged, as long as its recordings are there: it is added to a dataset, and
-//! made small.
+//! What is done with a match that was judged, as long as its recordings are there: it is added to a dataset,
+//! and made small.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -31,8 +31,8 @@ pub struct After<'a> {
 }
 
 impl After<'_> {
-    /// Does it for a match in this folder: a line for whoever reads no objects. What cannot be done is told, and
-    /// ends nothing.
+    /// Does it for a match in this folder: a line for whoever reads no objects. What cannot be done is told,
+    /// and ends nothing.
     pub fn hear(&self, played: &Match, folder: &Path, is_kept: bool) -> String {
         let number = played.number;
         let added = self.arguments.dataset.as_deref().map_or(Ok(()), |dataset| {
@@ -76,8 +76,8 @@ pub fn has_error(played: &Match) -> bool {
     findings.any(|it| it.level == Level::Error.name())
 }
 
-/// Shrinks the session of a match in this folder, beside it: a sentence of what came of it; `None` where it has
-/// no error that could stay.
+/// Shrinks the session of a match in this folder, beside it: a sentence of what came of it; `None` where it
+/// has no error that could stay.
 ///
 /// # Errors
 /// Why it cannot be shrunk.

@@ -93,7 +93,8 @@ jobs:
           path: REPORT
 "#;
 
-/// Writes the loop of a scenario that is called so. A bad match is an answer, and no failed job: gathering says it.
+/// Writes the loop of a scenario that is called so. A bad match is an answer, and no failed job: gathering
+/// says it.
 pub fn write(
     emit: Emit,
     (arguments, file): (&Run, &Path),
@@ -124,8 +125,8 @@ pub fn write(
     Ok(Answer::Clean)
 }
 
-/// The text with something else in place of each of these words. What was put there may hold such a word, which
-/// stays.
+/// The text with something else in place of each of these words. What was put there may hold such a word,
+/// which stays.
 fn filled(text: &str, words: &[(&str, &str)]) -> String {
     let [(word, meant), others @ ..] = words else {
         return text.to_owned();

@@ -17,8 +17,8 @@ pub fn write_c(path: &Path, ground: &Ground, sentence: &str) -> Result<(), Failu
     std::fs::write(path, as_c::text(ground, sentence)).map_err(at)
 }
 
-/// Writes a test in Rust that plays the reels in `folder`, all nodes live, and fails where nodes part when all is
-/// delivered.
+/// Writes a test in Rust that plays the reels in `folder`, all nodes live, and fails where nodes part when
+/// all is delivered.
 pub fn write(path: &Path, folder: &Path, session: &Session, sentence: &str) -> Result<(), Failure> {
     let at = |error: std::io::Error| Failure::new(format!("--as-test {}: {error}", path.display()));
     let beside = std::path::absolute(path).map_err(at)?;

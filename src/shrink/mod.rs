@@ -41,7 +41,8 @@ struct Reason {
     node: String,
     sentence: String,
     evidence: Vec<(String, String)>,
-    /// The finding of the recording, where this one shows in its place when the nodes play on until all has arrived.
+    /// The finding of the recording, where this one shows in its place when the nodes play on until all has
+    /// arrived.
     recorded: Option<String>,
 }
 
@@ -211,8 +212,8 @@ fn reasons(
     }))
 }
 
-/// The reason that stays when the nodes play on until all has arrived: one of those that were recorded; one of the
-/// same rule at the same node with more to prove it; or, unless one was asked for, another error.
+/// The reason that stays when the nodes play on until all has arrived: one of those that were recorded; one
+/// of the same rule at the same node with more to prove it; or, unless one was asked for, another error.
 fn staying(reasons: &[Reason], shown: &[CheckedError], is_asked: bool) -> Result<Reason, Failure> {
     if let Some(reason) = reasons.iter().find(|it| it.is_in(shown)) {
         return Ok(reason.clone());

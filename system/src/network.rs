@@ -29,8 +29,8 @@ pub struct Network {
 }
 
 impl Network {
-    /// Makes one whose interface has this address. The other addresses with the same first 16 bits are reached
-    /// through it, and nothing else.
+    /// Makes one whose interface has this address. The other addresses with the same first 16 bits are
+    /// reached through it, and nothing else.
     ///
     /// # Errors
     /// The operating system's: it takes root (`CAP_SYS_ADMIN`, `CAP_NET_ADMIN`) and `/dev/net/tun`.

@@ -1,5 +1,5 @@
-//! What another program does beside a window of an X server: it lets go of a file over it, as a file manager does
-//! that (XDND 5), and asks for what was copied.
+//! What another program does beside a window of an X server: it lets go of a file over it, as a file manager
+//! does that (XDND 5), and asks for what was copied.
 
 use std::error::Error;
 use std::path::Path;

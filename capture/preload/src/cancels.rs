@@ -21,7 +21,8 @@ use crate::{floor, locks, threads};
 pub struct Own {
     /// The lock that it has when it comes back from the condition that it waits for.
     under: AtomicPtr<c_void>,
-    /// In a replay: the call that is made, as [`point`](crate::points::point) numbers it, and not answered by the tape.
+    /// In a replay: the call that is made, as [`point`](crate::points::point) numbers it, and not answered by
+    /// the tape.
     inside: AtomicU32,
     /// In a replay: 1 where the program has asked for its end, and the tape says when that comes.
     asked: AtomicU32,

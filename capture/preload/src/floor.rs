@@ -339,7 +339,8 @@ pub fn in_order<R>(fd: i32, length: Option<usize>, flags: i32, call: impl FnOnce
     }
 }
 
-/// The same of a call that never waits, and that other threads see the outcome of: a pipe's end that is closed.
+/// The same of a call that never waits, and that other threads see the outcome of: a pipe's end that is
+/// closed.
 #[inline(always)]
 pub fn at_once<R>(call: impl FnOnce() -> R) -> R {
     if is_on() && threads::several() {

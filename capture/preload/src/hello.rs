@@ -17,8 +17,8 @@ pub const KIND_UNMAPPED: u32 = 3;
 pub const KIND_SEGMENTS: u32 = 4;
 
 /// A process is about to become the program that it passes, into which no library can be loaded; where
-/// `flags` is one of its threads, that one is about to start it as a child. It is answered when it is watched,
-/// or will not be.
+/// `flags` is one of its threads, that one is about to start it as a child. It is answered when it is
+/// watched, or will not be.
 pub const KIND_WATCH: u32 = 5;
 
 /// The environment variable that holds the path of the recorder's socket.

@@ -24,9 +24,9 @@ pub struct Options {
     /// the block that does) or this age: `NAME.reel`, `NAME.0001.reel` and so on. Default: it
     /// stays in one file.
     pub rotate: Limits,
-    /// The oldest files of the recording are deleted, so that what is kept stays below this size,
-    /// the ring file included where it takes no more than half of that, and no file is kept that ended longer ago. The present file is always kept. Without
-    /// `rotate`, files are an eighth of this. Default: all are kept.
+    /// The oldest files of the recording are deleted, so that what is kept stays below this size, the ring
+    /// file included where it takes no more than half of that, and no file is kept that ended longer ago. The
+    /// present file is always kept. Without `rotate`, files are an eighth of this. Default: all are kept.
     pub keep: Limits,
     /// The recording ends, in order, when it has written this much or is this old. Default: it
     /// does not end by itself.

@@ -136,9 +136,9 @@ impl StartId {
     /// What the recorder was asked to start, where that is another program or has other arguments:
     /// u32 CRC-32 of its file, its name and each argument with a zero byte behind it.
     pub const LAUNCHED: StartId = StartId(9);
-    /// More of an open descriptor that leads to a file or to nothing (`/dev/null`): i32 its number, u32 the flags it was opened
-    /// with, u64 how far it has been read, u64 the file's length, i64 when it was last changed, in
-    /// nanoseconds since 1970.
+    /// More of an open descriptor that leads to a file or to nothing (`/dev/null`): i32 its number, u32 the
+    /// flags it was opened with, u64 how far it has been read, u64 the file's length, i64 when it was last
+    /// changed, in nanoseconds since 1970.
     pub const HELD: StartId = StartId(10);
     /// More of an open descriptor that leads to a terminal: i32 its number, u16 how many rows and u16 how
     /// many columns it has.

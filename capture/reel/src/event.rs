@@ -93,8 +93,8 @@ pub enum Event<'a> {
     /// A moment around which the recording was to be kept, and what was said of it. UTF-8, shown
     /// lossily.
     Triggered { trigger: Trigger, text: &'a [u8] },
-    /// A proxy did not simply pass on the packet that it received as event `of`, or a network between nodes the one
-    /// that it saw.
+    /// A proxy did not simply pass on the packet that it received as event `of`, or a network between nodes
+    /// the one that it saw.
     Fault {
         of: EventNumber,
         verdict: FaultVerdict,

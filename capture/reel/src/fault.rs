@@ -36,7 +36,8 @@ pub enum FaultVerdict {
     /// Dropped, because it came from somebody whom the proxy does not serve: there were too many
     /// already, or there was no socket for one more.
     Refused,
-    /// Passed on with one bit turned, counted from the highest of the first byte: what arrives is another packet.
+    /// Passed on with one bit turned, counted from the highest of the first byte: what arrives is another
+    /// packet.
     Corrupted {
         /// Which bit.
         bit: u64,

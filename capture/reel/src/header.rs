@@ -41,7 +41,8 @@ impl Header {
     /// The [`engine`](Header::engine) of a node's reel that was made of a packet capture: what the
     /// capture holds may have begun before it, and nothing but packets is known.
     pub const CAPTURED: &'static str = "packet capture";
-    /// The [`engine`](Header::engine) of a reel that a proxy made: it tells of both ends whose packets it passed on.
+    /// The [`engine`](Header::engine) of a reel that a proxy made: it tells of both ends whose packets it
+    /// passed on.
     pub const PROXY: &'static str = "proxy";
     /// The [`engine`](Header::engine) of a node that was recorded from outside its program. Its
     /// session is the recording.

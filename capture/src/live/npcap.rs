@@ -377,8 +377,8 @@ impl Tap {
         }
     }
 
-    /// Hands over nothing that passes from now on, where moments tell what does; since when. A filter that lets
-    /// nothing through would throw away what the driver still has.
+    /// Hands over nothing that passes from now on, where moments tell what does; since when. A filter that
+    /// lets nothing through would throw away what the driver still has.
     pub fn shut(&mut self) -> Instant {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let now = now.ok().filter(|_| self.by_calendar);

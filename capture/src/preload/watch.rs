@@ -64,7 +64,8 @@ pub(super) fn watch(who: Who, program: &OwnedFd, telling: Telling) -> bool {
 
 fn trace(request: libc::c_uint, pid: i32, address: usize, data: usize) -> libc::c_long {
     // SAFETY: none of the requests that are made here writes to memory of this process but
-    // `PTRACE_GET_SYSCALL_INFO` and `PTRACE_GETEVENTMSG`, which are given a place of the length that they write.
+    // `PTRACE_GET_SYSCALL_INFO` and `PTRACE_GETEVENTMSG`, which are given a place of the length that they
+    // write.
     unsafe { libc::ptrace(request, pid, address, data) }
 }
 

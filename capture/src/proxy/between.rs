@@ -1,5 +1,5 @@
-//! A network between programs that are as they are: whatever one of them sends to another passes here, and each
-//! directed link has faults of its own.
+//! A network between programs that are as they are: whatever one of them sends to another passes here, and
+//! each directed link has faults of its own.
 //!
 //! Each node has a [`Network`]. A thread takes what comes out of one and has it arrive in another; of UDP
 //! packets, and what became of them, it makes the reel of an observer.
@@ -84,8 +84,8 @@ struct Ask {
 }
 
 impl Between {
-    /// Makes a network for each of these nodes, with no faults. What faults there will be is drawn from `seed`;
-    /// what passes is written into the file `reel`.
+    /// Makes a network for each of these nodes, with no faults. What faults there will be is drawn from
+    /// `seed`; what passes is written into the file `reel`.
     ///
     /// # Errors
     /// [`BetweenError::Network`], [`BetweenError::Reel`].
@@ -146,7 +146,8 @@ impl Between {
         &self.networks
     }
 
-    /// What becomes of packets from one node to another from now on: faults as a proxy knows them, `held` or `none`.
+    /// What becomes of packets from one node to another from now on: faults as a proxy knows them, `held` or
+    /// `none`.
     ///
     /// # Errors
     /// Words that are no faults.
@@ -403,8 +404,8 @@ impl Internet {
         })
     }
 
-    /// The packet with one bit of its payload turned. Its checksum is left out, which IPv4 allows, so that the
-    /// program sees it.
+    /// The packet with one bit of its payload turned. Its checksum is left out, which IPv4 allows, so that
+    /// the program sees it.
     fn turned(&self, packet: &[u8], bit: usize) -> Box<[u8]> {
         let mut turned: Box<[u8]> = packet.into();
         if let Some((headers, payload)) = turned.split_at_mut_checked(self.begins) {

@@ -191,9 +191,9 @@ pub struct Outcome {
     pub lost: u64,
     /// Packets that were still held back at the end, and were dropped.
     pub held: u64,
-    /// How often the network answered packets to which server with which error code: where nobody
-    /// listens there, "port unreachable" comes back, which is `ECONNREFUSED`, or on Windows `WSAECONNRESET`. Of answers
-    /// that come at once, the kernel keeps one.
+    /// How often the network answered packets to which server with which error code: where nobody listens
+    /// there, "port unreachable" comes back, which is `ECONNREFUSED`, or on Windows `WSAECONNRESET`. Of
+    /// answers that come at once, the kernel keeps one.
     pub answers: BTreeMap<(Endpoint, i32), u64>,
     /// The receive buffer of the first listener, in bytes as the kernel counts them.
     pub receive_buffer: usize,

@@ -147,8 +147,8 @@ impl LinkFaults {
 
 impl LinkFaults {
     /// Whether a packet is in a burst: a link is good or bad, and changes from packet to packet by chance
-    /// (Gilbert, 1960; Elliott, 1963). The draw of a packet says that it is bad from it on, or good, or as it was;
-    /// so that it takes no memory of what was, `drawn` gives those of it and of the packets before it.
+    /// (Gilbert, 1960; Elliott, 1963). The draw of a packet says that it is bad from it on, or good, or as it
+    /// was; so that it takes no memory of what was, `drawn` gives those of it and of the packets before it.
     fn is_in_burst(&self, packets: u64, drawn: impl Fn(u64) -> f64) -> bool {
         let stays = 1.0 - 1.0 / self.burst_length.max(1.0);
         let mut changes = (0..packets)

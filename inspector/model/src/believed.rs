@@ -82,8 +82,8 @@ pub struct Believed {
 pub struct ValueRows {
     /// In order of objects and properties.
     pub rows: Arc<[ValueRow]>,
-    /// How many values in them differ from the owner's, or are there, or not, against its word; `None` where there are too many to tell, and to
-    /// tell which rows are asked for: then they are all.
+    /// How many values in them differ from the owner's, or are there, or not, against its word; `None` where
+    /// there are too many to tell, and to tell which rows are asked for: then they are all.
     pub differing: Option<usize>,
 }
 

@@ -26,7 +26,8 @@ pub struct Comparison {
     pub bytes: ByBytes,
     /// How they differ in a line.
     pub summary: String,
-    /// How they differ: messages that came the other way round, where they part first, then findings, messages, beliefs, values.
+    /// How they differ: messages that came the other way round, where they part first, then findings,
+    /// messages, beliefs, values.
     pub rows: Vec<Difference>,
 }
 

@@ -354,8 +354,8 @@ impl Model {
         SessionTime(start)..SessionTime(end)
     }
 
-    /// The bits of the shown stream of the selected packet that light up: what the pointer is over, else the pinned
-    /// field, else the selected message.
+    /// The bits of the shown stream of the selected packet that light up: what the pointer is over, else the
+    /// pinned field, else the selected message.
     pub fn lit_bits(&self) -> Option<Range<u32>> {
         match self.hover {
             Some(Hover::Field(field)) => self.detail.bits(field, self.selection.stream),

@@ -23,8 +23,8 @@ type Message = (String, String);
 /// At a node, of an object: each message with when it came first, and in which packet.
 type Arrived = BTreeMap<(String, u64), BTreeMap<Message, (Stamp, PacketId)>>;
 
-/// The pairs that came the other way round, in the order of nodes and objects; UPDATEs, of which there are many, are
-/// left out. Nothing where it is no longer wanted.
+/// The pairs that came the other way round, in the order of nodes and objects; UPDATEs, of which there are
+/// many, are left out. Nothing where it is no longer wanted.
 pub(crate) fn swapped(sides: [&Session; 2], cancel: &Cancel) -> Vec<Swapped> {
     let [here, there] = sides.map(|session| arrived(session, cancel));
     let mut found = Vec::new();

@@ -21,8 +21,8 @@ enum Holds {
     Program,
     /// The path of a file that was opened.
     File,
-    /// A file that the program changed, with what was in it: a copy that cannot be started again needs none of
-    /// it.
+    /// A file that the program changed, with what was in it: a copy that cannot be started again needs none
+    /// of it.
     Found,
     /// A packet.
     Packet,

@@ -181,8 +181,8 @@ impl Packets {
         }
     }
 
-    /// In how many packets the number is one of the newest of the other side, and of how many; none where it does
-    /// not go on as the other side does.
+    /// In how many packets the number is one of the newest of the other side, and of how many; none where it
+    /// does not go on as the other side does.
     fn follows(&self, group: &Group, shape: Shape, newest: &[Option<u64>]) -> (usize, usize) {
         let (mut agree, mut total) = (0, 0);
         let lag_max = LAG_MAX.min(shape.mask() / 16);
@@ -264,8 +264,8 @@ impl Packets {
         }
     }
 
-    /// How often the bits of a packet are those of the packet before, moved up by the ack's step, with the bit of
-    /// the ack before; some may have been set since.
+    /// How often the bits of a packet are those of the packet before, moved up by the ack's step, with the
+    /// bit of the ack before; some may have been set since.
     fn shifts(&self, group: &Group, ack: Shape, bits: Shape) -> (usize, usize) {
         let (mut agree, mut total, mut highest) = (0, 0, 0);
         self.pairs(&group.members, |before, after| {

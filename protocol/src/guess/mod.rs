@@ -1,9 +1,9 @@
 //! What the bytes of an unknown protocol look like: the wire that its packets suggest.
 //!
-//! [`Packets`] takes the packets of a recording, [`Packets::guess`] says of each place what it looks
-//! like and on what evidence, [`Guess::wire`] writes that as a wire that reads these packets without a
-//! diagnostic. Nothing here knows a protocol: a field is named for how its values move. The same packets give the
-//! same text.
+//! [`Packets`] takes the packets of a recording, [`Packets::guess`] says of each place what it looks like and
+//! on what evidence, [`Guess::wire`] writes that as a wire that reads these packets without a diagnostic.
+//! Nothing here knows a protocol: a field is named for how its values move. The same packets give the same
+//! text.
 
 mod fields;
 mod meanings;

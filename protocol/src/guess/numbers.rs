@@ -267,7 +267,8 @@ impl Packets {
                 }
                 shape = wider;
             }
-            // Where nothing was seen to carry, zeros on both sides could be either's: fields stand at even places.
+            // Where nothing was seen to carry, zeros on both sides could be either's: fields stand at even
+            // places.
             let rank =
                 |proven: bool, shape: Shape| (proven, shape.width, shape.place.is_multiple_of(2));
             let is_better = rank(proven, shape) > rank(best.proven, best.shape);

@@ -132,8 +132,8 @@ fn lane(
     lane
 }
 
-/// The counter of what a game says at a moment, which is that of the messages. A game may speak when its tick is
-/// over: of an owner whom another one has followed since by messages that came in the same tick.
+/// The counter of what a game says at a moment, which is that of the messages. A game may speak when its tick
+/// is over: of an owner whom another one has followed since by messages that came in the same tick.
 fn counter_of(belief: Belief, at: SessionTime, by_rules: &[Span]) -> Option<u64> {
     let known = by_rules.partition_point(|span| span.time.start <= at);
     let mut before = by_rules.get(..known)?.iter().rev();

@@ -26,8 +26,8 @@ pub(super) fn pair((from, to): (NodeId, NodeId)) -> Pair {
 /// All meetings of nodes that met more than once.
 #[derive(Default)]
 pub(super) struct Meetings {
-    /// For each packet the talk that it is of, as a place in [`Meetings::of_talks`]; empty where ports tell of
-    /// no meetings.
+    /// For each packet the talk that it is of, as a place in [`Meetings::of_talks`]; empty where ports tell
+    /// of no meetings.
     talks: Column,
     /// For each talk the meetings between its two ports; of one that begins no meeting there are none.
     of_talks: Vec<Vec<Meeting>>,
@@ -159,8 +159,8 @@ impl Meetings {
         met.get(from..).unwrap_or(&[]).iter().map(|&(_, each)| each)
     }
 
-    /// The meetings between the ports of a packet, in order; of all, where ports do not tell them. And whether
-    /// ports tell of none between the two nodes.
+    /// The meetings between the ports of a packet, in order; of all, where ports do not tell them. And
+    /// whether ports tell of none between the two nodes.
     fn between(&self, packet: PacketId, link: (NodeId, NodeId)) -> Option<(&[Meeting], bool)> {
         if self.pairs.is_empty() {
             return None;
@@ -175,8 +175,8 @@ impl Meetings {
     }
 }
 
-/// What passed between two ports of two nodes each, in the order of first packets; and for each packet of which
-/// that is known its place among these, for [`Column::get_some`].
+/// What passed between two ports of two nodes each, in the order of first packets; and for each packet of
+/// which that is known its place among these, for [`Column::get_some`].
 fn talks(session: &Session) -> (Vec<Talk>, Column) {
     let mut ports = Ports::new(session);
     let mut talks: Vec<Talk> = Vec::new();

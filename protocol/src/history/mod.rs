@@ -118,7 +118,8 @@ pub struct History {
     ambiguous_messages: Vec<Ambiguous>,
     /// Where nodes met more than once.
     again: meetings::Again,
-    /// Packets that are of an earlier meeting of their nodes than the one in which they left or came, in order.
+    /// Packets that are of an earlier meeting of their nodes than the one in which they left or came, in
+    /// order.
     of_before: Vec<PacketId>,
     /// What came to nodes of connections that were over, by node, in the order of their events; for the
     /// rules alone.

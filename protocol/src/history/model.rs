@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::session::{MessageId, NodeId, PacketId, SessionTime, Stamp};
 
-/// What is so of an object at a node when the reels end: that its value is behind its owner's, for longer than
-/// news takes, and not for so long that it lasts; or that nobody can tell it.
+/// What is so of an object at a node when the reels end: that its value is behind its owner's, for longer
+/// than news takes, and not for so long that it lasts; or that nobody can tell it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Standing {
     /// Since when.
@@ -39,7 +39,8 @@ pub struct Joined {
     pub protocol: Option<ProtocolId>,
     /// Its fragments, in order, each by the copy that was sent first.
     pub fragments: Vec<MessageId>,
-    /// What the wire says of it. The bit ranges are in the joined bytes ([`History::payload`](super::History::payload)).
+    /// What the wire says of it. The bit ranges are in the joined bytes
+    /// ([`History::payload`](super::History::payload)).
     pub facts: MessageFacts,
 }
 
@@ -120,8 +121,8 @@ pub struct Span {
     /// The highest migration counter that the node had heard, where the protocol has one.
     pub counter: Option<u64>,
     /// The delivery that began it, or the last before the hole that began it: a place in
-    /// [`History::deliveries`](super::History::deliveries). Where the game said it, the last delivery about the object before that;
-    /// [`Span::NO_DELIVERY`] where there was none.
+    /// [`History::deliveries`](super::History::deliveries). Where the game said it, the last delivery about
+    /// the object before that; [`Span::NO_DELIVERY`] where there was none.
     pub because: u32,
     /// The event by which the node's game said it; `None` where it follows from the rules of the wire.
     pub said: Option<EventNumber>,

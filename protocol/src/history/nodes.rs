@@ -276,8 +276,8 @@ impl Walk<'_> {
         first.unwrap_or(i64::MAX)
     }
 
-    /// Whether a stream of a sender without a reel begins behind the place at which those of others begin: what
-    /// stood there was lost, and the engine waits for it.
+    /// Whether a stream of a sender without a reel begins behind the place at which those of others begin:
+    /// what stood there was lost, and the engine waits for it.
     fn lacks_begin(&self, stream: MessageStream, next: i64) -> bool {
         let session = self.facts.session;
         let sender = session.node(stream.from);

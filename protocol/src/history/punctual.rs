@@ -264,8 +264,8 @@ impl Punctuality {
     }
 }
 
-/// How far each recorded node had come, where that is known: by the tick that its packets tell, or else by its
-/// own inputs, where the wire says what becomes of late ones.
+/// How far each recorded node had come, where that is known: by the tick that its packets tell, or else by
+/// its own inputs, where the wire says what becomes of late ones.
 pub(super) fn past(session: &Session, streams: &Streams) -> BTreeMap<NodeId, Past> {
     let mut past: BTreeMap<NodeId, Past> = BTreeMap::new();
     let left = |packet: PacketId| match session.departed(packet)? {

@@ -58,8 +58,8 @@ impl<'a> Settlement<'a> {
         }
     }
 
-    /// Whether the beliefs of these nodes about an object are final: every node was recorded, every
-    /// reel is whole and reached its end, and no reliable message about the object is on its way to one of the nodes.
+    /// Whether the beliefs of these nodes about an object are final: every node was recorded, every reel is
+    /// whole and reached its end, and no reliable message about the object is on its way to one of the nodes.
     pub fn of(&self, object: u64, nodes: &[NodeId]) -> Settled {
         if let Some(why) = &self.why_not {
             return Settled::Unknown(why.clone());
@@ -76,9 +76,9 @@ impl<'a> Settlement<'a> {
         }
     }
 
-    /// The same of all nodes, and whether the story of the object is over: nobody is still to be
-    /// told, of it or that its owner leaves, who would tell the others then, and nothing happened to it before the end for so long
-    /// that whoever was told has told the others.
+    /// The same of all nodes, and whether the story of the object is over: nobody is still to be told, of it
+    /// or that its owner leaves, who would tell the others then, and nothing happened to it before the end
+    /// for so long that whoever was told has told the others.
     pub fn at_rest(&self, id: u64, object: &Object, nodes: &[NodeId]) -> Settled {
         let delivered = self.delivered(id, object, nodes);
         if delivered != Settled::Yes {

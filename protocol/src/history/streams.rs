@@ -138,7 +138,8 @@ impl Streams {
     /// Takes the packets up to one.
     pub fn go_on(&mut self, session: &Session, until: u32) {
         let kinds = session.wire.as_ref().map_or(0, |wire| wire.kinds().len());
-        // Of each kind whether it tells of its sender's connection, of what that did, and a part of something.
+        // Of each kind whether it tells of its sender's connection, of what that did, and a part of
+        // something.
         let telling: Vec<(bool, bool, bool)> = (0..kinds)
             .map(|kind| {
                 let role = session.role_of(Some(KindId(kind as u16)));

@@ -20,10 +20,10 @@
 //! | `create.color`, `any(color)`, `all(color)` | a number, a text | fields of the wire, see [`path`] |
 //!
 //! Alone, a field is true where it has a value; `lost`, `received`, `unknown`, `failed`, `unread`,
-//! `duplicated`, `doubtful`, `acked`, `reliable`, `unreliable`, `resent`, `undecodable` and `finding` are words
-//! of their own. A comparison with a field that has no value is false, whatever it compares. A
-//! packet passes where one of its messages does, or where it has none and passes without; a finding
-//! where a piece of its evidence does, or where it has none and passes without.
+//! `duplicated`, `doubtful`, `acked`, `reliable`, `unreliable`, `resent`, `undecodable` and `finding` are
+//! words of their own. A comparison with a field that has no value is false, whatever it compares. A packet
+//! passes where one of its messages does, or where it has none and passes without; a finding where a piece of
+//! its evidence does, or where it has none and passes without.
 
 mod believed;
 mod candidates;
@@ -83,7 +83,8 @@ impl Query {
         typed.filter(|(text, _)| text != before).collect()
     }
 
-    /// Whether a filter that is being typed ends amid a word: in what some known words begin with and none is.
+    /// Whether a filter that is being typed ends amid a word: in what some known words begin with and none
+    /// is.
     pub fn ends_amid_a_word(before: &str, session: &Session) -> bool {
         let Some((length, all)) = candidates::begun(before, session, &[]) else {
             return false;
@@ -149,9 +150,10 @@ impl Query {
         passing.map(|(message, _)| message).collect()
     }
 
-    /// Whether a finding passes: with one of the messages of its evidence, or without any where it
-    /// has none; where it tells of several objects, with one of them and its evidence. `rule`, `level`, `node`, `object` and `time` are its own; every other field and
-    /// word is about the message of the evidence and its packet.
+    /// Whether a finding passes: with one of the messages of its evidence, or without any where it has none;
+    /// where it tells of several objects, with one of them and its evidence. `rule`, `level`, `node`,
+    /// `object` and `time` are its own; every other field and word is about the message of the evidence and
+    /// its packet.
     pub fn finding(&self, session: &Session, history: &History, finding: &Finding) -> bool {
         let alone = eval::Subject {
             session,

@@ -197,8 +197,8 @@ fn a_difference_that_lasts_is_found_though_nothing_rests() {
     );
 }
 
-/// What A still tells when the reels end, and what is lost on its way, may come right; but no link loses all for
-/// twice as long as a difference needs to last.
+/// What A still tells when the reels end, and what is lost on its way, may come right; but no link loses all
+/// for twice as long as a difference needs to last.
 #[test]
 fn a_difference_that_stands_is_an_error_unless_it_is_being_told_again() {
     let level = |lost_from| {

@@ -68,8 +68,9 @@ impl Limits {
     }
 }
 
-/// Packets of engines that send in ticks take a tick each way at the least, so that the clocks may be off by as
-/// much, however near the truth they are placed: no packet tells that ways there and back take equally long.
+/// Packets of engines that send in ticks take a tick each way at the least, so that the clocks may be off by
+/// as much, however near the truth they are placed: no packet tells that ways there and back take equally
+/// long.
 #[test]
 fn of_packets_that_take_a_tick_the_bound_is_a_tick_and_no_more() {
     const TICK_NS: u64 = 16_666_667;

@@ -2,8 +2,8 @@
 //! nothing is called wrong in them.
 //!
 //! `NETREEL_SEEDS=500 cargo test -p netreel-protocol --test worlds clean` plays so many of each way,
-//! `NETREEL_FIRST_SEED=1790` from that seed on; `NETREEL_KEEP=DIR` keeps the reels of each world in which something
-//! is wrong, for `netreel check DIR/...`.
+//! `NETREEL_FIRST_SEED=1790` from that seed on; `NETREEL_KEEP=DIR` keeps the reels of each world in which
+//! something is wrong, for `netreel check DIR/...`.
 
 use std::collections::BTreeMap;
 

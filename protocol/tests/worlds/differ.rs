@@ -1,7 +1,7 @@
 //! Worlds whose engines' own tables differ when nothing moves any more: none of them is called clean.
 //!
-//! `NETREEL_DIFFER=40 cargo test -p netreel-protocol --test worlds differ -- --nocapture` plays this many seeds
-//! of each fault and each way, and says how many worlds there were of which sort.
+//! `NETREEL_DIFFER=40 cargo test -p netreel-protocol --test worlds differ -- --nocapture` plays this many
+//! seeds of each fault and each way, and says how many worlds there were of which sort.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;

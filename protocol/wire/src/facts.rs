@@ -322,7 +322,8 @@ macro_rules! facts_of_packets {
             pub range_bits: u8,
             /// `@sender`: the sender's number in the protocol.
             pub sender: Option<u64>,
-            /// `@echoes_time`, in messages and outside: times of the other side that came back, in wire order.
+            /// `@echoes_time`, in messages and outside: times of the other side that came back, in wire
+            /// order.
             pub echoed_times: Vec<Sequence>,
             /// `@rules`: the rules that the sender goes by.
             pub rules: Option<RulesId>,

@@ -6,7 +6,8 @@ use crate::layout::{ByteOrder, Encoding};
 use crate::syntax::ast::{Arithmetic, Compare};
 use crate::values::codec::Codec;
 
-/// One step. `field` is an index into the program's [`Dictionary::fields`](crate::program::Dictionary::fields); `to`, `end` and `body` are indices of
+/// One step. `field` is an index into the program's
+/// [`Dictionary::fields`](crate::program::Dictionary::fields); `to`, `end` and `body` are indices of
 /// operations; `fact` is what the value means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operation {

@@ -1,4 +1,5 @@
-//! The sample engine as a plugin. With BOXES_CURED set its objects change owner in mode `owner`, whatever was recorded.
+//! The sample engine as a plugin. With BOXES_CURED set its objects change owner in mode `owner`, whatever was
+//! recorded.
 
 use std::ffi::CStr;
 

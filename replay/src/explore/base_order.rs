@@ -116,8 +116,8 @@ impl BaseOrder {
         Some(self.heard.get(&place)?.get(&(from, said))?.0)
     }
 
-    /// Whether a message in a packet, by when it comes without changes, is a copy of what was heard before this
-    /// time.
+    /// Whether a message in a packet, by when it comes without changes, is a copy of what was heard before
+    /// this time.
     pub fn is_copy(
         &self,
         place: Place,

@@ -5,8 +5,8 @@ use super::change::{Change, Moment};
 /// The sender of a packet, and when it came.
 pub type Arrival = (usize, Moment);
 
-/// Every order in which packets can reach a node, by their places; that in which they came is the first. Those
-/// of one sender stay in their order. There are up to n! of them.
+/// Every order in which packets can reach a node, by their places; that in which they came is the first.
+/// Those of one sender stay in their order. There are up to n! of them.
 pub fn legal_orders(arrivals: &[Arrival]) -> Vec<Vec<usize>> {
     let mut all = vec![Vec::new()];
     for _ in arrivals {
@@ -23,8 +23,8 @@ pub fn legal_orders(arrivals: &[Arrival]) -> Vec<Vec<usize>> {
     all
 }
 
-/// What brings packets to a node in one of their [`legal_orders`]: each link is held at its packets, until all
-/// of them would have been there.
+/// What brings packets to a node in one of their [`legal_orders`]: each link is held at its packets, until
+/// all of them would have been there.
 pub fn in_order(order: &[usize], arrivals: &[Arrival], node: usize) -> Vec<Change> {
     if order.is_sorted() {
         return Vec::new();

@@ -1,5 +1,5 @@
-//! Values as bytes, for an exploration that is kept in a file: whole numbers as LEB128, lists with their lengths
-//! before them.
+//! Values as bytes, for an exploration that is kept in a file: whole numbers as LEB128, lists with their
+//! lengths before them.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;

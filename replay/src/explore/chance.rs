@@ -19,10 +19,10 @@ pub enum ByChance {
     },
     /// Of each node a stretch of time, in which its links have priorities: what comes over a link of a lower
     /// one comes behind all that comes over those of higher ones, and at `depth` - 1 packets a link gets the
-    /// lowest. After Burckhardt, Kothari, Musuvathi and Nagarakatte, "A randomized scheduler with probabilistic
-    /// guarantees of finding bugs" (ASPLOS 2010): a link is a thread, a packet that says something of an object
-    /// a step. Of n links and k such packets of a stretch each order that takes `depth` constraints comes with
-    /// a probability of at least 1 / (n k^(depth - 1)).
+    /// lowest. After Burckhardt, Kothari, Musuvathi and Nagarakatte, "A randomized scheduler with
+    /// probabilistic guarantees of finding bugs" (ASPLOS 2010): a link is a thread, a packet that says
+    /// something of an object a step. Of n links and k such packets of a stretch each order that takes
+    /// `depth` constraints comes with a probability of at least 1 / (n k^(depth - 1)).
     Priorities {
         /// All ways follow from it.
         seed: u64,

@@ -25,8 +25,8 @@ pub struct PacketId {
 }
 
 /// What of a session is not played. Where nobody has a turn for a while, that while is left out of all
-/// clocks; a session that is being made small comes to a point from which on the time between stays, because there
-/// are failures that take time.
+/// clocks; a session that is being made small comes to a point from which on the time between stays, because
+/// there are failures that take time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cut {
     /// By node and turn.

@@ -50,8 +50,8 @@ impl Deeds {
         }
     }
 
-    /// Those of a run with these changes, where this is the recording: all that was done before the first change
-    /// was done as it is known here, and of that only what was sent once more may have been delivered.
+    /// Those of a run with these changes, where this is the recording: all that was done before the first
+    /// change was done as it is known here, and of that only what was sent once more may have been delivered.
     pub fn of_run(&self, trace: &[Delivery], changes: &[Change], marks: &mut Marks<'_>) -> Deeds {
         let mut deeds = Deeds::of(trace, marks, &self.ground);
         let ground = &self.ground;
@@ -85,8 +85,8 @@ impl Deeds {
     }
 }
 
-/// Where what is first sent in a turn was done: in a call of the game behind the tick before it, or in the turn
-/// itself where there was no call. Behind what is read in that tick, before what is read next.
+/// Where what is first sent in a turn was done: in a call of the game behind the tick before it, or in the
+/// turn itself where there was no call. Behind what is read in that tick, before what is read next.
 fn done(ground: &Ground, node: usize, turn: u32) -> Option<Moment> {
     let turns = &ground.nodes.get(node)?.turns;
     let before = turns.get(..turn as usize)?.iter().rev();

@@ -12,8 +12,8 @@ pub(super) struct Fate {
     pub again: Option<Moment>,
 }
 
-/// The fate of a packet under these changes, in whatever order they stand. Holds keep the order of a link: who
-/// comes later is held by all that hold who comes before, or comes behind their ends.
+/// The fate of a packet under these changes, in whatever order they stand. Holds keep the order of a link:
+/// who comes later is held by all that hold who comes before, or comes behind their ends.
 pub(super) fn fate(changes: &[Change], link: (usize, usize), natural: Moment) -> Fate {
     let mut fate = Fate {
         comes: Some(natural),

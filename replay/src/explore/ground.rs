@@ -105,9 +105,9 @@ pub(super) struct Natural {
 }
 
 impl Ground {
-    /// A session that was made small, as a test of an engine: behind its end what was dropped of it is made up for.
-    /// The nodes tick on for `rest`, also those that had no tick, and a link on which nothing came brings what is
-    /// sent. An engine that heals is whole then.
+    /// A session that was made small, as a test of an engine: behind its end what was dropped of it is made
+    /// up for. The nodes tick on for `rest`, also those that had no tick, and a link on which nothing came
+    /// brings what is sent. An engine that heals is whole then.
     pub fn healing(plan: Arc<Plan>, rest: Duration) -> Ground {
         let options = GroundOptions { rest, alone: None };
         Ground::made(plan, options, true)
@@ -547,7 +547,8 @@ fn beat(node: &GroundNode) -> Option<Beat> {
     })
 }
 
-/// Lets every node tick on behind the end, as it ticked last; `all`: as another one did where it had no two ticks.
+/// Lets every node tick on behind the end, as it ticked last; `all`: as another one did where it had no two
+/// ticks.
 fn rest(nodes: &mut [GroundNode], order: &mut Vec<(usize, u32)>, rest: Duration, all: bool) {
     let end = nodes
         .iter()

@@ -1,4 +1,5 @@
-//! What nodes believe on the way of a run, looked at every few turns, beside what they believe without changes.
+//! What nodes believe on the way of a run, looked at every few turns, beside what they believe without
+//! changes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -63,8 +64,8 @@ impl Looks {
             .any(|look| look.iter().any(Option::is_some))
     }
 
-    /// Keeps the look that is due: `read` gives what a node believes, and says whether anybody says so. What a
-    /// node believes as at the look before is kept once.
+    /// Keeps the look that is due: `read` gives what a node believes, and says whether anybody says so. What
+    /// a node believes as at the look before is kept once.
     pub fn take(&mut self, read: impl Fn(usize, &mut Vec<Row>) -> bool) {
         let mut rows = std::mem::take(&mut self.rows);
         let mut look = Vec::new();
@@ -226,8 +227,8 @@ impl Watch {
 /// What a node believes now, and what it believed at the look before.
 type Seen<'a> = (Option<&'a [Row]>, &'a Option<Vec<Row>>);
 
-/// Whether a node believes what it believes without changes. A value may be another one as long as it moves: it
-/// is on its way.
+/// Whether a node believes what it believes without changes. A value may be another one as long as it moves:
+/// it is on its way.
 fn are_alike(base: Option<&[Row]>, (now, last): Seen<'_>) -> bool {
     match (base, now) {
         (None, None) => true,
@@ -248,8 +249,8 @@ fn are_alike(base: Option<&[Row]>, (now, last): Seen<'_>) -> bool {
 /// What a node believes now, and when its values moved last.
 type Moving<'a> = (Option<&'a [Row]>, &'a BTreeMap<u64, i64>);
 
-/// The objects of which two nodes do not believe the same. Values that moved at both since a time are on their
-/// way.
+/// The objects of which two nodes do not believe the same. Values that moved at both since a time are on
+/// their way.
 fn disputes(
     (one, one_moved): Moving<'_>,
     (other, other_moved): Moving<'_>,

@@ -1,9 +1,9 @@
 //! Other orders of what a session delivered: what would have gone wrong, had a link been slower.
 //!
 //! A [`Ground`] is a recorded session that is played any number of times: the layers of all nodes over the
-//! network that the recording had, as [`together`](crate::together) plays them, with [`Change`]s: a link
-//! that is held for a while, a packet that is lost or comes twice, a node that stands still or dies. Whatever an engine
-//! does under them it could have done: all nodes are live, and the network does only what networks do.
+//! network that the recording had, as [`together`](crate::together) plays them, with [`Change`]s: a link that
+//! is held for a while, a packet that is lost or comes twice, a node that stands still or dies. Whatever an
+//! engine does under them it could have done: all nodes are live, and the network does only what networks do.
 //!
 //! - No order holds between packets of different senders: [`explore`] holds one link until something of
 //!   another one has come, for all pairs at a node that are about one object. Pairs that commute are not

@@ -72,7 +72,8 @@ impl Orders {
         marks: &mut Marks<'_>,
     ) -> Orders {
         let mut heard: BTreeMap<Place, Vec<Heard>> = BTreeMap::new();
-        // Until then all came as it was recorded, and what comes again is a copy, though the trace begins later.
+        // Until then all came as it was recorded, and what comes again is a copy, though the trace begins
+        // later.
         let since_ns = changes.iter().map(Change::begins_ns).min();
         for delivery in trace {
             for mark in marks.of(&delivery.payload).iter() {

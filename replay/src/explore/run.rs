@@ -61,7 +61,8 @@ impl Ran {
 /// A layer that does not do the same when it is given the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unlike {
-    /// Who sent something else, or believes something else at the end, by its place; `None`: it cannot be told.
+    /// Who sent something else, or believes something else at the end, by its place; `None`: it cannot be
+    /// told.
     pub node: Option<usize>,
     /// When what it sent comes, on the session's clock, in nanoseconds.
     pub at_ns: Option<i64>,
@@ -527,7 +528,8 @@ impl<'a, E> Runner<'a, E> {
     }
 }
 
-/// What a node's layer says that it believes now, else what was said of it on the way; whether anybody says so.
+/// What a node's layer says that it believes now, else what was said of it on the way; whether anybody says
+/// so.
 fn read(
     layer: Option<&(dyn Layer + 'static)>,
     net: &Shared<Net>,

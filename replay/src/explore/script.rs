@@ -111,7 +111,8 @@ pub struct ScriptLink {
 }
 
 impl Ground {
-    /// The session as a list. A packet that is not in the recording takes as long on its way as one at the end does.
+    /// The session as a list. A packet that is not in the recording takes as long on its way as one at the
+    /// end does.
     pub fn script(&self) -> Script {
         let nodes = self.nodes.iter().map(|node| ScriptNode {
             name: node.name.clone(),
@@ -187,7 +188,8 @@ impl Ground {
         sends
     }
 
-    /// Each way by what it does to a packet that is sent when the recording ends; a way that is dead until then heals.
+    /// Each way by what it does to a packet that is sent when the recording ends; a way that is dead until
+    /// then heals.
     fn script_links(&self) -> Vec<ScriptLink> {
         let end_ns = self.end_ns();
         let mut links = Vec::new();

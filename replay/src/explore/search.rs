@@ -38,8 +38,8 @@ pub struct Limits {
     pub by_chance: Option<ByChance>,
 }
 
-/// How many runs are made before their results are looked at, however many threads there are: what is tried next
-/// follows from them.
+/// How many runs are made before their results are looked at, however many threads there are: what is tried
+/// next follows from them.
 const BATCH: usize = 64;
 
 /// A way that came to something wrong.
@@ -55,9 +55,9 @@ pub struct Wrong {
 
 /// What an exploration says on its way.
 pub enum Told<'a> {
-    /// A way came to something wrong that no way before it came to. Whoever finds that it comes right when nodes
-    /// play on says so by the flag: then the way counts as one that came to nothing, and what comes to the same
-    /// is told again.
+    /// A way came to something wrong that no way before it came to. Whoever finds that it comes right when
+    /// nodes play on says so by the flag: then the way counts as one that came to nothing, and what comes to
+    /// the same is told again.
     Wrong(&'a Wrong, &'a mut bool),
     /// A way had an order that was not seen before, and layers do not say what they believe: somebody else
     /// has to judge it.
@@ -107,8 +107,8 @@ pub fn explore<E: Send>(
     explore_on(ground, makers, wire, (limits, None), tell).map(|it| it.0)
 }
 
-/// The same from where an exploration of the same session, with the same layers and the same of `limits` but for
-/// runs and threads, ended; and where this one ends.
+/// The same from where an exploration of the same session, with the same layers and the same of `limits` but
+/// for runs and threads, ended; and where this one ends.
 ///
 /// # Errors
 /// A layer that cannot be made.

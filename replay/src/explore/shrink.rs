@@ -190,7 +190,8 @@ impl<E> Shrinking<'_, '_, E> {
         })
     }
 
-    /// Drops calls of the game, and lets the network go on as it did: whatever they led to comes to rest as before.
+    /// Drops calls of the game, and lets the network go on as it did: whatever they led to comes to rest as
+    /// before.
     fn calls(&mut self) -> Result<(), E> {
         let mut turns = self.cut.turns(self.ground);
         turns.retain(|&(node, turn)| {

@@ -49,7 +49,8 @@ impl Way {
     }
 }
 
-/// Ways that wait, the cheapest first; of those to one order only one is tried, unless it does not lead there.
+/// Ways that wait, the cheapest first; of those to one order only one is tried, unless it does not lead
+/// there.
 #[derive(Debug, Default)]
 pub(super) struct Waiting {
     ways: BTreeMap<Cost, Way>,

@@ -43,8 +43,8 @@ pub(super) fn kept_files(reel: &Reel) -> Vec<FoundFile> {
     found_files(reel).into_iter().filter(is_kept).collect()
 }
 
-/// Why the program may do something else for a file that it changes, a sentence each: the reel has not what it
-/// found there.
+/// Why the program may do something else for a file that it changes, a sentence each: the reel has not what
+/// it found there.
 pub(super) fn not_kept(reel: &Reel) -> Vec<String> {
     let files = found_files(reel).into_iter().filter_map(|file| {
         let FoundAs::NotKept { size } = file.was else {

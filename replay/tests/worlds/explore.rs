@@ -494,9 +494,9 @@ fn found_after(
     found
 }
 
-/// `NETREEL_EXPLORE_FAULTS=2000 cargo test -p netreel-replay --test worlds planted_faults -- --nocapture` goes
-/// through all of them with this many runs each, beside priorities and delays by chance; without it a few are
-/// tried. `NETREEL_EXPLORE_ONLY=DropEarly,AckAhead` names some.
+/// `NETREEL_EXPLORE_FAULTS=2000 cargo test -p netreel-replay --test worlds planted_faults -- --nocapture`
+/// goes through all of them with this many runs each, beside priorities and delays by chance; without it a
+/// few are tried. `NETREEL_EXPLORE_ONLY=DropEarly,AckAhead` names some.
 #[test]
 fn planted_faults_are_found_from_one_healthy_recording() {
     let asked = std::env::var("NETREEL_EXPLORE_FAULTS").ok();

@@ -20,7 +20,8 @@ fn asked(name: &str) -> Option<u64> {
     Some(text.parse().expect("a number"))
 }
 
-/// The first run from a healthy recording whose session, written anew, has a zombie; and how many seconds it took.
+/// The first run from a healthy recording whose session, written anew, has a zombie; and how many seconds it
+/// took.
 fn zombie_from(ground: &Arc<Ground>) -> Option<(u64, f64)> {
     let begun = Instant::now();
     let mut limits = limits(100_000);
@@ -80,8 +81,8 @@ fn there_and_back_again(mode: Mode, objects: u64) -> Vec<Vec<u8>> {
     })
 }
 
-/// In how many orders all messages of a session could reach all nodes, those of each object by themselves: the
-/// logarithm to base 10 of the product.
+/// In how many orders all messages of a session could reach all nodes, those of each object by themselves:
+/// the logarithm to base 10 of the product.
 fn brute_force(reels: &[Vec<u8>]) -> f64 {
     let session = session(reels);
     let mut heard: BTreeMap<(u16, u64), BTreeMap<u16, BTreeSet<u64>>> = BTreeMap::new();

@@ -105,7 +105,8 @@ pub enum Body {
     Fragment { index: u8, total: u8, data: Vec<u8> },
 }
 
-/// A change of owner. `full` where [`Mode::migrate_creates`](crate::Mode): enough to create what does not exist.
+/// A change of owner. `full` where [`Mode::migrate_creates`](crate::Mode): enough to create what does not
+/// exist.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Migration {
     /// Which object.

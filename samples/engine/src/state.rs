@@ -10,9 +10,10 @@
 //! | the rest, as [`NetLayer`](crate::NetLayer) and its parts write it | |
 //! | checksum: FNV-1a, 64 bits, of all before it | 8, the lowest first |
 //!
-//! A number is an LEB128 below 2^62, an id of an object or a counter one below 2^64; a flag is a byte, 0 or 1; what may lack is a flag and then
-//! itself; a list is its length and then its items; bytes are their length and then themselves; what
-//! travels in packets (values, messages) is laid out as there, filled up to whole bytes.
+//! A number is an LEB128 below 2^62, an id of an object or a counter one below 2^64; a flag is a byte, 0 or
+//! 1; what may lack is a flag and then itself; a list is its length and then its items; bytes are their
+//! length and then themselves; what travels in packets (values, messages) is laid out as there, filled up to
+//! whole bytes.
 
 use crate::bits::{BitReader, BitWriter, Malformed};
 use crate::message::{Message, Peer};

@@ -1,8 +1,8 @@
-//! Faults in the layers of real processes, over UDP, where packets are lost: the rules that are meant find them,
-//! and find nothing where there is no fault.
+//! Faults in the layers of real processes, over UDP, where packets are lost: the rules that are meant find
+//! them, and find nothing where there is no fault.
 //!
-//! `NETREEL_LIVE=4 cargo test -p netreel-play --test planted_live -- --nocapture` plays every fault this many times
-//! and says how often each was found.
+//! `NETREEL_LIVE=4 cargo test -p netreel-play --test planted_live -- --nocapture` plays every fault this many
+//! times and says how often each was found.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -1,11 +1,12 @@
 //! `address-changed`: one end of a connection goes on from another port.
 //!
-//! A translation on the way (NAT) gave it another one, or its program opened another socket. Without a
-//! word of the protocol that tells who somebody is, the two ports look like two nodes. They are one where
-//! the second begins when the first falls silent for good, at the same address and with the same partner,
-//! and both say one token that the partner gave (`@takes`), or have one `@sender`, or the numbers of the
-//! packets go on: those that the wire names, or else a counter in their bytes. Who say different tokens are
-//! two, whatever their numbers. A warning where the partner went on sending to the old port for longer than a second.
+//! A translation on the way (NAT) gave it another one, or its program opened another socket. Without a word
+//! of the protocol that tells who somebody is, the two ports look like two nodes. They are one where the
+//! second begins when the first falls silent for good, at the same address and with the same partner, and
+//! both say one token that the partner gave (`@takes`), or have one `@sender`, or the numbers of the packets
+//! go on: those that the wire names, or else a counter in their bytes. Who say different tokens are two,
+//! whatever their numbers. A warning where the partner went on sending to the old port for longer than a
+//! second.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;

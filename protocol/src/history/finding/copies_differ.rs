@@ -4,8 +4,8 @@
 //! depends on which packet was lost. So it goes where a sender keeps what to say by reference and writes it
 //! anew for each copy. Fields that are another thing in each copy are no content: acks that travel with it,
 //! when the copy was sent, and what the wire says is so. A field that differs in nearly all copies of
-//! messages of one kind may be such a one that the wire does not name: an info. A number that is used again after its
-//! message was acked is another message, and is not meant; nor is a number that starts anew.
+//! messages of one kind may be such a one that the wire does not name: an info. A number that is used again
+//! after its message was acked is another message, and is not meant; nor is a number that starts anew.
 
 use std::collections::BTreeMap;
 

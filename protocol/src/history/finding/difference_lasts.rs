@@ -3,8 +3,9 @@
 //!
 //! Whether anything came to rest does not matter: news takes the way of a packet, and some more where one is
 //! lost, but not two seconds or ten round trips. An error where it still stands when the reels end and nobody
-//! tries to mend it any more. An info where it came right, or where it was being told again when the reels end and
-//! has not lasted for twice as long: a bad link may have held it up. What other rules tell of the same objects is not told again.
+//! tries to mend it any more. An info where it came right, or where it was being told again when the reels
+//! end and has not lasted for twice as long: a bad link may have held it up. What other rules tell of the
+//! same objects is not told again.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -192,9 +193,9 @@ impl Ages {
         self.least_ns.max(round_ns.saturating_mul(self.round_trips))
     }
 
-    /// How a difference of this stretch ends, which stands or not. It is being told again where it has not lasted
-    /// for twice as long as news may take, and a reliable message about the object is still to be handed up by
-    /// one of both, or it was told again ([`Ages::told_again`]).
+    /// How a difference of this stretch ends, which stands or not. It is being told again where it has not
+    /// lasted for twice as long as news may take, and a reliable message about the object is still to be
+    /// handed up by one of both, or it was told again ([`Ages::told_again`]).
     fn stands(
         &self,
         session: &Session,
@@ -223,8 +224,8 @@ impl Ages {
         }
     }
 
-    /// What was sent to a node, or by an owner to who may hand it on, not long before both are last there, and was
-    /// lost or had no time to be taken.
+    /// What was sent to a node, or by an owner to who may hand it on, not long before both are last there,
+    /// and was lost or had no time to be taken.
     fn told_again(&self, session: &Session, owner: NodeId, node: NodeId) -> Retold {
         let end = self.part(owner, node).end.0;
         let since = end.saturating_sub(self.longest_ns(owner, node) / 2);

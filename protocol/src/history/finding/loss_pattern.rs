@@ -3,10 +3,11 @@
 //!
 //! Every packet above a size: a tunnel or a router on the way takes smaller ones than the sender thinks, and
 //! says nothing. Every 64th: something on the way, or one of the two programs, counts. Both are warnings,
-//! because resending cures neither. In bursts, one way far more than the other, and at one node or between two far
-//! more than elsewhere: infos, that tell a wireless link or a full queue from losses by chance. What chance alone explains is not told, and `loss_tests.rs` says
-//! how seldom it passes for a pattern. What `silent-link` tells is not counted, nor what was lost before the
-//! first packet of a link that arrived and after the last.
+//! because resending cures neither. In bursts, one way far more than the other, and at one node or between
+//! two far more than elsewhere: infos, that tell a wireless link or a full queue from losses by chance. What
+//! chance alone explains is not told, and `loss_tests.rs` says how seldom it passes for a pattern. What
+//! `silent-link` tells is not counted, nor what was lost before the first packet of a link that arrived and
+//! after the last.
 
 use std::collections::{BTreeMap, BTreeSet};
 

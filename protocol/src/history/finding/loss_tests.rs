@@ -1,13 +1,13 @@
 //! What the losses of one link follow: the size of packets, their number, time, or the direction.
 //!
 //! Chance alone must not look like a pattern: packets that are lost independently of each other, each with
-//! the same probability, are called a pattern once in 10^9 links at most ([`LN_CHANCE`]). Three things see
-//! to it. Each test bounds the probability of what it saw from above (Fisher's exact test, or a Chernoff bound,
+//! the same probability, are called a pattern once in 10^9 links at most ([`LN_CHANCE`]). Three things see to
+//! it. Each test bounds the probability of what it saw from above (Fisher's exact test, or a Chernoff bound,
 //! not a normal approximation, which is wrong by orders of magnitude where few packets were lost), and
-//! multiplies it by how many thresholds, numbers or times it tried. Fisher's test asks how the losses that there
-//! were are spread, so that nobody has to guess how many are lost otherwise. And what is lost in a row counts
-//! once where the question is not whether losses come in rows: an outage that met large packets alone says
-//! nothing of sizes.
+//! multiplies it by how many thresholds, numbers or times it tried. Fisher's test asks how the losses that
+//! there were are spread, so that nobody has to guess how many are lost otherwise. And what is lost in a row
+//! counts once where the question is not whether losses come in rows: an outage that met large packets alone
+//! says nothing of sizes.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -27,8 +27,8 @@ const BURST_MIN: u64 = 4;
 /// A pattern needs so many things that follow it.
 const GROUPS_MIN: u64 = 5;
 
-/// A size that does not explain what is lost of a link may explain what is lost of some of so many parts of it
-/// that follow each other: a path may become narrow, and wide again.
+/// A size that does not explain what is lost of a link may explain what is lost of some of so many parts of
+/// it that follow each other: a path may become narrow, and wide again.
 const PARTS: usize = 8;
 
 /// How many stretches of parts there are.
@@ -126,8 +126,8 @@ pub(super) fn explained(all: &[Passed]) -> Option<(Pattern, Vec<Passed>, Vec<Pas
     Some((pattern, meant, others))
 }
 
-/// Whether all large packets are lost: of all, or of the stretch of parts of which that is the least likely by
-/// chance.
+/// Whether all large packets are lost: of all, or of the stretch of parts of which that is the least likely
+/// by chance.
 fn by_size(all: &[Passed]) -> Option<Pattern> {
     let part = all.len().div_ceil(PARTS).max(1);
     let mut sizes = Sizes::new();
@@ -152,8 +152,8 @@ fn by_size(all: &[Passed]) -> Option<Pattern> {
     best.map(|it| it.1)
 }
 
-/// From how many bytes on nearly all of `some` are lost, which are those of these parts, and the logarithm of how
-/// likely that is by chance.
+/// From how many bytes on nearly all of `some` are lost, which are those of these parts, and the logarithm of
+/// how likely that is by chance.
 fn nothing_passes_from(
     some: &[Passed],
     sizes: &Sizes,
@@ -354,8 +354,9 @@ pub(super) fn in_rows(all: &[Passed]) -> Share {
     share
 }
 
-/// The logarithm of how likely so many losses or more are among `some`, if of all that were lost each could have
-/// been any of `some` and `others`: from above (Fisher's exact test, its tail as often as the likeliest of it).
+/// The logarithm of how likely so many losses or more are among `some`, if of all that were lost each could
+/// have been any of `some` and `others`: from above (Fisher's exact test, its tail as often as the likeliest
+/// of it).
 fn ln_among(some: Share, others: Share) -> f64 {
     if some.rate() <= others.rate() {
         return 0.0;

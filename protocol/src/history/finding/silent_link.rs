@@ -1,10 +1,11 @@
 //! `silent-link`: for a while nothing that one node sent to another arrived, or almost nothing.
 //!
-//! This many packets in a row, over this long a time, are not lost by chance: a cable, a firewall, an
-//! address that a router gave to somebody else. A warning, which says how many of the packets that were
-//! sent the other way meanwhile arrived, and what follows from that share: where nearly all did, the link
-//! was open one way only; where nearly none did, it was cut both ways, and one that passed at the edge
-//! changes nothing, nor does one that passed in the middle. Who had fallen silent itself, or was not recorded to the end, may just have gone, and is not meant.
+//! This many packets in a row, over this long a time, are not lost by chance: a cable, a firewall, an address
+//! that a router gave to somebody else. A warning, which says how many of the packets that were sent the
+//! other way meanwhile arrived, and what follows from that share: where nearly all did, the link was open one
+//! way only; where nearly none did, it was cut both ways, and one that passed at the edge changes nothing,
+//! nor does one that passed in the middle. Who had fallen silent itself, or was not recorded to the end, may
+//! just have gone, and is not meant.
 
 use std::collections::BTreeMap;
 

@@ -1,8 +1,9 @@
 //! `stream-gap`: a sender passed over a place of a reliable stream and never filled it.
 //!
-//! What came behind it arrived and waits for ever: an error. A sender is judged where its reel and
-//! the receiver's are whole, and its own reached its end: after a cut it may have filled the place. And only of places between others that it used itself; the last messages
-//! of a stream may still be under way in another order.
+//! What came behind it arrived and waits for ever: an error. A sender is judged where its reel and the
+//! receiver's are whole, and its own reached its end: after a cut it may have filled the place. And only of
+//! places between others that it used itself; the last messages of a stream may still be under way in another
+//! order.
 
 use super::words::{and_more, came, sent};
 use super::{Case, Found};

@@ -1,8 +1,8 @@
 //! RPCs that come in pairs: each is told again at another place of the reliable stream.
 //!
 //! A game may call the same procedure with the same arguments as often as it likes; that nearly all calls of
-//! a stream come exactly twice, each pair another call than those around it, is no game. Whoever sends so sent
-//! again under a new number what was not acked, or was handed over twice what it passes on.
+//! a stream come exactly twice, each pair another call than those around it, is no game. Whoever sends so
+//! sent again under a new number what was not acked, or was handed over twice what it passes on.
 
 use netreel_wire::Role;
 

@@ -1,13 +1,13 @@
 //! `two-owners`: two nodes each believe that they own an object at the same time.
 //!
-//! While the newer MIGRATE is on its way to the older owner this must happen: info. It is an error
-//! where both hold the same counter, and where it outlasts everything that is on its way. A MIGRATE
-//! is on its way for as long as its sender sends it again, also to a third node that is to pass it on. Once the sender has dropped the older
-//! owner, nothing is on its way. So it goes with a node that HOST alone cannot hear and that plays on:
-//! HOST tells the others that the node left and gives its objects away, and nobody tells the node,
-//! neither HOST nor, in a protocol where the new owner speaks for itself, the heir, which was told of
-//! the leaving before it was told of the object. That others say that a node left does not end what
-//! it claims; its own leaving does, being told that it is out, and falling silent.
+//! While the newer MIGRATE is on its way to the older owner this must happen: info. It is an error where both
+//! hold the same counter, and where it outlasts everything that is on its way. A MIGRATE is on its way for as
+//! long as its sender sends it again, also to a third node that is to pass it on. Once the sender has dropped
+//! the older owner, nothing is on its way. So it goes with a node that HOST alone cannot hear and that plays
+//! on: HOST tells the others that the node left and gives its objects away, and nobody tells the node,
+//! neither HOST nor, in a protocol where the new owner speaks for itself, the heir, which was told of the
+//! leaving before it was told of the object. That others say that a node left does not end what it claims;
+//! its own leaving does, being told that it is out, and falling silent.
 
 use super::Found;
 use super::words::{Told, told};

@@ -302,8 +302,8 @@ impl Watch<'_> {
         }
     }
 
-    /// All is told; `end` is when the last owner and the node were there for the last time. What differed until
-    /// the object's end does not stand.
+    /// All is told; `end` is when the last owner and the node were there for the last time. What differed
+    /// until the object's end does not stand.
     fn end(mut self, end: Option<SessionTime>) -> Option<Lasting> {
         if self.stretch.as_ref().is_none_or(|it| Some(it.to) != end) {
             self.close();

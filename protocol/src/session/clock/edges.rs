@@ -1,10 +1,10 @@
 //! Where a clock's packets begin or end, all of them go one way for a while: those the other way are held by
 //! no reel any more, or not yet.
 //!
-//! Nothing bounds the clock from that side there. That packets suddenly took much longer than all others did, or
-//! much less, may have been the network, or a clock was set forward between two of them. Packets do not tell,
-//! so the bound reaches over both, unless the reels of the clock that would have been set were never silent for
-//! as long as that.
+//! Nothing bounds the clock from that side there. That packets suddenly took much longer than all others did,
+//! or much less, may have been the network, or a clock was set forward between two of them. Packets do not
+//! tell, so the bound reaches over both, unless the reels of the clock that would have been set were never
+//! silent for as long as that.
 
 use std::collections::BTreeMap;
 
@@ -20,8 +20,8 @@ const SPREADS: i64 = 4;
 /// Of fewer packets nobody knows what is usual.
 const USUAL_MIN: usize = 8;
 
-/// A packet of a clock: when it left it or came to it, and for how long it was on its way beyond what its clock
-/// allows at the least.
+/// A packet of a clock: when it left it or came to it, and for how long it was on its way beyond what its
+/// clock allows at the least.
 #[derive(Clone, Copy)]
 struct Crossing {
     at: u64,
@@ -139,8 +139,8 @@ fn crossings(known: &Known, sample: &Sample) -> impl Iterator<Item = (usize, Cro
     })
 }
 
-/// From the end back to where packets go both ways, or are as long on their way as others were: the time of the
-/// last that is, and by how much those behind it differ at the most.
+/// From the end back to where packets go both ways, or are as long on their way as others were: the time of
+/// the last that is, and by how much those behind it differ at the most.
 fn run(
     place: usize,
     all: &[Crossing],

@@ -162,7 +162,8 @@ impl ClockMap {
             ClockMap::Stretches(all) => all,
         };
         let within = |time: Time| time.max(first).min(last);
-        // Between two stretches of one part a clock that was set forward passes over times, which no event has.
+        // Between two stretches of one part a clock that was set forward passes over times, which no event
+        // has.
         let parts = all.chunk_by(|one, other| one.number == other.number);
         let ends = parts.flat_map(|part| {
             let ends = [

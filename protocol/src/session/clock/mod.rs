@@ -1,11 +1,11 @@
 //! One clock for all nodes.
 //!
-//! Nodes with the same boot id read the same monotonic clock. Between others packets tell how far
-//! one clock is off the other, and how fast it drifts: none was received before it was sent
-//! (`docs/clocks.md`). What can bind is gathered ([`pieces`], [`hull`]), where a clock was set is
-//! found ([`steps`], [`likely`]), and all clocks are placed together ([`solve`], [`linear`]). A clock is placed
-//! in the middle of where it may be; how far it may be off is half of how wide that is ([`map`]), and more
-//! where packets leave it open whether it was set ([`cut`], [`edges`]).
+//! Nodes with the same boot id read the same monotonic clock. Between others packets tell how far one clock
+//! is off the other, and how fast it drifts: none was received before it was sent (`docs/clocks.md`). What
+//! can bind is gathered ([`pieces`], [`hull`]), where a clock was set is found ([`steps`], [`likely`]), and
+//! all clocks are placed together ([`solve`], [`linear`]). A clock is placed in the middle of where it may
+//! be; how far it may be off is half of how wide that is ([`map`]), and more where packets leave it open
+//! whether it was set ([`cut`], [`edges`]).
 
 mod aligned;
 pub(crate) mod copied;

@@ -469,7 +469,8 @@ impl View {
     }
 }
 
-/// What is before a step for sure. Of a clock that fell back packets before and after it lie among each other.
+/// What is before a step for sure. Of a clock that fell back packets before and after it lie among each
+/// other.
 fn before_it(last: u64, first: u64) -> u64 {
     if last < first {
         last

@@ -280,8 +280,8 @@ fn two_steps_that_undo_each_other_are_found_though_latency_hides_them() {
     assert!(told[1].abs_diff(-25_000_000) < 15_000_000, "{told:?}");
 }
 
-// The first two hear each other within a millisecond, so that one of them was set; the third hears them within
-// a fifth of a second, and knows nothing of it alone.
+// The first two hear each other within a millisecond, so that one of them was set; the third hears them
+// within a fifth of a second, and knows nothing of it alone.
 #[test]
 fn a_step_of_the_sessions_clock_that_one_of_two_others_shows_is_explained() {
     let middle = 40 * SECOND;

@@ -38,8 +38,8 @@ impl ProxySide {
     }
 }
 
-/// Puts in the place of each proxy the ends that it tells of; the names of the proxies. What a network between the
-/// nodes did to packets goes to whoever sent them.
+/// Puts in the place of each proxy the ends that it tells of; the names of the proxies. What a network
+/// between the nodes did to packets goes to whoever sent them.
 ///
 /// # Errors
 /// Two proxies tell of one end, and not of the same packets: neither has all that the end sent.
@@ -89,8 +89,8 @@ pub(crate) fn take_apart(
     Ok(names)
 }
 
-/// Has senders tell what a network between the nodes, which saw their packets on their way, did to these, and from
-/// which addresses they came. The ports and the order of what is alike are the same on both sides.
+/// Has senders tell what a network between the nodes, which saw their packets on their way, did to these, and
+/// from which addresses they came. The ports and the order of what is alike are the same on both sides.
 fn tell_senders(ends: &mut [Source]) {
     type Alike = (u16, Endpoint, u64, u32);
     let (networks, mut nodes): (Vec<&mut Source>, Vec<&mut Source>) =
@@ -197,7 +197,8 @@ pub(crate) fn is_dropped(faults: &[ProxyFault]) -> bool {
     faults.iter().any(|fault| fault.verdict.ends())
 }
 
-/// Whether the reel is of a network between nodes: it names what its faults are drawn from, and is an observer's.
+/// Whether the reel is of a network between nodes: it names what its faults are drawn from, and is an
+/// observer's.
 fn is_network(header: &Header) -> bool {
     let mut seeds = header.seeds.iter();
     header.engine == Header::OBSERVER && seeds.any(|(of, _)| of == "faults")

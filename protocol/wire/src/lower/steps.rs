@@ -434,8 +434,8 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// Begins a repeat of elements of a weight. The operation behind each element, which asks whether there is
-    /// another one.
+    /// Begins a repeat of elements of a weight. The operation behind each element, which asks whether there
+    /// is another one.
     fn begin_repeat(
         &mut self,
         repeat: &Repeat,

@@ -2,9 +2,9 @@
 //!
 //! `cargo run -p netreel-sample-engine --example planted -- FAULT DIR`, with a fault by its name in
 //! [`Fault`](netreel_sample_engine::Fault), for example `AckUnreceived` (those of the table `reported` are
-//! taken from public reports), or with something that happens to machines and links (`Trouble`), or `none`. Four play for eight seconds, of which the last six are quiet;
-//! A has the fault, or HOST where that alone can have it. The files in DIR are reels, and the bounds of
-//! rules that find nothing without one.
+//! taken from public reports), or with something that happens to machines and links (`Trouble`), or `none`.
+//! Four play for eight seconds, of which the last six are quiet; A has the fault, or HOST where that alone
+//! can have it. The files in DIR are reels, and the bounds of rules that find nothing without one.
 
 mod fault;
 mod reported;

@@ -119,8 +119,8 @@ impl NetLayer {
         }
     }
 
-    /// Where whoever destroys an object tells everybody itself, HOST says again what a peer that is gone has destroyed: it may have died
-    /// before it had told everybody.
+    /// Where whoever destroys an object tells everybody itself, HOST says again what a peer that is gone has
+    /// destroyed: it may have died before it had told everybody.
     fn retell_destroyed(&mut self, peer: Peer) {
         if !self.counts() || self.mode() == Mode::Order {
             return;
@@ -137,8 +137,8 @@ impl NetLayer {
         }
     }
 
-    /// Where owners tell everybody themselves, asks HOST about objects of peers that are gone where no new owner has
-    /// spoken up: the old one may have died with its CREATE or DESTROY half told.
+    /// Where owners tell everybody themselves, asks HOST about objects of peers that are gone where no new
+    /// owner has spoken up: the old one may have died with its CREATE or DESTROY half told.
     pub(super) fn ask_for_orphans(&mut self) {
         let tells_itself = self.counts() && self.mode() != Mode::Order;
         if self.is_host() || !tells_itself || self.gone.is_empty() || self.ended {

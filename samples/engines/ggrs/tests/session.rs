@@ -72,8 +72,9 @@ fn a_game_that_parts_is_found_at_the_first_frame_that_was_told() {
     assert_eq!(a.desync.into_iter().chain(b.desync).min(), Some(110));
 }
 
-/// No guess is right, so that each late input is a rollback. Where GGRS is too far ahead it tells its input of a
-/// frame that it does not play yet, and may roll back again before the next: there the counts part a little.
+/// No guess is right, so that each late input is a rollback. Where GGRS is too far ahead it tells its input
+/// of a frame that it does not play yet, and may roll back again before the next: there the counts part a
+/// little.
 #[test]
 fn rollbacks_are_counted_as_ggrs_makes_them() {
     let (_, proof, truth) = session();

@@ -71,8 +71,8 @@ impl<T: Transport> KcpHost<T> {
         Ok(())
     }
 
-    /// Hands over what has arrived, and sends what is due. A conversation of which the last call sent a packet
-    /// for the twentieth time is over.
+    /// Hands over what has arrived, and sends what is due. A conversation of which the last call sent a
+    /// packet for the twentieth time is over.
     ///
     /// # Errors
     /// `mtu` is too small for KCP.

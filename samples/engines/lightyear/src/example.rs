@@ -84,8 +84,8 @@ pub struct Told {
     pub seen: Vec<Vec<i32>>,
 }
 
-/// The numbers of channels and messages are those of `ClientPlugins` and `ServerPlugins` of the crate `lightyear`,
-/// which has many more dependencies; but for the check of the protocol.
+/// The numbers of channels and messages are those of `ClientPlugins` and `ServerPlugins` of the crate
+/// `lightyear`, which has many more dependencies; but for the check of the protocol.
 fn protocol(app: &mut App, serves: bool) {
     let tick_duration = Duration::from_millis(10);
     if serves {
@@ -222,8 +222,8 @@ fn hear(mut said: Query<&mut MessageReceiver<Say>>, mut told: ResMut<Told>) {
 pub struct Game(App);
 
 impl Game {
-    /// The start conditions that stand in the reel: how far a box goes at a time, whether packets are compressed,
-    /// and whom to connect to (nobody: a server).
+    /// The start conditions that stand in the reel: how far a box goes at a time, whether packets are
+    /// compressed, and whom to connect to (nobody: a server).
     pub fn over<T: Transport + Send + 'static>(
         io: Shared<T>,
         start: &[u8],

@@ -13,13 +13,14 @@ use mock_instant::global::MockClock;
 use netreel_reel::Time as ReelTime;
 use netreel_transport::{Datagram, Shared, Transport};
 
-/// Carries the payloads of all links with an [`OverTransport`] over a transport, and takes the app's time from it.
+/// Carries the payloads of all links with an [`OverTransport`] over a transport, and takes the app's time
+/// from it.
 ///
 /// All of it runs in the thread that updates the app.
 pub struct LinksOver<T>(pub Shared<T>);
 
-/// Stands on a client's entity, beside the `PeerAddr` of its server, where `UdpIo` would stand; and on a server's
-/// where `ServerUdpIo` would. A server's links get it when the first packet comes from an address.
+/// Stands on a client's entity, beside the `PeerAddr` of its server, where `UdpIo` would stand; and on a
+/// server's where `ServerUdpIo` would. A server's links get it when the first packet comes from an address.
 #[derive(Component)]
 pub struct OverTransport;
 

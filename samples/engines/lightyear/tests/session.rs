@@ -1,4 +1,5 @@
-//! What lightyear sent and received is in the reels, as lightyear itself counts it, and is played back to the byte.
+//! What lightyear sent and received is in the reels, as lightyear itself counts it, and is played back to the
+//! byte.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -100,8 +101,8 @@ fn what_was_lost_was_sent_again_and_arrived() {
     println!("{:?}", sessions().map(|it| again(&it.proof)));
 }
 
-/// What it had taken for lost already, and what it does not wait for (a packet of acks alone), lightyear does not
-/// say to be acked.
+/// What it had taken for lost already, and what it does not wait for (a packet of acks alone), lightyear does
+/// not say to be acked.
 #[test]
 fn the_packets_that_were_acked_are_those_of_lightyear() {
     for played in sessions() {

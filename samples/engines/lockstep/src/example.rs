@@ -48,8 +48,8 @@ fn held(player: usize, turn: u64) -> u8 {
     (since.wrapping_mul(37) ^ since.wrapping_add(5 * player as u8)) & 0x0f
 }
 
-/// Plays and records a session: `out/a.reel`, `out/b.reel`, `out/c.reel`. Says of each how many inputs it had not
-/// been given when it went on.
+/// Plays and records a session: `out/a.reel`, `out/b.reel`, `out/c.reel`. Says of each how many inputs it had
+/// not been given when it went on.
 pub fn record(out: &Path, plan: &Plan) -> Result<Vec<u64>, Failure> {
     let names = ["a", "b", "c"];
     let sockets = names.map(|_| UdpTransport::bind(([127, 0, 0, 1], 0).into()));

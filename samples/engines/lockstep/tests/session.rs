@@ -1,5 +1,5 @@
-//! What players in lockstep sent and received is in the reels, and is played back to the byte; what goes wrong is
-//! named.
+//! What players in lockstep sent and received is in the reels, and is played back to the byte; what goes
+//! wrong is named.
 
 use std::path::Path;
 use std::sync::OnceLock;

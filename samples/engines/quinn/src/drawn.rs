@@ -161,8 +161,8 @@ impl ConnectionIdGenerator for Ids {
     }
 }
 
-/// The key exchange of RFC 7748. That of rustls draws its keys from the operating system, whatever the provider
-/// says.
+/// The key exchange of RFC 7748. That of rustls draws its keys from the operating system, whatever the
+/// provider says.
 #[derive(Debug)]
 struct X25519(&'static Bytes);
 

@@ -105,8 +105,8 @@ fn frames_of_tshark(folder: &Path) -> Option<BTreeMap<u64, usize>> {
     Some(frames)
 }
 
-/// RFC 9000, 12.4, RFC 9221, 4, and draft-ietf-quic-ack-frequency. Which of them there are follows from what was
-/// lost, and from the machine's haste.
+/// RFC 9000, 12.4, RFC 9221, 4, and draft-ietf-quic-ack-frequency. Which of them there are follows from what
+/// was lost, and from the machine's haste.
 fn frame_type(name: &str) -> u64 {
     match name {
         "ping" => 0x01,

@@ -39,8 +39,8 @@ enum Planted {
     LostFragments,
 }
 
-/// A node that says numbered messages, and minds the numbers of those that it hears: of each client's reliable
-/// ones, every one, once, in order and whole; of its unreliable ones, none behind a later one.
+/// A node that says numbered messages, and minds the numbers of those that it hears: of each client's
+/// reliable ones, every one, once, in order and whole; of its unreliable ones, none behind a later one.
 struct Chat<T: Transport> {
     host: Host<EnetSocket<T>>,
     own: u8,

@@ -1,10 +1,11 @@
-//! Records a session of real processes in which one node's layer has a fault: what the example `planted` of the
-//! engine does in virtual time, over UDP.
+//! Records a session of real processes in which one node's layer has a fault: what the example `planted` of
+//! the engine does in virtual time, over UDP.
 //!
 //! `cargo run -p netreel-play --bin planted-live -- FAULT DIR [SEED]`, with a fault by its name in
-//! [`Fault`](netreel_sample_engine::Fault); `without-FAULT` plays the same way without it. Four processes play for two seconds and are quiet for
-//! six. Packets are lost where games lose them: each process stands still for some ticks now and then, and the
-//! small buffer of its socket runs over. Each packet waits for 90 ms before its layer has it.
+//! [`Fault`](netreel_sample_engine::Fault); `without-FAULT` plays the same way without it. Four processes
+//! play for two seconds and are quiet for six. Packets are lost where games lose them: each process stands
+//! still for some ticks now and then, and the small buffer of its socket runs over. Each packet waits for 90
+//! ms before its layer has it.
 
 #[path = "../../../engine/examples/planted/fault.rs"]
 mod fault;
