@@ -80,7 +80,7 @@ pub fn written(page: &str, claims: &[Claim], run: Run<'_>) -> (String, Vec<Strin
         let what = line
             .strip_prefix("| ")
             .and_then(|row| row.split(" | ").next());
-        // What was measured last counts, and one figure may stand for several measurements.
+        // A row may have been measured more than once: the last counts.
         let last = claims.iter().rfind(|claim| what == Some(&claim.what));
         left.retain(|claim| what != Some(&claim.what));
         lines.push(last.map_or_else(|| line.to_owned(), |claim| row(claim, run)));

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use netreel_inspector_model::{Followed, Growth, Staying};
 use netreel_protocol::history::History;
 use netreel_protocol::session::Session;
+use netreel_system::Cancel;
 
 use crate::ask::Answer;
 use crate::rhythm::processor_time;
@@ -60,8 +61,8 @@ struct Next {
     staying: Staying,
     /// Nobody will look again.
     is_last: bool,
-    /// Nobody wants to know any more.
-    is_given_up: bool,
+    /// What is worked out is given up where nobody wants to know any more.
+    cancel: Cancel,
 }
 
 impl Follower {
@@ -128,7 +129,7 @@ impl Follower {
 impl Drop for Follower {
     fn drop(&mut self) {
         if let Work::Beside(waiting, _) = &self.history {
-            waiting.lock().is_given_up = true;
+            waiting.lock().cancel.cancel();
             waiting.is_there.notify_one();
         }
     }
@@ -138,10 +139,13 @@ impl Drop for Follower {
 fn begin(say: &Say) -> Work {
     let waiting = Arc::<Waiting>::default();
     let (own, say) = (Arc::clone(&waiting), Arc::clone(say));
+    let cancel = own.lock().cancel.clone();
     let work = move || {
         while let Some(look) = own.take() {
             let used = processor_time();
-            let history = History::build(&look.session);
+            let Some(history) = History::while_wanted(&look.session, &cancel) else {
+                return;
+            };
             let staying = own.lock().staying.clone();
             let told = Followed::new(look.session, history, (&look.unread, &staying));
             say(Answer::Followed(Box::new(told)));
@@ -160,17 +164,17 @@ impl Waiting {
     /// The next look, when there is one; `None` where there will be none.
     fn take(&self) -> Option<Look> {
         let next = self.lock();
-        let waits = |next: &mut Next| next.look.is_none() && !next.is_last && !next.is_given_up;
+        let waits = |next: &mut Next| next.look.is_none() && !next.is_last && next.cancel.goes_on();
         let mut next = self
             .is_there
             .wait_while(next, waits)
             .unwrap_or_else(PoisonError::into_inner);
-        next.look.take().filter(|_| !next.is_given_up)
+        next.look.take().filter(|_| next.cancel.goes_on())
     }
 
     /// Lets some time pass, unless somebody waits for the last look.
     fn pause(&self, time: Duration) {
-        let waits = |next: &mut Next| !next.is_last && !next.is_given_up;
+        let waits = |next: &mut Next| !next.is_last && next.cancel.goes_on();
         drop(self.is_there.wait_timeout_while(self.lock(), time, waits));
     }
 }

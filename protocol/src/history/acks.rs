@@ -65,7 +65,7 @@ impl Heard {
             node,
             heard: &mut heard,
         };
-        for (end, crossing, stamp) in session.ends_in(node, Session::EVENTS) {
+        for (end, crossing, stamp) in session.ends(node) {
             // A node that was not recorded learns what it is seen being told.
             let hears = matches!(crossing.way, Way::In | Way::Passing);
             if hears && streams.acking.contains(crossing.packet.0) {

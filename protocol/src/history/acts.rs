@@ -13,7 +13,7 @@ use super::roles::{ACTS, may_tell};
 use crate::session::{MessageId, Node, NodeId, Session, Shape, Stamp, Way};
 
 /// Something that a node did.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Act {
     pub at: Stamp,
     /// When anybody was first told.
@@ -41,7 +41,7 @@ pub(super) fn acts(facts: &Facts<'_>, (id, node): (NodeId, &Node)) -> Vec<Act> {
     // The tick in which the node dropped a peer: what it does then is its own doing.
     let mut dropped_in: Option<EventNumber> = None;
     let tells = |shape: &Shape| may_tell(facts.session.role_of(shape.kind()));
-    for (_, crossing, sent) in facts.session.ends_in(id, Session::EVENTS) {
+    for (_, crossing, sent) in facts.session.ends(id) {
         let is_out = crossing.way == Way::Out;
         if !is_out || !facts.streams.acting.contains(crossing.packet.0) {
             continue;
@@ -93,7 +93,7 @@ fn orders(facts: &Facts<'_>, id: NodeId) -> BTreeSet<Taking> {
         return orders;
     }
     let is_order = |shape: &Shape| session.role_of(shape.kind()) == Role::MigrateOrder;
-    for (_, crossing, _) in session.ends_in(id, Session::EVENTS) {
+    for (_, crossing, _) in session.ends(id) {
         let is_in = crossing.way == Way::In;
         if is_in && facts.streams.acting.contains(crossing.packet.0) {
             let told = session.messages_that(crossing.packet, is_order);

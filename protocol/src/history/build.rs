@@ -13,9 +13,6 @@ use super::streams::Streams;
 use super::{Belief, Finding, History, Joined, Link, Object, Span, kept, links};
 use crate::session::{MessageId, NodeId, PacketId, Session, SessionTime, Stamp};
 
-/// After this many packets whoever works it out asks whether the history is still wanted.
-const STEP: usize = 16_384;
-
 impl History {
     /// Works out what followed from the packets of a session, or takes it from the session's index,
     /// where it was kept.
@@ -32,17 +29,7 @@ impl History {
         if let Some(kept) = kept.and_then(kept::take) {
             return Some(kept);
         }
-        let mut streams = Streams::begin(session);
-        for until in (0..session.packet_count() as u32).step_by(STEP) {
-            if !cancel.goes_on() {
-                return None;
-            }
-            streams.go_on(session, until);
-        }
-        streams.go_on(session, session.packet_count() as u32);
-        streams.conclude();
-        let history = derive(session, streams, cancel);
-        cancel.goes_on().then_some(history)
+        derive(session, Streams::while_wanted(session, cancel)?, cancel)
     }
 
     /// What the wire says of a message; of a fragment, what it says of the whole, once all of it

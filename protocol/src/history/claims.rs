@@ -121,7 +121,7 @@ impl Claiming {
             return claiming;
         }
         let links = &mut claiming.links;
-        for (_, crossing, at) in session.ends_in(node, Session::EVENTS) {
+        for (_, crossing, at) in session.ends(node) {
             let Some((from, to)) = session.link(crossing.packet) else {
                 continue;
             };

@@ -18,8 +18,8 @@ use super::wholes::Wholes;
 use super::{History, ambiguous, finding, game};
 use crate::session::{MessageId, Node, NodeId, Session, parallel};
 
-/// The history of a session, all of whose packets were taken: what comes of it where it is cancelled is none.
-pub(super) fn derive(session: &Session, mut streams: Streams, cancel: &Cancel) -> History {
+/// The history of a session from its streams, which have taken all packets; `None` where it is cancelled.
+pub(super) fn derive(session: &Session, mut streams: Streams, cancel: &Cancel) -> Option<History> {
     let mut wholes = Wholes::new(session, &streams);
     for joined in &wholes.joined {
         let first = joined.fragments.first();
@@ -35,7 +35,7 @@ pub(super) fn derive(session: &Session, mut streams: Streams, cancel: &Cancel) -
         let is_wanted = cancel.goes_on();
         is_wanted.then(|| Heard::new((session, &streams), id))
     });
-    let heard = heard.into_iter().flatten().collect();
+    let heard = heard.into_iter().collect::<Option<Vec<Heard>>>()?;
     let Acks {
         acked,
         named,
@@ -55,6 +55,9 @@ pub(super) fn derive(session: &Session, mut streams: Streams, cancel: &Cancel) -
         };
         ((id, facts.follow((id, node))), (id, claiming))
     });
+    if !cancel.goes_on() {
+        return None;
+    }
     let (nodes, claiming): (Vec<_>, Vec<_>) = walked.into_iter().unzip();
     let undelivered = undelivered(session, &streams, &nodes);
     let stragglers = stragglers(&nodes);
@@ -95,7 +98,7 @@ pub(super) fn derive(session: &Session, mut streams: Streams, cancel: &Cancel) -
     );
     history.take_findings(judged);
     (history.resends, history.copies) = streams.into_resends();
-    history
+    cancel.goes_on().then_some(history)
 }
 
 /// See [`History::undelivered`]. What is of a connection that is over is not under way. Nor is what was

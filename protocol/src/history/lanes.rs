@@ -84,6 +84,9 @@ fn merge_deliveries(nodes: &mut [(NodeId, NodeHistory)], history: &mut History) 
             }
         }
     }
+    nodes
+        .iter_mut()
+        .for_each(|(_, node)| node.about = Column::new());
     for (object, mut deliveries) in about {
         deliveries.shrink_to_fit();
         history.objects.entry(object).or_default().deliveries = deliveries;

@@ -35,7 +35,7 @@ impl Facts<'_> {
         ahead.make_contiguous().sort_by_key(|act| act.at.number);
         let mut walk = self.walk((id, node), &mut walked);
         let mut packet = Vec::new();
-        let ends = self.session.ends_in(id, Session::EVENTS);
+        let ends = self.session.ends(id);
         for (place, (_, crossing, stamp)) in ends.enumerate() {
             if place % STEP == 0 && !self.cancel.goes_on() {
                 return walked.finish(node);

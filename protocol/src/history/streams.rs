@@ -5,7 +5,9 @@ mod anew;
 mod stream;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
+use netreel_system::Cancel;
 use netreel_table::{Column, List};
 use netreel_wire::{KindId, MessageFacts, Promise, Role, Sequence};
 
@@ -46,14 +48,15 @@ pub(super) struct Sent<'a> {
     pub facts: &'a MessageFacts,
 }
 
+/// After this many packets the pass over all messages asks whether the history is still wanted.
+const STEP: usize = 16_384;
+
 /// The number of a meeting with somebody else.
 const WITH_ANOTHER: u16 = u16::MAX;
 
 /// All streams of a session, and what else one pass over all messages tells.
 #[derive(Default)]
 pub(super) struct Streams {
-    /// The first packet that was not taken yet.
-    next: u32,
     /// The highest place of each stream, and of each way.
     newest: BTreeMap<MessageStream, i64>,
     newest_packets: BTreeMap<NumberedLink, i64>,
@@ -120,23 +123,30 @@ impl Streams {
     /// All of a session.
     #[cfg(test)]
     pub fn new(session: &Session) -> Streams {
-        let mut streams = Streams::begin(session);
-        streams.go_on(session, session.packet_count() as u32);
-        streams.conclude();
-        streams
+        Streams::while_wanted(session, &Cancel::default()).unwrap_or_default()
     }
 
-    /// Before the first packet.
-    pub fn begin(session: &Session) -> Streams {
-        Streams {
+    /// All of a session, as long as they are wanted; `None` where they no longer are.
+    pub fn while_wanted(session: &Session, cancel: &Cancel) -> Option<Streams> {
+        let mut streams = Streams {
             meetings: Meetings::between_ports(session),
             elsewhere: elsewhere(session),
             ..Streams::default()
+        };
+        let packets = session.packet_count() as u32;
+        for first in (0..packets).step_by(STEP) {
+            if !cancel.goes_on() {
+                return None;
+            }
+            let after = first.saturating_add(STEP as u32).min(packets);
+            streams.take_packets(session, first..after);
         }
+        streams.conclude();
+        Some(streams)
     }
 
-    /// Takes the packets up to one.
-    pub fn go_on(&mut self, session: &Session, until: u32) {
+    /// Takes the next packets.
+    fn take_packets(&mut self, session: &Session, packets: Range<u32>) {
         let kinds = session.wire.as_ref().map_or(0, |wire| wire.kinds().len());
         // Of each kind whether it tells of its sender's connection, of what that did, and a part of
         // something.
@@ -157,7 +167,7 @@ impl Streams {
                 || shape.is_sequenced()
                 || telling(shape.kind()) != (false, false, false)
         };
-        for packet in (self.next..until).map(PacketId) {
+        for packet in packets.map(PacketId) {
             let Some((link, first, said, messages)) = session.spoken(packet, &tells) else {
                 self.met.push(0);
                 continue;
@@ -222,7 +232,6 @@ impl Streams {
             self.met.push(u64::from(at));
             self.take_packet((packet, link, at), said.sequence);
         }
-        self.next = self.next.max(until);
     }
 
     /// Takes a message of a packet; `is_over`: one of a connection that is over.
@@ -282,21 +291,17 @@ impl Streams {
         }
     }
 
-    fn sort_copies(&mut self) {
-        let copies = self.resends.iter();
-        self.copies = copies.map(|&(copy, first)| (first, copy)).collect();
-        self.copies.sort_unstable();
-    }
-
     /// No more will be taken.
-    pub fn conclude(&mut self) {
+    fn conclude(&mut self) {
         let columns = [&mut self.places, &mut self.orders, &mut self.packet_places];
         let of_ticks = [&mut self.checksums, &mut self.inputs, &mut self.ticks];
         let more = [&mut self.met].into_iter().chain(of_ticks);
         for column in columns.into_iter().chain(more) {
             column.shrink();
         }
-        self.sort_copies();
+        let copies = self.resends.iter();
+        self.copies = copies.map(|&(copy, first)| (first, copy)).collect();
+        self.copies.sort_unstable();
         (self.newest, self.newest_packets) = Default::default();
     }
 

@@ -250,7 +250,7 @@ fn split(second: Option<u64>) -> Vec<ReelInput> {
 }
 
 #[test]
-fn a_message_is_whole_once_its_last_fragment_came_however_late() {
+fn fragments_are_told_as_they_come_as_they_are_told_at_once() {
     for second in [Some(12), Some(400), None] {
         check(&split(second), None, 30, &mut Draw(4));
     }

@@ -1,17 +1,10 @@
 //! The packets of a node in the order of its own events.
 
-use std::ops::Range;
-
-use netreel_reel::EventNumber;
-
 use crate::session::read::ends::Side;
 use crate::session::weave::places::EndId;
 use crate::session::{Crossing, NodeId, PacketId, Session, Stamp, Way};
 
 impl Session {
-    /// All events of a node.
-    pub(crate) const EVENTS: Range<EventNumber> = EventNumber(0)..EventNumber(u64::MAX);
-
     /// The packets of a node in the order of its own events, with the moment of each.
     pub fn crossings(&self, node: NodeId) -> impl Iterator<Item = (Crossing, Stamp)> + '_ {
         self.ends(node)
@@ -20,17 +13,8 @@ impl Session {
 
     /// The same, with the end that each is.
     pub(crate) fn ends(&self, node: NodeId) -> impl Iterator<Item = (EndId, Crossing, Stamp)> + '_ {
-        self.ends_in(node, Session::EVENTS)
-    }
-
-    /// The same of some of its events; of a node that was not recorded, always of all.
-    pub(crate) fn ends_in(
-        &self,
-        node: NodeId,
-        events: Range<EventNumber>,
-    ) -> impl Iterator<Item = (EndId, Crossing, Stamp)> + '_ {
         let track = self.track(node);
-        let mut recorded = track.map(|track| self.rows.crossings(track, events));
+        let mut recorded = track.map(|track| self.rows.crossings(track));
         let mut passing = match recorded {
             Some(_) => None,
             None => Some(self.passing(node)),
@@ -41,8 +25,7 @@ impl Session {
         })
     }
 
-    /// What a receipt of a node is called by the node: its place among the node's receipts, which is the
-    /// same when reels have grown. Of a node that was not recorded, the end itself.
+    /// What a receipt of a node is called by the node: its place among the node's receipts. Of a node that was not recorded, the end itself.
     pub(crate) fn receipt(&self, node: NodeId, end: EndId) -> u32 {
         match self.track(node) {
             Some(_) => self.rows.places.find(end).2 as u32,

@@ -149,7 +149,8 @@ macro_rules! parts {
     };
 }
 
-// A field of the facts that is in no list stands in parentheses: `shape` keeps it, or nobody does.
+// A field of the facts that is in no list stands in parentheses. `shape` keeps it; of a packet nobody keeps
+// `sender`, `echoed_times`, `rules`, `contents`, `steps` and `slow`.
 packet_facts!(parts PacketPart of PacketFacts (
     protocol ack_bits nack ack_ranges nack_ranges range_bits sender echoed_times rules messages
     contents diagnostics steps slow

@@ -33,7 +33,7 @@ pub struct IndexKey {
     key: [u8; 16],
     /// The same for the same names of reels.
     reels: u64,
-    /// The same for the same wire and version, whatever the reels hold by now.
+    /// The same for the same wire, version and facts, whatever the reels hold by now.
     wire: u64,
 }
 
@@ -49,7 +49,9 @@ impl IndexKey {
         stamps: &[u8],
     ) -> Result<IndexKey, ReadError> {
         let mut told = env!("CARGO_PKG_VERSION").as_bytes().to_vec();
-        tell(&mut told, FACTS.concat().as_bytes());
+        for list in FACTS {
+            tell(&mut told, list.as_bytes());
+        }
         tell(&mut told, wire.map_or("", Wire::text).as_bytes());
         let wire = hash(&told);
         let from = told.len();

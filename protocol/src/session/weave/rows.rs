@@ -272,20 +272,11 @@ impl Rows {
         Some(packet)
     }
 
-    /// The packets of some events of a node that was recorded, in their order.
-    pub fn crossings(
-        &self,
-        track: usize,
-        events: Range<EventNumber>,
-    ) -> impl Iterator<Item = (EndId, Crossing, Stamp)> + '_ {
-        let is_all = events.end == EventNumber(u64::MAX);
+    /// The packets of a node that was recorded, in the order of its events.
+    pub fn crossings(&self, track: usize) -> impl Iterator<Item = (EndId, Crossing, Stamp)> + '_ {
         let side = |side: Side| {
             let known = self.tracks.get(track);
-            let rows = known.map(|known| {
-                let first = known.side(side).lower_bound(events.start);
-                let rows = known.rows_from(side, first);
-                rows.take_while(move |row| row.number < events.end || is_all)
-            });
+            let rows = known.map(|known| known.rows_from(side, 0));
             rows.into_iter().flatten()
         };
         let (mut sends, mut receives) = (side(Side::Send), side(Side::Receive));
