@@ -441,7 +441,7 @@ pub fn ask(group: &'static str, stage: &Stage, sessions: Vec<Asked>) -> Vec<Answ
 /// none of these.
 pub fn check(group: &str, sessions: &[Answered]) {
     let kept = Path::new(KEPT).join(group);
-    let writes = std::env::var(VARIABLE).is_ok_and(|value| value == "write");
+    let writes = writes();
     if writes {
         let _ = fs::remove_dir_all(&kept);
     }
@@ -481,8 +481,16 @@ pub fn check(group: &str, sessions: &[Answered]) {
     );
 }
 
+/// Whether answers are written anew.
+fn writes() -> bool {
+    std::env::var(VARIABLE).is_ok_and(|value| value == "write")
+}
+
 /// Fails where more long answers are kept than a person reads.
 pub fn check_long() {
+    if writes() {
+        return;
+    }
     let groups = fs::read_dir(KEPT).expect("the answers").flatten();
     let groups = groups.map(|group| group.file_name().to_string_lossy().into_owned());
     let places = groups.flat_map(|group| answers_in(&group));

@@ -10,7 +10,7 @@ use netreel_wire::{MessageFacts, Role};
 
 use super::facts::Facts;
 use super::roles::{ACTS, may_tell};
-use crate::session::{MessageId, Node, NodeId, Session, Shape, Stamp, Way};
+use crate::session::{MessageId, Node, NodeId, Shape, Stamp, Way};
 
 /// Something that a node did.
 #[derive(Debug)]

@@ -1,5 +1,7 @@
 //! The packets of a node in the order of its own events.
 
+use netreel_reel::EventNumber;
+
 use crate::session::read::ends::Side;
 use crate::session::weave::places::EndId;
 use crate::session::{Crossing, NodeId, PacketId, Session, Stamp, Way};

@@ -1,7 +1,6 @@
 //! The packets of a session, in columns.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::sync::Arc;
 
 use netreel_reel::{EventNumber, Reel, Time};
