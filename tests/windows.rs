@@ -325,6 +325,20 @@ fn without_npcap_an_interface_is_not_recorded_and_it_says_what_to_do() {
 }
 
 #[test]
+fn a_program_as_it_is_is_not_recorded_and_it_says_what_to_do_instead() {
+    if !is_here() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("reels");
+    let refused = netreel(&["record", "--out", text(&out), "--", "game.exe"]).expect(2);
+    for instead in ["--proxy LISTEN=TARGET", "--live IFACE", "netreel.h"] {
+        assert!(refused.err.contains(instead), "{}", refused.err);
+    }
+    assert!(!out.exists());
+}
+
+#[test]
 fn the_picture_of_the_inspector_is_that_of_this_system() {
     if !is_here() {
         return;
