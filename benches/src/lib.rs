@@ -114,15 +114,16 @@ mod tests {
         | a push | 30 ns | met: 12 ns | never | quiet | 2026-11-21 | `./dev bench --bench a` |\n\
         | a look | none | 3 s | never | busy | 2026-11-22 | `./dev bench --bench b` |\n\nThe end.\n";
 
+    const RUN: Run<'_> = Run {
+        machine: "busy",
+        date: "2026-11-29",
+        command: "./dev bench",
+    };
+
     #[test]
     fn a_claim_takes_the_place_of_its_row_and_no_other() {
         let handed_over = claims("a push\t30 ns\tmissed: 40 ns\ta clock read 20 ns\n");
-        let run = Run {
-            machine: "busy",
-            date: "2026-11-29",
-            command: "./dev bench",
-        };
-        let (page, left) = written(PAGE, &handed_over, run);
+        let (page, left) = written(PAGE, &handed_over, RUN);
         let row = "| a push | 30 ns | missed: 40 ns | a clock read 20 ns | busy | 2026-11-29 | `./dev bench` |";
         let (old, new): (Vec<_>, Vec<_>) = PAGE
             .lines()
@@ -137,16 +138,11 @@ mod tests {
     #[test]
     fn a_claim_without_a_row_is_told() {
         let handed_over = claims("a leap\tnone\t1 s\tnever\n");
-        let run = Run {
-            machine: "quiet",
-            date: "2026-11-29",
-            command: "./dev bench",
-        };
-        let (page, left) = written(PAGE, &handed_over, run);
+        let (page, left) = written(PAGE, &handed_over, RUN);
         assert_eq!(page, PAGE);
         assert_eq!(
             left,
-            ["| a leap | none | 1 s | never | quiet | 2026-11-29 | `./dev bench` |"]
+            ["| a leap | none | 1 s | never | busy | 2026-11-29 | `./dev bench` |"]
         );
     }
 }

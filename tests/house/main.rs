@@ -512,6 +512,25 @@ mod tests {
     }
 
     #[test]
+    fn comments_are_no_wider_than_110_letters() {
+        let is_wide = |line: &str| {
+            let words = line.trim_start();
+            // A row of a table is one line, and what `netreel shrink` made stays as it made it.
+            let is_free = ["//! |", "/// |", "//! Made by `netreel shrink`"];
+            line.chars().count() > 110
+                && words.starts_with("//")
+                && !is_free.iter().any(|it| words.starts_with(it))
+        };
+        let mut wide = Vec::new();
+        for path in here().iter().map(|source| &source.path) {
+            let text = std::fs::read_to_string(root().join(path)).unwrap_or_default();
+            let lines = text.lines().zip(1..).filter(|(line, _)| is_wide(line));
+            wide.extend(lines.map(|(_, number)| format!("{}:{number}", path.display())));
+        }
+        assert!(wide.is_empty(), "wider:\n{}", wide.join("\n"));
+    }
+
+    #[test]
     fn samples_of_output_have_moments_to_the_microsecond() {
         let mut wrong = Vec::new();
         for name in pages() {

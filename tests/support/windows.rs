@@ -20,11 +20,11 @@ pub fn command(program: &Path) -> Command {
 /// What a program says that ends by itself. Wine 8 ends one in some thousands of programs before it has said
 /// a word, with code 1, with which no command of netreel ends in silence: such a one is begun again.
 pub fn output(command: &mut Command) -> Output {
-    let mut run = || command.output().expect("the command starts");
-    let said = run();
+    let said = command.output().expect("the command starts");
     let is_silent = said.stdout.is_empty() && said.stderr.is_empty();
     if folder().is_some() && is_silent && said.status.code() == Some(1) {
-        return run();
+        eprintln!("Wine ended {command:?} in silence: begun again");
+        return command.output().expect("the command starts");
     }
     said
 }

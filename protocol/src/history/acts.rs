@@ -13,7 +13,6 @@ use super::roles::{ACTS, may_tell};
 use crate::session::{MessageId, Node, NodeId, Shape, Stamp, Way};
 
 /// Something that a node did.
-#[derive(Debug)]
 pub(super) struct Act {
     pub at: Stamp,
     /// When anybody was first told.

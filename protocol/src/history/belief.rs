@@ -11,7 +11,7 @@ use super::{Belief, Effect};
 use crate::session::NodeId;
 
 /// One node's state of one object.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Believer {
     state: State,
     /// The highest migration counter heard.

@@ -54,16 +54,11 @@ struct Talk {
     connects: bool,
 }
 
-/// Whether ports may tell of meetings. They do so backwards: what passed between two of them counts
-/// from its first packet on, once packets have gone both ways.
-pub(super) fn may_be_told(session: &Session) -> bool {
-    session.has_role(Role::Connect) && session.has_several_ports()
-}
-
 impl Meetings {
-    /// The meetings that ports tell.
+    /// The meetings that ports tell. They do so backwards: what passed between two of them counts from its
+    /// first packet on, once packets have gone both ways.
     pub fn between_ports(session: &Session) -> Meetings {
-        if !may_be_told(session) {
+        if !session.has_role(Role::Connect) || !session.has_several_ports() {
             return Meetings::default();
         }
         let (talks, of_packets) = talks(session);

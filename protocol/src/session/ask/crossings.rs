@@ -27,7 +27,8 @@ impl Session {
         })
     }
 
-    /// What a receipt of a node is called by the node: its place among the node's receipts. Of a node that was not recorded, the end itself.
+    /// What a receipt of a node is called by the node: its place among the node's receipts. Of a node that
+    /// was not recorded, the end itself.
     pub(crate) fn receipt(&self, node: NodeId, end: EndId) -> u32 {
         match self.track(node) {
             Some(_) => self.rows.places.find(end).2 as u32,

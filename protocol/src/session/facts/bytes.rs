@@ -10,7 +10,8 @@ pub(super) struct Bytes<'a>(pub &'a [u8]);
 impl Bytes<'_> {
     /// Passes over this many numbers.
     pub fn pass(&mut self, numbers: u32) {
-        for _ in 0..numbers {
+        // Each takes a byte or more.
+        for _ in 0..numbers.min(self.0.len() as u32) {
             let ends = self.0.iter().position(|&byte| byte < 0x80);
             let length = ends.map_or(self.0.len(), |last| last + 1);
             self.0 = &self.0[length..];
@@ -35,7 +36,8 @@ impl Bytes<'_> {
     /// How many ranges, each the first and how far on the last is.
     pub fn ranges(&mut self, count: u64) -> Vec<(u64, u64)> {
         let mut ranges = Vec::new();
-        for _ in 0..count {
+        // Each takes a byte or more: an index that counts more is broken.
+        for _ in 0..count.min(self.0.len() as u64) {
             let first = self.take();
             ranges.push((first, self.take().wrapping_add(first)));
         }
