@@ -9,7 +9,9 @@ use roaring::RoaringBitmap;
 use super::line::Line;
 use super::sequence::{span, unwrap};
 use super::streams::{MessageStream, Streams, reliable};
-use crate::session::{ACKNOWLEDGES, MessageId, NodeId, PacketId, Said, Session, Shape, Stamp, Way};
+use crate::session::{
+    ACKNOWLEDGES, MessageId, Messages, NodeId, PacketId, Said, Session, Shape, Stamp, Way,
+};
 
 /// What senders learnt.
 #[derive(Default)]
@@ -64,6 +66,7 @@ impl Heard {
             streams,
             node,
             heard: &mut heard,
+            said: Said::default(),
         };
         for (end, crossing, stamp) in session.ends(node) {
             // A node that was not recorded learns what it is seen being told.
@@ -82,6 +85,8 @@ struct Learning<'a> {
     streams: &'a Streams,
     node: NodeId,
     heard: &'a mut Heard,
+    /// What the latest packet says.
+    said: Said,
 }
 
 /// See [`Session::receipt`].
@@ -168,14 +173,24 @@ impl Learning<'_> {
         };
         let from = link.0;
         let at = self.streams.meeting_of(id);
-        let tells = |shape: &Shape| shape.has(ACKNOWLEDGES);
-        let Some((said, messages)) = self.session.said_and(id, tells) else {
-            return;
-        };
+        let mut said = std::mem::take(&mut self.said);
+        let messages = self.session.said_and(id, &mut said);
         if self.streams.acknowledges {
             self.hears_of_messages((from, at), (&said, messages), end, stamp);
         }
-        let Some(line) = self.streams.packets.get(&(self.node, from, at)) else {
+        self.hears_of_packets((from, at), &said, end, stamp);
+        self.said = said;
+    }
+
+    /// Marks the packets that a packet acks.
+    fn hears_of_packets(
+        &mut self,
+        (from, at): (NodeId, u16),
+        said: &Said,
+        end: Receipt,
+        stamp: Stamp,
+    ) {
+        let Some(line) = self.streams.packets((self.node, from, at)) else {
             return;
         };
         if said.ack.is_none() && said.ack_ranges.is_empty() {
@@ -219,7 +234,7 @@ impl Learning<'_> {
     fn hears_of_messages(
         &mut self,
         (from, at): (NodeId, u16),
-        (said, messages): (&Said, impl Iterator<Item = (MessageId, MessageFacts)>),
+        (said, messages): (&Said, Option<Messages<'_>>),
         end: Receipt,
         stamp: Stamp,
     ) {
@@ -231,13 +246,15 @@ impl Learning<'_> {
         }
         // What names one message tells more of it than what names all before another.
         let mut all_before = Vec::new();
+        let tells = |shape: &Shape| shape.has(ACKNOWLEDGES);
+        let messages = messages.into_iter().flat_map(|it| it.those(tells));
         for (_, facts) in messages {
             let stream = reliable(link, at, &facts);
             all_before.extend(facts.acknowledges_before.map(|before| (stream, before)));
             let Some(sequence) = facts.acknowledges else {
                 continue;
             };
-            let Some(line) = self.streams.links.get(&stream) else {
+            let Some(line) = self.streams.line(stream) else {
                 continue;
             };
             let first = || line.start().unwrap_or(0);
@@ -269,7 +286,7 @@ impl Learning<'_> {
         end: Receipt,
         stamp: Stamp,
     ) {
-        let Some(line) = self.streams.links.get(&stream) else {
+        let Some(line) = self.streams.line(stream) else {
             return;
         };
         let start = line.start().unwrap_or(0);

@@ -49,9 +49,8 @@ pub(super) fn half_apart(
     history: &History,
 ) -> Vec<HalfApart> {
     let all = streams
-        .links
-        .keys()
-        .filter_map(|stream| of_stream(session, streams, history, *stream));
+        .lines()
+        .filter_map(|(stream, _)| of_stream(session, streams, history, stream));
     all.flatten().collect()
 }
 
@@ -61,7 +60,7 @@ fn of_stream(
     history: &History,
     stream: MessageStream,
 ) -> Option<Vec<HalfApart>> {
-    let line = streams.links.get(&stream)?;
+    let line = streams.line(stream)?;
     let start = line.start()?;
     let first = session.message(MessageId(line.first(start)?))?;
     let bits = first.facts.reliable_sequence?.bits;

@@ -11,7 +11,7 @@ use netreel_wire::Sequence;
 use super::line::Line;
 use super::sequence::unwrap;
 use super::streams::Streams;
-use crate::session::{NodeId, PacketId, Session, Stamp, Way};
+use crate::session::{self, NodeId, PacketId, Session, Stamp, Way};
 
 /// How many packets are kept as evidence of what many show.
 const KEPT_MAX: usize = 3;
@@ -117,9 +117,10 @@ impl Claiming {
     /// Of a node that is not whole nothing is said.
     pub fn new((session, streams): (&Session, &Streams), node: NodeId) -> Claiming {
         let mut claiming = Claiming::default();
-        if !is_whole(session, node) {
+        if !streams.acks || !is_whole(session, node) {
             return claiming;
         }
+        let mut said = session::Said::default();
         let links = &mut claiming.links;
         for (_, crossing, at) in session.ends(node) {
             let Some((from, to)) = session.link(crossing.packet) else {
@@ -137,13 +138,13 @@ impl Claiming {
                     let Some(link) = links.get_mut(&(to, anew)) else {
                         continue;
                     };
-                    let Some(line) = streams.packets.get(&(to, node, anew)) else {
+                    let Some(line) = streams.packets((to, node, anew)) else {
                         continue;
                     };
-                    let said = session.said(crossing.packet);
-                    let Some(said) = said.filter(|said| said.diagnostics == 0) else {
+                    session.said_and(crossing.packet, &mut said);
+                    if said.diagnostics > 0 {
                         continue;
-                    };
+                    }
                     if let Some(ack) = said.ack.filter(|_| is_whole(session, to)) {
                         let claim = (crossing.packet, at);
                         link.says((session, line), ack, said.ack_bits, claim);

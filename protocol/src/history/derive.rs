@@ -132,7 +132,7 @@ fn undelivered(
         })
     };
     let mut undelivered = Vec::new();
-    for (&key, line) in &streams.links {
+    for (key, line) in streams.lines() {
         let MessageStream { from, to, .. } = key;
         let from_place = |floor| line.from(floor).map(|(place, id)| (place, MessageId(id)));
         let Some(receiver) = history(to) else {
@@ -144,14 +144,15 @@ fn undelivered(
         if knew(from, (from, to)) || knew(to, (from, to)) {
             continue;
         }
-        if streams.unordered.contains(&key) {
+        if streams.is_unordered(key) {
             if !receiver.is_blind {
                 let all = from_place(i64::MIN).map(|(_, id)| id);
                 undelivered.extend(all.filter(|id| !receiver.seen.contains(id.0)));
             }
             continue;
         }
-        let floor = match receiver.waits_for.get(&key) {
+        let number = streams.number_of(key);
+        let floor = match number.and_then(|it| receiver.waits_for.get(&it)) {
             Some(&next) => next,
             None if receiver.is_blind => continue,
             None => i64::MIN,

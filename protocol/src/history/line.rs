@@ -12,10 +12,20 @@ const NONE: u32 = u32::MAX;
 /// For each place of a line the number of what stands there first, and of what stands there too.
 #[derive(Debug, Default)]
 pub(super) struct Line {
-    chunks: BTreeMap<i64, Box<[u32; CHUNK]>>,
+    /// The chunk of the first of these.
+    start: i64,
+    /// The chunks from there on; those without numbers are not there.
+    near: Vec<Option<Box<Chunk>>>,
+    /// Those that lie apart from all of these.
+    far: BTreeMap<i64, Box<Chunk>>,
     /// At places with several, all but the first, in their order.
     more: BTreeMap<i64, Vec<u32>>,
 }
+
+type Chunk = [u32; CHUNK];
+
+/// A chunk lies apart where this many are missing before it.
+const APART: i64 = 64;
 
 /// The chunk of a place, and where in it that is.
 fn find(place: i64) -> (i64, usize) {
@@ -27,13 +37,32 @@ impl Line {
     /// Puts a number at a place; the first number that stands there, where it is another one.
     pub fn put(&mut self, place: i64, number: u32) -> Option<u32> {
         let (chunk, at) = find(place);
-        let chunk = self.chunks.entry(chunk);
-        let slot = &mut chunk.or_insert_with(|| Box::new([NONE; CHUNK]))[at];
+        let slot = &mut self.slots(chunk)[at];
         if *slot == NONE {
             *slot = number;
             return None;
         }
         Some(*slot)
+    }
+
+    /// A chunk to put numbers into.
+    fn slots(&mut self, chunk: i64) -> &mut Chunk {
+        if self.near.is_empty() {
+            self.start = chunk;
+        }
+        let at = chunk - self.start;
+        let known = self.near.len() as i64;
+        if at < 0 || at >= known + APART {
+            return self.far.entry(chunk).or_insert_with(empty);
+        }
+        if at >= known {
+            self.near.resize_with(at as usize + 1, || None);
+            let reached: Vec<i64> = self.far.range(self.start..=chunk).map(|it| *it.0).collect();
+            for far in reached {
+                self.near[(far - self.start) as usize] = self.far.remove(&far);
+            }
+        }
+        self.near[at as usize].get_or_insert_with(empty)
     }
 
     /// Puts a number at a place behind those that stand there.
@@ -46,7 +75,11 @@ impl Line {
     /// What stands first at a place.
     pub fn first(&self, place: i64) -> Option<u32> {
         let (chunk, at) = find(place);
-        let chunk = self.chunks.get(&chunk)?;
+        let near = usize::try_from(chunk - self.start).ok();
+        let chunk = match near.and_then(|near| self.near.get(near)) {
+            Some(known) => known.as_deref()?,
+            None => self.far.get(&chunk)?,
+        };
         Some(chunk[at]).filter(|&number| number != NONE)
     }
 
@@ -76,6 +109,11 @@ impl Line {
         self.more.is_empty()
     }
 
+    /// Whether no place is taken.
+    pub fn is_empty(&self) -> bool {
+        self.near.is_empty()
+    }
+
     /// The first place that is taken.
     pub fn start(&self) -> Option<i64> {
         self.from(i64::MIN).next().map(|(place, _)| place)
@@ -84,12 +122,28 @@ impl Line {
     /// The places from one on that are taken, each with what stands there first, in order.
     pub fn from(&self, floor: i64) -> impl Iterator<Item = (i64, u32)> + '_ {
         let (first, _) = find(floor);
-        let places = self.chunks.range(first..).flat_map(|(&chunk, slots)| {
+        let end = self.start + self.near.len() as i64;
+        let far = |from: i64, to: i64| {
+            let chunks = self.far.range(from.min(to)..to);
+            chunks.map(|(&chunk, slots)| (chunk, &**slots))
+        };
+        let skipped = first
+            .saturating_sub(self.start)
+            .clamp(0, self.near.len() as i64);
+        let near = (self.start + skipped..).zip(&self.near[skipped as usize..]);
+        let near = near.filter_map(|(chunk, slots)| Some((chunk, slots.as_deref()?)));
+        let before = far(first, self.start);
+        let chunks = before.chain(near).chain(far(first.max(end), i64::MAX));
+        let places = chunks.flat_map(|(chunk, slots)| {
             let start = chunk.saturating_mul(CHUNK as i64);
             (start..=start.saturating_add(CHUNK as i64 - 1)).zip(slots.iter().copied())
         });
         places.filter(move |&(place, number)| number != NONE && place >= floor)
     }
+}
+
+fn empty() -> Box<Chunk> {
+    Box::new([NONE; CHUNK])
 }
 
 #[cfg(test)]
@@ -107,5 +161,29 @@ mod tests {
         assert_eq!(line.at(70).collect::<Vec<u32>>(), [1, 3]);
         assert_eq!(line.from(71).next(), Some((71, 5)));
         assert_eq!(line.first(72), None);
+    }
+
+    #[test]
+    fn what_lay_apart_is_found_once_the_others_reach_it() {
+        let mut line = Line::default();
+        let apart = 100 * CHUNK as i64;
+        let places = [0, apart, -apart, apart - 7].into_iter();
+        for (number, place) in (0..).zip(places.chain((0..apart + 40).step_by(5))) {
+            line.put(place, number);
+        }
+        let expected: Vec<i64> = (-apart..apart + 40)
+            .filter(|it| (*it >= 0 && it % 5 == 0) || [apart, -apart, apart - 7].contains(it))
+            .collect();
+        let all: Vec<i64> = line.from(i64::MIN).map(|(place, _)| place).collect();
+        assert_eq!(all, expected);
+        assert_eq!(line.first(apart), Some(1));
+        for floor in [-apart - 1, -apart + 1, 3, apart - 8, apart + 41] {
+            let next = expected.iter().find(|it| **it >= floor);
+            assert_eq!(
+                line.from(floor).next().map(|it| it.0),
+                next.copied(),
+                "{floor}"
+            );
+        }
     }
 }

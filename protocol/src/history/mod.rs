@@ -21,6 +21,7 @@ mod finding;
 mod found;
 mod game;
 mod kept;
+mod keyed;
 mod lanes;
 mod line;
 mod links;

@@ -2,6 +2,7 @@
 
 mod late;
 
+use std::cell::OnceCell;
 use std::collections::VecDeque;
 
 use netreel_reel::EventNumber;
@@ -11,7 +12,7 @@ use super::acts::{Act, acts};
 use super::belief::{Believer, Speaker};
 use super::claims::is_whole;
 use super::facts::Facts;
-use super::streams::{HandedOver, MessageStream, Sent};
+use super::streams::{HandedOver, StreamNumber};
 use super::walked::{Inbox, NodeHistory, Walked};
 use super::wholes::FragmentPart;
 use super::{Belief, Delivery, Effect, Parting, Span};
@@ -34,7 +35,6 @@ impl Facts<'_> {
         let mut ahead = VecDeque::from(acts(self, (id, node)));
         ahead.make_contiguous().sort_by_key(|act| act.at.number);
         let mut walk = self.walk((id, node), &mut walked);
-        let mut packet = Vec::new();
         let ends = self.session.ends(id);
         for (place, (_, crossing, stamp)) in ends.enumerate() {
             if place % STEP == 0 && !self.cancel.goes_on() {
@@ -58,11 +58,10 @@ impl Facts<'_> {
             }
             walk.holes_before(crossing.number);
             if let Some(link) = self.session.link(crossing.packet) {
-                packet.clear();
-                packet.extend(self.session.messages_of(crossing.packet));
+                let packet = Arrived::new(self.session, crossing.packet, link.0);
                 match met {
-                    None => walk.received(crossing.packet, link, &packet, stamp),
-                    Some(over) => walk.comes_late(crossing.packet, over, &packet, stamp),
+                    None => walk.received(&packet, stamp),
+                    Some(over) => walk.comes_late(over, &packet, stamp),
                 }
             }
         }
@@ -98,6 +97,38 @@ pub(crate) fn rules_of<'a>(session: &'a Session, node: &Node) -> Option<&'a Rule
         .rules
         .or_else(|| session.nodes.iter().find_map(|other| other.rules));
     session.wire.as_ref()?.rules().get(usize::from(said?.0))
+}
+
+/// A packet that arrives.
+struct Arrived<'a> {
+    session: &'a Session,
+    id: PacketId,
+    from: NodeId,
+    /// What its messages say, once that matters.
+    said: OnceCell<Vec<(MessageId, MessageFacts)>>,
+}
+
+impl<'a> Arrived<'a> {
+    fn new(session: &'a Session, id: PacketId, from: NodeId) -> Arrived<'a> {
+        Arrived {
+            session,
+            id,
+            from,
+            said: OnceCell::new(),
+        }
+    }
+
+    fn messages(&self) -> impl Iterator<Item = MessageId> + use<> {
+        self.session.message_numbers(self.id).map(MessageId)
+    }
+
+    /// What one of its messages says; `None` of a message that another packet brought.
+    fn says(&self, message: MessageId) -> Option<&MessageFacts> {
+        let all = || self.session.messages_of(self.id).collect();
+        let all = self.said.get_or_init(all);
+        let place = all.binary_search_by_key(&message, |(each, _)| *each).ok()?;
+        all.get(place).map(|(_, facts)| facts)
+    }
 }
 
 /// A walk along one node's events.
@@ -138,101 +169,89 @@ impl Walk<'_> {
         self.deliver(act.message, &act.facts, act.role, speaker, at, true);
     }
 
-    fn received(
-        &mut self,
-        id: PacketId,
-        link: (NodeId, NodeId),
-        messages: &[(MessageId, MessageFacts)],
-        stamp: Stamp,
-    ) {
-        for (message, facts) in messages {
-            if self.is_deaf_to(link.0) {
+    fn received(&mut self, packet: &Arrived<'_>, stamp: Stamp) {
+        for message in packet.messages() {
+            if self.is_deaf_to(packet.from) {
                 return;
             }
-            let message = *message;
-            let sent = Sent {
-                link,
-                message,
-                facts,
-            };
-            let (stream, place) = match self.facts.streams.turn(id, sent) {
+            let (stream, place) = match self.facts.streams.turn(message) {
                 HandedOver::Now => {
-                    self.hand_over(sent, id, stamp);
+                    self.hand_over(message, packet, stamp);
                     continue;
                 }
                 HandedOver::Once => {
                     if self.is_first_arrival(message) {
-                        self.hand_over(sent, id, stamp);
+                        self.hand_over(message, packet, stamp);
                     }
                     continue;
                 }
                 HandedOver::Newest(stream, place) => {
                     self.is_first_arrival(message);
-                    let newest = self.own.newest.entry(stream).or_insert(i64::MIN);
+                    let newest = self.own.newest.entry(stream, || i64::MIN);
                     if place > *newest {
                         *newest = place;
-                        self.hand_over(sent, id, stamp);
+                        self.hand_over(message, packet, stamp);
                     }
                     continue;
                 }
                 HandedOver::InOrder(stream, place) => (stream, place),
             };
-            if stream.ordered && !self.is_first_arrival(message) {
+            let streams = self.facts.streams;
+            let is_ordered = streams.stream_of(stream).is_some_and(|it| it.ordered);
+            if is_ordered && !self.is_first_arrival(message) {
                 continue;
             }
-            if !self.own.inboxes.contains_key(&stream) {
+            if self.own.inboxes.get(stream).is_none() {
                 let (floor, next) = (i64::MIN, self.first_place(stream, i64::MIN));
                 let mut inbox = Inbox::new(floor, next);
                 inbox.lacks_begin = self.lacks_begin(stream, next);
-                self.own.inboxes.insert(stream, inbox);
+                self.own.inboxes.entry(stream, || inbox);
             }
-            let Some(inbox) = self.own.inboxes.get_mut(&stream) else {
+            let Some(inbox) = self.own.inboxes.get_mut(stream) else {
                 continue;
             };
             if inbox.lacks_begin {
-                self.doubt_arrival(message, facts, stamp);
+                self.doubt_arrival(message, packet, stamp);
                 continue;
             }
             if place >= inbox.next {
                 let waiting = inbox.waiting.entry(place).or_default();
-                if stream.ordered || waiting.is_empty() {
+                if is_ordered || waiting.is_empty() {
                     waiting.push(message);
                 }
-            } else if stream.ordered {
+            } else if is_ordered {
                 // A sequenced message has the number of an ordered one.
-                self.hand_over(sent, id, stamp);
+                self.hand_over(message, packet, stamp);
             } else if place >= inbox.floor && self.own.blind_until.is_some() {
-                self.doubt_arrival(message, facts, stamp);
+                self.doubt_arrival(message, packet, stamp);
             }
-            self.empty_inbox(stream, (id, messages), stamp);
+            self.empty_inbox(stream, packet, stamp);
         }
     }
 
     /// Hands over what no longer waits.
-    fn empty_inbox(
-        &mut self,
-        stream: MessageStream,
-        latest: (PacketId, &[(MessageId, MessageFacts)]),
-        stamp: Stamp,
-    ) {
-        while let Some(inbox) = self.own.inboxes.get_mut(&stream) {
+    fn empty_inbox(&mut self, stream: StreamNumber, latest: &Arrived<'_>, stamp: Stamp) {
+        let streams = self.facts.streams;
+        let Some(known) = streams.stream_of(stream) else {
+            return;
+        };
+        while let Some(inbox) = self.own.inboxes.get_mut(stream) {
             let Some(messages) = inbox.waiting.remove(&inbox.next) else {
                 break;
             };
             inbox.taken += messages.len();
-            if inbox.taken >= self.facts.streams.count_at(stream, inbox.next) {
+            if inbox.taken >= streams.count_at(stream, inbox.next) {
                 let after = inbox.next.saturating_add(1);
-                let next = if stream.ordered {
-                    self.facts.streams.next_place(stream, after, |_| true)
-                } else {
-                    None
+                let next = match known.ordered {
+                    true => streams.next_place(stream, after, |_| true),
+                    false => None,
                 };
                 inbox.next = next.unwrap_or(after);
                 inbox.taken = 0;
             }
             for message in messages {
-                self.hand_over_waiting(message, latest, stream.from, stamp);
-                if self.is_deaf_to(stream.from) {
+                self.hand_over(message, latest, stamp);
+                if self.is_deaf_to(known.from) {
                     return;
                 }
             }
@@ -261,7 +280,7 @@ impl Walk<'_> {
 
     /// Where a stream begins, as far as anybody recorded it; after a hole, the first place from
     /// `floor` on that cannot have been delivered in it.
-    fn first_place(&self, stream: MessageStream, floor: i64) -> i64 {
+    fn first_place(&self, stream: StreamNumber, floor: i64) -> i64 {
         let session = self.facts.session;
         let sent_after_hole = |message: MessageId| {
             let Some(until) = self.own.blind_until else {
@@ -278,13 +297,16 @@ impl Walk<'_> {
 
     /// Whether a stream of a sender without a reel begins behind the place at which those of others begin:
     /// what stood there was lost, and the engine waits for it.
-    fn lacks_begin(&self, stream: MessageStream, next: i64) -> bool {
+    fn lacks_begin(&self, stream: StreamNumber, next: i64) -> bool {
         let session = self.facts.session;
+        let Some(stream) = self.facts.streams.stream_of(stream) else {
+            return false;
+        };
         let sender = session.node(stream.from);
         if sender.is_none_or(|node| node.recorded) {
             return false;
         }
-        let lines = self.facts.streams.links.iter();
+        let lines = self.facts.streams.lines();
         let others = lines
             .filter(|(other, _)| other.ordered == stream.ordered && is_whole(session, other.from));
         let begins = others.filter_map(|(_, line)| Some(line.from(i64::MIN).next()?.0));
@@ -293,11 +315,14 @@ impl Walk<'_> {
     }
 
     /// A message arrives that may have been delivered already, in a hole, or that the engine may not take.
-    fn doubt_arrival(&mut self, message: MessageId, known: &MessageFacts, at: Stamp) {
+    fn doubt_arrival(&mut self, message: MessageId, packet: &Arrived<'_>, at: Stamp) {
+        if !self.facts.streams.telling.contains(message.0) {
+            return;
+        }
         let facts = match self.part(message) {
             Some(part) if part.is_last => self.whole(part.whole),
             Some(_) => None,
-            None => Some(known),
+            None => packet.says(message),
         };
         if let Some(facts) = facts {
             self.doubt(message, facts, self.facts.session.role(facts), at, false);
@@ -321,59 +346,37 @@ impl Walk<'_> {
         believer.forget();
         let (belief, counter) = (believer.belief(), believer.counter());
         self.believe(object, belief, counter, at.time, because);
-        let (node, effect) = (self.id, Effect::Unknown);
-        let delivery = Delivery {
-            node,
-            at,
-            message,
-            local,
-            effect,
-        };
-        self.note(&delivery, facts, role);
+        self.note(message, Some((facts, role)), (at, local, Effect::Unknown));
     }
 
-    /// A message that waited reaches the engine. Most waited for nothing: they are of the packet
-    /// that has just arrived.
-    fn hand_over_waiting(
-        &mut self,
-        message: MessageId,
-        (packet, latest): (PacketId, &[(MessageId, MessageFacts)]),
-        from: NodeId,
-        stamp: Stamp,
-    ) {
-        let link = (from, self.id);
-        let place = latest.binary_search_by_key(&message, |(each, _)| *each);
-        if let Some((_, facts)) = place.ok().and_then(|place| latest.get(place)) {
-            let sent = Sent {
-                link,
-                message,
-                facts,
-            };
-            self.hand_over(sent, packet, stamp);
-        } else if let Some(earlier) = self.facts.session.message(message) {
-            let sent = Sent {
-                link,
-                message,
-                facts: &earlier.facts,
-            };
-            self.hand_over(sent, earlier.packet, stamp);
+    /// A message reaches the engine. Most waited for nothing: they are of the packet that has just arrived.
+    fn hand_over(&mut self, message: MessageId, latest: &Arrived<'_>, stamp: Stamp) {
+        if !self.facts.streams.telling.contains(message.0) {
+            return self.note(message, None, (stamp, false, Effect::Plain));
         }
-    }
-
-    /// A message reaches the engine.
-    fn hand_over(&mut self, sent: Sent<'_>, carrier: PacketId, stamp: Stamp) {
-        let message = sent.message;
+        let session = self.facts.session;
+        let earlier;
+        let (carrier, known) = match latest.says(message) {
+            Some(facts) => (latest.id, facts),
+            None => match session.message(message) {
+                Some(it) => {
+                    earlier = it;
+                    (earlier.packet, &earlier.facts)
+                }
+                None => return,
+            },
+        };
         let facts = match self.part(message) {
             Some(part) if self.completes(part) => match self.whole(part.whole) {
                 Some(whole) => whole,
                 None => return,
             },
             Some(_) => return,
-            None => sent.facts,
+            None => known,
         };
-        let role = self.facts.session.role(facts);
+        let role = session.role(facts);
         let place = self.facts.streams.packet_place(carrier);
-        let from = sent.link.0;
+        let from = latest.from;
         let peer = facts.origin.or_else(|| self.facts.peer(from));
         if role == Role::Disconnect {
             self.parts_from(peer, stamp);
@@ -417,13 +420,6 @@ impl Walk<'_> {
                 effect
             }
         };
-        let delivery = Delivery {
-            node: self.id,
-            at,
-            message,
-            local,
-            effect,
-        };
         if role == Role::Disconnect
             && let Some(peer) = speaker.peer
         {
@@ -433,16 +429,29 @@ impl Walk<'_> {
                 is_named: facts.origin.is_some(),
             });
         }
-        self.note(&delivery, facts, role);
+        self.note(message, Some((facts, role)), (at, local, effect));
     }
 
     /// Notes a delivery, and what it is about.
-    fn note(&mut self, delivery: &Delivery, facts: &MessageFacts, role: Role) {
-        let object = facts.object.filter(|_| is_about_object(role));
+    fn note(
+        &mut self,
+        message: MessageId,
+        says: Option<(&MessageFacts, Role)>,
+        (at, local, effect): (Stamp, bool, Effect),
+    ) {
+        let about = says.filter(|(_, role)| is_about_object(*role));
+        let object = about.and_then(|(facts, _)| facts.object);
         let place = self.own.history.next_place();
-        self.own.history.deliveries.push(delivery);
+        self.own.history.deliveries.push(&Delivery {
+            node: self.id,
+            at,
+            message,
+            local,
+            effect,
+        });
         self.own.history.about.push_some(object);
-        if let (Some(object), Some(object_type)) = (object, facts.object_type) {
+        let object_type = about.and_then(|(facts, _)| facts.object_type);
+        if let Some((object, object_type)) = object.zip(object_type) {
             let types = &mut self.own.history.types;
             types.entry(object).or_insert((place, object_type));
         }
@@ -494,24 +503,17 @@ impl Walk<'_> {
         let time = hole.time.start;
         let until = SessionTime(hole.time.end.0.saturating_add(DOUBT_NS));
         self.own.blind_until = self.own.blind_until.max(Some(until));
-        let streams: Vec<(MessageStream, i64)> = self
-            .own
-            .inboxes
-            .iter()
-            .map(|(&stream, inbox)| (stream, inbox.next.max(inbox.floor)))
+        let reached = self.own.inboxes.iter();
+        let reached: Vec<(StreamNumber, i64, i64, bool)> = reached
+            .map(|(stream, it)| (stream, it.next.max(it.floor), it.floor, it.lacks_begin))
             .collect();
-        for (stream, reached) in streams {
-            let known = self
-                .own
-                .inboxes
-                .get(&stream)
-                .map_or(i64::MIN, |inbox| inbox.floor);
+        for (stream, reached, known, lacks_begin) in reached {
             let floor = if reached == i64::MAX { known } else { reached };
             let next = self.first_place(stream, floor);
-            let mut inbox = Inbox::new(floor, next);
-            let known = self.own.inboxes.get(&stream);
-            inbox.lacks_begin = known.is_some_and(|known| known.lacks_begin);
-            self.own.inboxes.insert(stream, inbox);
+            if let Some(inbox) = self.own.inboxes.get_mut(stream) {
+                *inbox = Inbox::new(floor, next);
+                inbox.lacks_begin = lacks_begin;
+            }
         }
         let objects: Vec<u64> = self.own.objects.keys().copied().collect();
         for object in objects {

@@ -4,7 +4,7 @@
 mod anew;
 mod stream;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use netreel_system::Cancel;
@@ -13,18 +13,20 @@ use netreel_wire::{KindId, MessageFacts, Promise, Role, Sequence};
 
 pub(super) use anew::{Restart, Sign};
 pub(super) use stream::MessageStream;
-use stream::{Anew, FOLLOWS_MAX, NumberedLink, Spoken};
+use stream::{Anew, FOLLOWS_MAX, NumberedLink, Numbers, OneStream, Spoken};
 
 use super::elsewhere::{Elsewhere, elsewhere};
 use super::finding::says_the_same;
+use super::keyed::{Key, Keyed};
 use super::line::Line;
 use super::meetings::Meetings;
+use super::nodes::is_about_object;
 use super::roles::may_tell;
 use super::sequence::unwrap;
 use crate::session::bits::Bits;
 use crate::session::{
     ACKNOWLEDGES, CHECKSUM, Fate, HOST, INPUT, MessageId, NodeId, OBJECT, PacketId,
-    RELIABLE_SEQUENCE, Session, SessionTime, Shape,
+    RELIABLE_SEQUENCE, Said, Session, SessionTime, Shape,
 };
 
 /// When the engine is handed a message that has arrived.
@@ -35,9 +37,19 @@ pub(super) enum HandedOver {
     /// At once, and its copies never.
     Once,
     /// When all that stands before its place has been handed over.
-    InOrder(MessageStream, i64),
+    InOrder(StreamNumber, i64),
     /// At once, unless one of a later place was.
-    Newest(MessageStream, i64),
+    Newest(StreamNumber, i64),
+}
+
+/// The number of a stream among all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct StreamNumber(u32);
+
+impl Key for StreamNumber {
+    fn mixed(&self) -> usize {
+        self.0 as usize
+    }
 }
 
 /// A message on its link: from whom to whom, which, and what it says.
@@ -57,9 +69,9 @@ const WITH_ANOTHER: u16 = u16::MAX;
 /// All streams of a session, and what else one pass over all messages tells.
 #[derive(Default)]
 pub(super) struct Streams {
-    /// The highest place of each stream, and of each way.
-    newest: BTreeMap<MessageStream, i64>,
-    newest_packets: BTreeMap<NumberedLink, i64>,
+    streams: Keyed<MessageStream, OneStream>,
+    /// For each link and session its packets by their places on its line of sequence numbers.
+    ways: Keyed<NumberedLink, Numbers>,
     anew: Anew,
     /// Messages that repeat an earlier one.
     resent: Bits,
@@ -71,8 +83,6 @@ pub(super) struct Streams {
     packet_places: Column,
     /// For each packet how often its sender and its receiver had connected anew when it left.
     met: Column,
-    /// For each link and session its packets by that place.
-    pub packets: BTreeMap<NumberedLink, Line>,
     pub meetings: Meetings,
     /// Receipts of what was sent to another node, which had the endpoint before.
     pub elsewhere: Elsewhere,
@@ -84,14 +94,11 @@ pub(super) struct Streams {
     places: Column,
     /// For each message its place in the order of its channel, where that is apart.
     orders: Column,
-    /// For each stream its messages by place; of each the first copy.
-    pub links: BTreeMap<MessageStream, Line>,
-    /// For each stream of ordered sequences the messages at each place; of each the first copy.
-    ordered: BTreeMap<MessageStream, Line>,
-    /// Streams of reliable sequences that say nothing of the order.
-    pub unordered: BTreeSet<MessageStream>,
-    /// Those of them that no other numbers bring in an order.
-    pub loose: BTreeSet<MessageStream>,
+    /// For each message the stream whose order it is handed over in, and in the lowest bit whether it is
+    /// not once a later one was.
+    streams_of: Column,
+    /// The messages that may change what a node believes, or are parts of others.
+    pub telling: Bits,
     /// When each object was first spoken of.
     pub born: BTreeMap<u64, SessionTime>,
     /// The messages that say that somebody leaves.
@@ -101,6 +108,8 @@ pub(super) struct Streams {
     pub hosts: Vec<(PacketId, u64)>,
     /// What the last of them said on each link, if it was not lost.
     named: BTreeMap<(NodeId, NodeId), u64>,
+    /// Whether a packet names the newest one that its sender has received.
+    pub acks: bool,
     /// Whether a message acknowledges another one.
     pub acknowledges: bool,
     /// The messages that are parts of others.
@@ -167,11 +176,13 @@ impl Streams {
                 || shape.is_sequenced()
                 || telling(shape.kind()) != (false, false, false)
         };
+        let (mut said, mut facts) = (Said::default(), MessageFacts::default());
         for packet in packets.map(PacketId) {
-            let Some((link, first, said, messages)) = session.spoken(packet, &tells) else {
+            let Some((link, first, mut messages)) = session.spoken(packet, &mut said) else {
                 self.met.push(0);
                 continue;
             };
+            self.acks |= said.ack.is_some();
             self.acknowledges |= said.acknowledges_before.is_some();
             let mut is_acking = said.ack.is_some() || !said.ack_ranges.is_empty();
             is_acking |= said.acknowledges_before.is_some();
@@ -203,12 +214,17 @@ impl Streams {
                 spoken.at = self.meetings.number(packet, link);
             }
             self.note_acks_before(spoken, &MessageFacts::default(), said.acknowledges_before);
-            for (message, facts) in messages {
+            let mut next = |to: &mut MessageFacts| messages.as_mut()?.next_that(&tells, to);
+            while let Some(nth) = next(&mut facts) {
+                let message = MessageId(said.messages.start + nth);
                 self.take_message(session, &mut spoken, (message, &facts), is_over);
                 of_ticks.0 |= facts.checksum.is_some();
                 of_ticks.1 |= facts.input.is_some();
                 is_acking |= facts.acknowledges.is_some() || facts.acknowledges_before.is_some();
                 let (_, may_act, is_part) = telling(facts.kind);
+                if self.may_matter(session, message, &facts, is_part) {
+                    self.telling.insert(message.0);
+                }
                 if may_act {
                     self.acting.insert(packet.0);
                 }
@@ -286,14 +302,41 @@ impl Streams {
     /// The messages before this one that were not taken are in no stream.
     fn pass(&mut self, message: MessageId) {
         while self.places.len() < message.0 as usize {
-            self.places.push(0);
-            self.orders.push(0);
+            self.has_no_place();
         }
+    }
+
+    /// The next message is in no stream.
+    fn has_no_place(&mut self) {
+        self.places.push(0);
+        self.orders.push(0);
+        self.streams_of.push(0);
+    }
+
+    /// Whether a message that is handed over may do more than be handed over.
+    fn may_matter(
+        &self,
+        session: &Session,
+        message: MessageId,
+        facts: &MessageFacts,
+        is_part: bool,
+    ) -> bool {
+        let role = session.role(facts);
+        let earlier = self.earlier(message);
+        is_part
+            || role == Role::Disconnect
+            || facts.object.is_some() && is_about_object(role)
+            || earlier.is_some_and(|earlier| self.parts.contains(earlier.0))
     }
 
     /// No more will be taken.
     fn conclude(&mut self) {
-        let columns = [&mut self.places, &mut self.orders, &mut self.packet_places];
+        let columns = [
+            &mut self.places,
+            &mut self.orders,
+            &mut self.streams_of,
+            &mut self.packet_places,
+        ];
         let of_ticks = [&mut self.checksums, &mut self.inputs, &mut self.ticks];
         let more = [&mut self.met].into_iter().chain(of_ticks);
         for column in columns.into_iter().chain(more) {
@@ -302,7 +345,6 @@ impl Streams {
         let copies = self.resends.iter();
         self.copies = copies.map(|&(copy, first)| (first, copy)).collect();
         self.copies.sort_unstable();
-        (self.newest, self.newest_packets) = Default::default();
     }
 
     /// An object was spoken of at a moment.
@@ -324,7 +366,7 @@ impl Streams {
     /// Whether the two nodes of a stream met anew since, at the same place.
     pub fn is_over(&self, session: &Session, stream: MessageStream) -> bool {
         let is_over = || {
-            let line = self.links.get(&stream)?;
+            let line = self.line(stream)?;
             let first = MessageId(line.first(line.start()?)?);
             let packet = (session.carrier(first)?, stream.meeting);
             let link = (stream.from, stream.to);
@@ -344,9 +386,52 @@ impl Streams {
             return;
         };
         let way = (link.0, link.1, at);
-        let place = lay_out(&mut self.newest_packets, way, sequence);
+        let way = self.ways.entry(way, Numbers::default);
+        let place = way.lay_out(sequence);
         self.packet_places.push(put(place));
-        self.packets.entry(way).or_default().append(place, packet.0);
+        way.line.append(place, packet.0);
+    }
+
+    /// The packets of a link and session, by their places on its line of sequence numbers.
+    pub fn packets(&self, way: NumberedLink) -> Option<&Line> {
+        Some(&self.ways.get(way)?.line)
+    }
+
+    /// The same of all.
+    pub fn ways(&self) -> impl Iterator<Item = (NumberedLink, &Line)> + '_ {
+        self.ways.iter().map(|(way, numbers)| (way, &numbers.line))
+    }
+
+    /// The messages of a stream of reliable sequences, by place; of each the first copy.
+    pub fn line(&self, stream: MessageStream) -> Option<&Line> {
+        let line = &self.streams.get(stream)?.numbers.line;
+        (!line.is_empty()).then_some(line)
+    }
+
+    /// The same of all that there are.
+    pub fn lines(&self) -> impl Iterator<Item = (MessageStream, &Line)> + '_ {
+        let lines = self.streams.iter();
+        let lines = lines.map(|(stream, it)| (stream, &it.numbers.line));
+        lines.filter(|(_, line)| !line.is_empty())
+    }
+
+    /// Whether a stream says nothing of the order.
+    pub fn is_unordered(&self, stream: MessageStream) -> bool {
+        self.streams.get(stream).is_some_and(|it| it.is_unordered)
+    }
+
+    /// Whether no other numbers bring it in an order either.
+    pub fn is_loose(&self, stream: MessageStream) -> bool {
+        self.streams.get(stream).is_some_and(|it| it.is_loose)
+    }
+
+    /// The number of a stream, and the stream of a number.
+    pub fn number_of(&self, stream: MessageStream) -> Option<StreamNumber> {
+        self.streams.number(stream).map(StreamNumber)
+    }
+
+    pub fn stream_of(&self, number: StreamNumber) -> Option<MessageStream> {
+        self.streams.key(number.0)
     }
 
     fn take(&mut self, session: &Session, sent: Sent<'_>, at: u16) {
@@ -355,45 +440,51 @@ impl Streams {
             message,
             facts,
         } = sent;
+        let is_sequenced = facts.promise == Promise::Sequenced;
         let Some(sequence) = facts.reliable_sequence else {
+            let Some(order) = facts.ordered_sequence.filter(|_| is_sequenced) else {
+                return self.has_no_place();
+            };
+            let (number, own) = self.stream(in_order(link, at, facts));
+            let place = own.numbers.lay_out(order);
             self.places.push(0);
-            let order = (facts.promise == Promise::Sequenced).then_some(facts.ordered_sequence);
-            let order = order
-                .flatten()
-                .map(|sequence| lay_out(&mut self.newest, in_order(link, at, facts), sequence));
-            self.orders.push(order.map_or(0, put));
-            return;
+            return self.has_order(put(place), (number, is_sequenced));
         };
         let stream = reliable(link, at, facts);
         let lap = self.lap_before(session, message, (stream, sequence));
-        let place = lap.unwrap_or_else(|| lay_out(&mut self.newest, stream, sequence));
+        let (number, own) = self.stream(stream);
+        let place = lap.unwrap_or_else(|| own.numbers.lay_out(sequence));
+        let earlier = own.numbers.line.put(place, message.0);
+        // What has an order apart, or none, waits for nothing in this stream.
+        let is_apart = facts.ordered_sequence.is_some() || facts.promise != Promise::Ordered;
+        own.is_unordered |= is_apart;
+        own.is_loose |= is_apart && facts.ordered_sequence.is_none();
         self.places.push(put(place));
-        let earlier = self.links.entry(stream).or_default().put(place, message.0);
         if let Some(earlier) = earlier {
             self.resent.insert(message.0);
             self.resends.push((message, MessageId(earlier)));
         }
-        // What has an order apart, or none, waits for nothing in this stream.
-        let is_apart = facts.ordered_sequence.is_some() || facts.promise != Promise::Ordered;
-        if is_apart {
-            self.unordered.insert(stream);
-        }
         let Some(sequence) = facts.ordered_sequence else {
-            if is_apart {
-                self.loose.insert(stream);
-            }
-            self.orders.push(0);
-            return;
+            return self.has_order(0, (number, is_sequenced));
         };
-        let stream = in_order(link, at, facts);
-        let place = lay_out(&mut self.newest, stream, sequence);
-        self.orders.push(put(place));
-        if earlier.is_none() && facts.promise != Promise::Sequenced {
-            self.ordered
-                .entry(stream)
-                .or_default()
-                .append(place, message.0);
+        let (number, own) = self.stream(in_order(link, at, facts));
+        let place = own.numbers.lay_out(sequence);
+        if earlier.is_none() && !is_sequenced {
+            own.ordered.append(place, message.0);
         }
+        self.has_order(put(place), (number, is_sequenced));
+    }
+
+    /// A stream and its number.
+    fn stream(&mut self, stream: MessageStream) -> (u32, &mut OneStream) {
+        self.streams.numbered(stream, OneStream::default)
+    }
+
+    /// The next message has a place in an order, as a row of a column, and is handed over in a stream.
+    fn has_order(&mut self, order: u64, (stream, is_sequenced): (u32, bool)) {
+        self.orders.push(order);
+        let stream = u64::from(stream) << 1 | u64::from(is_sequenced);
+        self.streams_of.push_some(Some(stream));
     }
 
     /// The place of the message that this one is a copy of, where more than half of the numbers are
@@ -404,13 +495,17 @@ impl Streams {
         message: MessageId,
         (stream, sequence): (MessageStream, Sequence),
     ) -> Option<i64> {
-        let newest = *self.newest.get(&stream)?;
+        if sequence.bits > BITS_MAX {
+            return None;
+        }
+        let numbers = &self.streams.get(stream)?.numbers;
+        let newest = numbers.newest?;
         let place = unwrap(sequence, newest);
-        if sequence.bits > BITS_MAX || place.saturating_sub(newest) <= FOLLOWS_MAX {
+        if place.saturating_sub(newest) <= FOLLOWS_MAX {
             return None;
         }
         let before = place - (1 << sequence.bits);
-        let first = MessageId(self.links.get(&stream)?.first(before)?);
+        let first = MessageId(numbers.line.first(before)?);
         says_the_same(session, message, first).then_some(before)
     }
 
@@ -419,27 +514,19 @@ impl Streams {
         get(&self.places, message.0 as usize)
     }
 
-    /// When the engine is handed a message of a packet.
-    pub fn turn(&self, packet: PacketId, sent: Sent<'_>) -> HandedOver {
-        let row = sent.message.0 as usize;
-        if let Some(place) = get(&self.orders, row) {
-            let at = self.meeting_of(packet);
-            let stream = in_order(sent.link, at, sent.facts);
-            return match sent.facts.promise {
-                Promise::Sequenced => HandedOver::Newest(stream, place),
-                Promise::Ordered | Promise::Unordered => HandedOver::InOrder(stream, place),
-            };
-        }
-        let Some(place) = get(&self.places, row) else {
+    /// When the engine is handed a message.
+    pub fn turn(&self, message: MessageId) -> HandedOver {
+        let row = message.0 as usize;
+        let Some(known) = self.streams_of.get_some(row) else {
             return HandedOver::Now;
         };
-        let at = self.meeting_of(packet);
-        let stream = reliable(sent.link, at, sent.facts);
-        if sent.facts.promise == Promise::Sequenced {
-            return HandedOver::Newest(stream, place);
-        }
-        match !self.unordered.is_empty() && self.unordered.contains(&stream) {
-            true => HandedOver::Once,
+        let (stream, is_sequenced) = (StreamNumber((known >> 1) as u32), known & 1 == 1);
+        let order = get(&self.orders, row);
+        let place = order.or_else(|| get(&self.places, row)).unwrap_or(0);
+        let is_unordered = || self.streams.at(stream.0).is_some_and(|it| it.is_unordered);
+        match is_sequenced {
+            true => HandedOver::Newest(stream, place),
+            false if order.is_none() && is_unordered() => HandedOver::Once,
             false => HandedOver::InOrder(stream, place),
         }
     }
@@ -505,28 +592,27 @@ impl Streams {
     /// The first place of a stream from `floor` on whose messages all fit.
     pub fn next_place(
         &self,
-        stream: MessageStream,
+        stream: StreamNumber,
         floor: i64,
         fits: impl Fn(MessageId) -> bool,
     ) -> Option<i64> {
-        let reliable = self.links.get(&stream).and_then(|line| {
-            let mut places = line.from(floor);
-            places.find(|&(_, message)| fits(MessageId(message)))
-        });
+        let own = self.streams.at(stream.0)?;
+        let mut reliable = own.numbers.line.from(floor);
+        let found = reliable.find(|&(_, message)| fits(MessageId(message)));
         let ordered = || {
-            let line = self.ordered.get(&stream)?;
+            let line = &own.ordered;
             let mut places = line.from(floor);
             places.find(|&(place, _)| line.at(place).all(|message| fits(MessageId(message))))
         };
-        let found = reliable.or_else(ordered);
+        let found = found.or_else(ordered);
         found.map(|(place, _)| place)
     }
 
     /// How many messages stand at a place.
-    pub fn count_at(&self, stream: MessageStream, place: i64) -> usize {
-        match self.ordered.get(&stream) {
-            Some(line) => line.at(place).count(),
-            None => 1,
+    pub fn count_at(&self, stream: StreamNumber, place: i64) -> usize {
+        match self.streams.at(stream.0) {
+            Some(own) if !own.ordered.is_empty() => own.ordered.at(place).count(),
+            _ => 1,
         }
     }
 }
@@ -564,14 +650,6 @@ fn in_order((from, to): (NodeId, NodeId), meeting: u16, facts: &MessageFacts) ->
 
 /// Numbers with more bits are never used up.
 const BITS_MAX: u8 = 32;
-
-fn lay_out<K: Ord>(newest: &mut BTreeMap<K, i64>, line: K, sequence: Sequence) -> i64 {
-    let first = i64::try_from(sequence.value).unwrap_or(i64::MAX);
-    let near = newest.entry(line).or_insert(first);
-    let place = unwrap(sequence, *near);
-    *near = place.max(*near);
-    place
-}
 
 /// A place as a row of a column, in which 0 is none.
 fn put(place: i64) -> u64 {

@@ -8,7 +8,7 @@ use netreel_wire::{KindId, Sequence};
 
 use super::sequence::unwrap;
 use super::streams::Streams;
-use crate::session::{CHECKSUM, INPUT, MessageId, NodeId, PacketId, Session, SessionTime};
+use crate::session::{CHECKSUM, INPUT, NodeId, PacketId, Said, Session, SessionTime};
 
 /// A node's word of the checksum of its state after a tick.
 #[derive(Clone, Copy, Debug)]
@@ -64,11 +64,13 @@ const INPUTS_MAX: u64 = 1 << 16;
 pub(super) fn checksums(session: &Session, streams: &Streams) -> Vec<Checksum> {
     let mut ticks = Ticks::default();
     let mut told = Vec::new();
+    let mut said = Said::default();
     for packet in packets_of(&streams.checksums) {
-        let spoken = session.spoken(packet, |shape| shape.has(CHECKSUM));
-        let Some(((from, to), at, said, messages)) = spoken else {
+        let Some(((from, to), at, messages)) = session.spoken(packet, &mut said) else {
             continue;
         };
+        let messages = messages.into_iter();
+        let messages = messages.flat_map(|it| it.those(|shape| shape.has(CHECKSUM)));
         let outside = said.tick.zip(said.checksum).map(|told| (None, None, told));
         let inside = messages.filter_map(|(_, facts)| {
             let told = facts.tick.or(said.tick).zip(facts.checksum)?;
@@ -125,16 +127,18 @@ pub(super) fn inputs(
     packets: impl Iterator<Item = PacketId>,
     mut take: impl FnMut(Inputs) -> std::ops::ControlFlow<()>,
 ) {
+    let mut said = Said::default();
     for packet in packets {
-        let spoken = session.spoken(packet, |shape| shape.has(INPUT));
-        let Some(((from, to), at, said, messages)) = spoken else {
+        let Some(((from, to), at, messages)) = session.spoken(packet, &mut said) else {
             continue;
         };
+        let messages = messages.into_iter();
+        let messages = messages.flat_map(|it| it.those(|shape| shape.has(INPUT)));
         let outside = said
             .tick
             .zip(said.input)
             .map(|told| (None, None, told, said.input_count));
-        let inside = messages.filter_map(|(_, facts): (MessageId, _)| {
+        let inside = messages.filter_map(|(_, facts)| {
             let told = facts.tick.or(said.tick).zip(facts.input)?;
             Some((facts.kind, facts.origin, told, facts.input_count))
         });

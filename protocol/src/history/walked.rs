@@ -8,7 +8,8 @@ use roaring::RoaringBitmap;
 use super::acts::Act;
 use super::belief::Believer;
 use super::delivered::Deliveries;
-use super::streams::MessageStream;
+use super::keyed::Keyed;
+use super::streams::StreamNumber;
 use super::{Parting, Span, Straggler};
 use crate::session::{MessageId, Node, NodeId, PacketId, SessionTime};
 
@@ -26,7 +27,7 @@ pub(super) struct NodeHistory {
     /// Per object, spans whose `because` is a place among all deliveries of the node.
     pub lanes: BTreeMap<u64, Vec<Span>>,
     /// For each stream the place that the engine waits for at the end.
-    pub waits_for: BTreeMap<MessageStream, i64>,
+    pub waits_for: BTreeMap<StreamNumber, i64>,
     /// Of streams whose numbers say nothing of the order, the messages that arrived; by the copy
     /// that was sent first.
     pub seen: RoaringBitmap,
@@ -55,9 +56,9 @@ pub(super) struct Walked {
     pub answers: VecDeque<Act>,
     /// How many holes were come to.
     pub holes: usize,
-    pub inboxes: BTreeMap<MessageStream, Inbox>,
+    pub inboxes: Keyed<StreamNumber, Inbox>,
     /// Of streams of which none comes after a later one, the place that was handed over last.
-    pub newest: BTreeMap<MessageStream, i64>,
+    pub newest: Keyed<StreamNumber, i64>,
     /// For each whole whose fragments may come in any order, by the first of them, how many have
     /// arrived.
     pub arrived: BTreeMap<MessageId, usize>,
@@ -89,7 +90,7 @@ pub(super) struct Inbox {
 impl Walked {
     /// The node's history, of which all is known.
     pub fn finish(mut self, node: &Node) -> NodeHistory {
-        for (&stream, inbox) in &self.inboxes {
+        for (stream, inbox) in self.inboxes.iter() {
             self.history.waits_for.insert(stream, inbox.next);
         }
         self.history.end = node.span.end;

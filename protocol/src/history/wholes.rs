@@ -157,8 +157,8 @@ impl Found {
     fn runs(&mut self, streams: &Streams) -> Vec<Vec<MessageId>> {
         let (mut wholes, mut loose) = (Vec::new(), Vec::new());
         if !self.without_id.is_empty() {
-            for (stream, line) in &streams.links {
-                let is_loose = streams.loose.contains(stream);
+            for (stream, line) in streams.lines() {
+                let is_loose = streams.is_loose(stream);
                 self.runs_of(line, if is_loose { &mut loose } else { &mut wholes });
             }
         }

@@ -33,6 +33,7 @@ pub(crate) use facts::parts::{
 };
 pub(crate) use facts::properties::{ObjectFact, name_type};
 pub use facts::said::Said;
+pub(crate) use facts::shape::Messages;
 pub use growing::Growing;
 pub(crate) use index::plain::{put_plain, take_plain};
 pub use index::{IndexError, IndexKey};

@@ -253,6 +253,21 @@ impl Wire {
         self.run_facts(protocol, entry, around, packet, out);
     }
 
+    /// The facts of a packet that says the same whatever packets came before it, and changes nothing of what
+    /// later ones say. `false` where it does not: then `out` has nothing to say.
+    pub fn facts_alone(&self, context: &Context, packet: &[u8], out: &mut PacketFacts) -> bool {
+        let mut state = ConnectionState::default();
+        self.facts_in(context, &mut state, packet, out);
+        !state.was_asked()
+    }
+
+    /// Every field of such a packet; `None` where it is none.
+    pub fn decode_alone(&self, context: &Context, packet: &[u8]) -> Option<Decoded> {
+        let mut state = ConnectionState::default();
+        let decoded = self.decode_in(context, &mut state, packet);
+        (!state.was_asked()).then_some(decoded)
+    }
+
     /// Every field of one packet, as if it were the only one of its connection. Never fails as a
     /// whole: what can be decoded is, the rest is bytes.
     pub fn decode(&self, packet: &[u8]) -> Decoded {

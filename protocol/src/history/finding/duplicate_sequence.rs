@@ -27,7 +27,7 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
         session, streams, ..
     } = *case;
     let mut found = Vec::new();
-    for (&(from, to, _), line) in &streams.packets {
+    for ((from, to, _), line) in streams.ways() {
         let is_known = is_whole(session, from)
             && (session.node(to)).is_some_and(|node| node.endpoints.len() <= 1);
         if line.is_plain() || !is_known {

@@ -46,7 +46,7 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
         return Vec::new();
     }
     let mut broken: BTreeMap<Link, Vec<Vec<Part>>> = BTreeMap::new();
-    for (stream, line) in &streams.links {
+    for (stream, line) in streams.lines() {
         let link = (stream.from, stream.to);
         if is_whole(session, link.0) {
             runs(session, streams, line, |run| {

@@ -104,7 +104,7 @@ fn lacking(case: &Case<'_>, nack: PacketId, (by, of): (NodeId, NodeId)) -> Vec<P
         session, streams, ..
     } = *case;
     let meeting = streams.meeting_of(nack);
-    let line = streams.packets.get(&(of, by, meeting));
+    let line = streams.packets((of, by, meeting));
     let (Some(line), Some(said)) = (line, session.said(nack)) else {
         return Vec::new();
     };

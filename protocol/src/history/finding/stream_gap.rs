@@ -22,7 +22,7 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
     } = *case;
     let bounds = &session.bounds.stream_gap;
     let mut found = Vec::new();
-    for (stream, line) in &streams.links {
+    for (stream, line) in streams.lines() {
         if !is_whole(session, stream.from) || !is_whole(session, stream.to) {
             continue;
         }
@@ -30,7 +30,7 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
         if sender.is_none_or(|node| !node.complete) {
             continue;
         }
-        if streams.unordered.contains(stream) {
+        if streams.is_unordered(stream) {
             continue; // these numbers say nothing of the order
         }
         let mut places = line.from(i64::MIN);

@@ -399,7 +399,7 @@ impl Ways<'_> {
             });
             arrived.map(|number| number.value).collect::<Vec<u64>>()
         };
-        let numbers = self.case.streams.links.get(&message.stream).map(numbered)?;
+        let numbers = self.case.streams.line(message.stream).map(numbered)?;
         let later = (numbers.len(), *numbers.first()?, *numbers.last()?);
         (place == message.place).then_some((ack, later, true))
     }

@@ -30,9 +30,9 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
     if !session.has_role(Role::Rpc) {
         return Vec::new();
     }
-    let streams = case.streams.links.iter();
+    let streams = case.streams.lines();
     let of_whole = streams.filter(|(stream, _)| is_whole(session, stream.from));
-    let found = of_whole.filter_map(|(&stream, line)| {
+    let found = of_whole.filter_map(|(stream, line)| {
         let messages = line.from(i64::MIN).map(|(_, message)| MessageId(message));
         let is_call = |message: &MessageId| {
             let told = session.message(*message);

@@ -1,10 +1,8 @@
 //! Which connection a packet is of that a node sends or receives, and what comes of one that is over.
 
-use netreel_wire::MessageFacts;
-
-use super::Walk;
+use super::{Arrived, Walk};
 use crate::history::model::{Over, Straggler};
-use crate::session::{MessageId, PacketId, Stamp, Way};
+use crate::session::{PacketId, Stamp, Way};
 
 impl Walk<'_> {
     /// Notes of which meeting of two nodes a packet is that was sent or received. Where it came when that
@@ -34,20 +32,16 @@ impl Walk<'_> {
     }
 
     /// A packet comes of a connection that is over: nobody can say what becomes of it.
-    pub(super) fn comes_late(
-        &mut self,
-        packet: PacketId,
-        over: Over,
-        messages: &[(MessageId, MessageFacts)],
-        at: Stamp,
-    ) {
-        self.own
-            .history
-            .stragglers
-            .push(Straggler { packet, at, over });
-        for (message, facts) in messages {
-            self.is_first_arrival(*message);
-            self.doubt_arrival(*message, facts, at);
+    pub(super) fn comes_late(&mut self, over: Over, packet: &Arrived<'_>, at: Stamp) {
+        let straggler = Straggler {
+            packet: packet.id,
+            at,
+            over,
+        };
+        self.own.history.stragglers.push(straggler);
+        for message in packet.messages() {
+            self.is_first_arrival(message);
+            self.doubt_arrival(message, packet, at);
         }
     }
 }

@@ -6,7 +6,7 @@
 
 use netreel_wire::{MessageFacts, Role, Sequence};
 
-use super::stream::{ANEW_MIN, AckedSoFar, FOLLOWS_MAX, NumberedLink, Spoken, is_fall};
+use super::stream::{ANEW_MIN, AckedSoFar, FOLLOWS_MAX, NumberedLink, Numbers, Spoken, is_fall};
 use super::{Streams, reliable};
 use crate::history::finding::says_the_same;
 use crate::history::meetings;
@@ -49,8 +49,8 @@ impl Streams {
     /// Whether a packet's number goes on where its way's numbers are. Who connects anew begins to
     /// count anew.
     pub(super) fn follows(&self, way: NumberedLink, sequence: Option<Sequence>) -> bool {
-        let newest = self.newest_packets.get(&way).zip(sequence);
-        newest.is_some_and(|(&newest, sequence)| {
+        let newest = self.ways.get(way).and_then(|it| it.newest).zip(sequence);
+        newest.is_some_and(|(newest, sequence)| {
             let ahead = unwrap(sequence, newest).saturating_sub(newest);
             (1..=FOLLOWS_MAX).contains(&ahead)
         })
@@ -90,7 +90,7 @@ impl Streams {
             return true;
         }
         let other = || {
-            let line = self.packets.get(&spoken.way())?;
+            let line = self.packets(spoken.way())?;
             let place = unwrap(spoken.sequence?, line.start()?);
             let other = line.first(place).map(PacketId)?;
             Some(session.payload(other)? != session.payload(spoken.packet)?)
@@ -107,8 +107,8 @@ impl Streams {
         anew: Restart,
     ) -> Option<Restart> {
         let row = (spoken.link.1, spoken.link.0, spoken.at);
-        let near = *self.newest_packets.get(&row)?;
-        let start = self.packets.get(&row)?.start()?;
+        let row = self.ways.get(row)?;
+        let (near, start) = (row.newest?, row.line.start()?);
         let had = unwrap(session.said(anew.last)?.ack?, near);
         let has = unwrap(said.ack?, had);
         is_fall(start, had, has).then_some(anew)
@@ -123,8 +123,8 @@ impl Streams {
     ) -> Option<Restart> {
         let before = before?;
         let stream = reliable((spoken.link.1, spoken.link.0), spoken.at, facts);
-        let known = self.anew.acked.get(&stream)?;
-        let start = self.links.get(&stream)?.start()?;
+        let stream = self.streams.get(stream)?;
+        let (known, start) = (stream.acked?, stream.numbers.line.start()?);
         known.falls(start, before, spoken.time).then_some(Restart {
             packet: spoken.packet,
             last: known.packet,
@@ -143,13 +143,13 @@ impl Streams {
     ) {
         let Some(before) = before else { return };
         let stream = reliable((spoken.link.1, spoken.link.0), spoken.at, facts);
-        let Some(&sent) = self.newest.get(&stream) else {
+        let Some(own) = self.streams.get_mut(stream) else {
             return;
         };
-        let Some(start) = self.links.get(&stream).and_then(|line| line.start()) else {
+        let Some((sent, start)) = own.numbers.newest.zip(own.numbers.line.start()) else {
             return;
         };
-        let known = self.anew.acked.entry(stream).or_insert(AckedSoFar {
+        let known = own.acked.get_or_insert(AckedSoFar {
             newest: start,
             packet: spoken.packet,
             number: before.value,
@@ -233,9 +233,9 @@ impl Streams {
     /// The message that has the place of one.
     fn has_place(&self, spoken: Spoken, facts: &MessageFacts) -> Option<MessageId> {
         let stream = reliable(spoken.link, spoken.at, facts);
-        let near = *self.newest.get(&stream)?;
-        let place = unwrap(facts.reliable_sequence?, near);
-        self.links.get(&stream)?.first(place).map(MessageId)
+        let numbers = &self.streams.get(stream)?.numbers;
+        let place = unwrap(facts.reliable_sequence?, numbers.newest?);
+        numbers.line.first(place).map(MessageId)
     }
 
     fn says_another(
@@ -250,9 +250,8 @@ impl Streams {
 
     /// Whether a packet's number is one of the first of its way again though many were used since.
     fn counts_anew(&self, spoken: Spoken) -> Option<Restart> {
-        let way = spoken.way();
-        let (sequence, &newest) = spoken.sequence.zip(self.newest_packets.get(&way))?;
-        let line = self.packets.get(&way)?;
+        let Numbers { newest, line } = self.ways.get(spoken.way())?;
+        let (sequence, newest) = spoken.sequence.zip(*newest)?;
         let first = line.start()?;
         let again = unwrap(sequence, first).saturating_sub(first);
         let is_first = (0..=FOLLOWS_MAX).contains(&again);
@@ -282,12 +281,13 @@ impl Streams {
         }
         let sequence = facts.reliable_sequence?;
         let stream = reliable(spoken.link, spoken.at, facts);
-        let (&newest, line) = self.newest.get(&stream).zip(self.links.get(&stream))?;
+        let own = self.streams.get(stream)?;
+        let (newest, line) = (own.numbers.newest?, &own.numbers.line);
         let start = line.start()?;
         let place = unwrap(sequence, newest);
         let is_first = (0..=FOLLOWS_MAX).contains(&place.saturating_sub(start));
         let is_settled = || {
-            let known = self.anew.acked.get(&stream);
+            let known = own.acked;
             known.is_some_and(|known| known.is_settled(spoken.time))
         };
         let is_far = is_first && newest.saturating_sub(place) >= ANEW_MIN;
@@ -345,8 +345,8 @@ impl Streams {
             return (is_certain && fits()).then_some(before);
         }
         let sequence = spoken.sequence?;
-        let newest = self.newest_packets.get(&spoken.way());
-        let is_apart = newest.is_none_or(|&newest| {
+        let newest = self.ways.get(spoken.way()).and_then(|it| it.newest);
+        let is_apart = newest.is_none_or(|newest| {
             let ahead = unwrap(sequence, newest).saturating_sub(newest);
             !(-LATE_MAX..=FOLLOWS_MAX).contains(&ahead)
         });
@@ -361,8 +361,11 @@ impl Streams {
 
     /// Whether a number goes on where those of a way ended, or is of a packet that did not come.
     fn is_due(&self, way: NumberedLink, sequence: Sequence) -> bool {
-        let known = self.newest_packets.get(&way).zip(self.packets.get(&way));
-        known.is_some_and(|(&newest, line)| {
+        let known = self
+            .ways
+            .get(way)
+            .and_then(|it| Some((it.newest?, &it.line)));
+        known.is_some_and(|(newest, line)| {
             let place = unwrap(sequence, newest);
             let ahead = place.saturating_sub(newest);
             let is_late = (-LATE_MAX..=0).contains(&ahead) && line.first(place).is_none();

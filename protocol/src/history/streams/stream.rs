@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use netreel_reel::EventNumber;
 use netreel_wire::Sequence;
 
+use crate::history::keyed::Key;
+use crate::history::line::Line;
 use crate::history::meetings::Pair;
 use crate::history::sequence::unwrap;
 use crate::session::{NodeId, PacketId, SessionTime};
@@ -33,22 +35,70 @@ pub(in crate::history) struct MessageStream {
     pub ordered: bool,
 }
 
+impl Key for MessageStream {
+    fn mixed(&self) -> usize {
+        let channel = self.channel.map_or(0, |channel| channel as usize + 1);
+        let way = (self.from, self.to, self.meeting).mixed();
+        way.wrapping_add(channel << 3) ^ usize::from(self.ordered) << 2
+    }
+}
+
 /// From whom to whom packets go, and how often these two had connected anew.
-pub(super) type NumberedLink = (NodeId, NodeId, u16);
+pub(in crate::history) type NumberedLink = (NodeId, NodeId, u16);
+
+impl Key for NumberedLink {
+    fn mixed(&self) -> usize {
+        let [from, to] = [self.0, self.1].map(|node| usize::from(node.0));
+        from.wrapping_mul(5).wrapping_add(to.wrapping_mul(9)) ^ usize::from(self.2)
+    }
+}
+
+/// A row of sequence numbers.
+#[derive(Debug, Default)]
+pub(super) struct Numbers {
+    /// The highest place that was laid out.
+    pub newest: Option<i64>,
+    /// What has each place.
+    pub line: Line,
+}
+
+impl Numbers {
+    /// The place of the next number.
+    pub fn lay_out(&mut self, sequence: Sequence) -> i64 {
+        let first = i64::try_from(sequence.value).unwrap_or(i64::MAX);
+        let near = self.newest.get_or_insert(first);
+        let place = unwrap(sequence, *near);
+        *near = place.max(*near);
+        place
+    }
+}
+
+/// What is known of a stream.
+#[derive(Debug, Default)]
+pub(super) struct OneStream {
+    /// Of reliable sequences, the messages by place; of each the first copy.
+    pub numbers: Numbers,
+    /// Of ordered sequences, the messages at each place; of each the first copy.
+    pub ordered: Line,
+    /// Whether reliable sequences say nothing of the order.
+    pub is_unordered: bool,
+    /// Whether no other numbers bring them in an order.
+    pub is_loose: bool,
+    /// How far acks say that it came.
+    pub acked: Option<AckedSoFar>,
+}
 
 /// What is known of nodes that part and meet again.
 #[derive(Default)]
 pub(super) struct Anew {
     /// Of which two nodes one said that it leaves.
     pub parted: BTreeSet<Pair>,
-    /// What acks said of each stream.
-    pub acked: BTreeMap<MessageStream, AckedSoFar>,
     /// Of each meeting after the first, when the one who did not begin it first heard of it.
     pub heard: BTreeMap<(Pair, u16), EventNumber>,
 }
 
 /// How far a stream came, by acks that name all before one.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct AckedSoFar {
     /// The latest place that was named, which packet did, and the number there.
     pub newest: i64,

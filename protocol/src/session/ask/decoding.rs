@@ -10,7 +10,13 @@ use crate::session::read::connections::payload;
 use crate::session::{PacketId, Session};
 
 /// See [`Session::state_at`].
-type StateAt = (Context, ConnectionState, Option<(ConnectionAt, usize)>);
+type StateAt = (Context, ConnectionState, Option<(ConnectionAt, Around)>);
+
+/// How many packets of its connection that change states come before a packet, and behind it.
+struct Around {
+    before: usize,
+    behind: usize,
+}
 
 impl Session {
     /// The bytes of a packet, read again from a reel that holds it.
@@ -35,8 +41,8 @@ impl Session {
         Some((context, state))
     }
 
-    /// The same, with the connection and how many of its packets are in its state; where there is no
-    /// state, nothing of that.
+    /// The same, with the connection and how many of its packets are in its state; where it has none,
+    /// nothing of that.
     fn state_at(&self, packet: PacketId) -> Option<StateAt> {
         let wire = self.wire.as_ref()?;
         let (track, side, place) = self.rows.told(packet)?;
@@ -45,15 +51,23 @@ impl Session {
         let at = raw.connection as usize;
         let connection = known.connections.get(at)?;
         let context = connection.context(side.is_out(&raw));
-        if !wire.has_state() {
+        let kept = match wire.has_state() {
+            true => self.told().kept(track, at),
+            false => None,
+        };
+        let Some(kept) = kept else {
             return Some((context, wire.new_state(), None));
-        }
-        let kept = self.told().kept(track, at)?;
-        let place = kept.place(raw.number)?;
-        let left = self.looks.take((track, at), place);
+        };
+        let (before, is_one) = kept.place(raw.number);
+        let left = self.looks.take((track, at), before);
         let known = (connection, &**wire, &**known.reel.as_ref()?);
-        let state = kept.state_before(place, known, left)?;
-        Some((context, state, Some(((track, at), place))))
+        let state = kept.state_before(before, known, left)?;
+        let behind = before + usize::from(is_one);
+        Some((
+            context,
+            state,
+            Some(((track, at), Around { before, behind })),
+        ))
     }
 
     /// Every field of a packet, after all packets of its connection before it; `None` where there is
@@ -80,12 +94,12 @@ impl Session {
         let wire = self.wire.as_ref()?;
         let payload = self.payload(packet)?;
         let (context, mut state, at) = self.state_at(packet)?;
-        if let Some((connection, place)) = at {
-            self.looks.pass(connection, place, &state);
+        if let Some((connection, around)) = &at {
+            self.looks.pass(*connection, around.before, &state);
         }
         let decoded = wire.decode_in(&context, &mut state, &payload);
-        if let Some((connection, place)) = at {
-            self.looks.put(connection, place + 1, state);
+        if let Some((connection, around)) = at {
+            self.looks.put(connection, around.behind, state);
         }
         Some(decoded)
     }

@@ -299,40 +299,38 @@ impl Session {
         self.told().fits(&self.rows, packet)
     }
 
-    /// A packet as it was spoken: from whom to whom, when it was first known, what the wire says of
-    /// it, and those of its messages whose shapes fit.
-    #[allow(clippy::type_complexity)] // taken apart where it is made
+    /// A packet as it was spoken: from whom to whom, when it was first known, and its messages; what the
+    /// wire says of it is written over what stands in `said`.
     pub(crate) fn spoken(
         &self,
         packet: PacketId,
-        fits: impl Fn(&Shape) -> bool,
-    ) -> Option<(
-        (NodeId, NodeId),
-        SessionTime,
-        Said,
-        impl Iterator<Item = (MessageId, MessageFacts)>,
-    )> {
+        said: &mut Said,
+    ) -> Option<((NodeId, NodeId), SessionTime, Option<Messages<'_>>)> {
         let link = self.link(packet)?;
         let end = self.rows.told(packet)?;
         let (track, side, place) = end;
         let first = self.rows.tracks.get(track)?.time(side, place);
-        let (said, messages) = self.said_of(packet, end);
-        let id = said.messages.start;
-        let messages = messages.map(|it| it.those(fits)).into_iter().flatten();
-        let messages = messages.map(move |(nth, facts)| (MessageId(id + nth), facts));
-        Some((link, first, said, messages))
+        Some((link, first, self.read(packet, end, said)))
     }
 
     fn said_with_messages(&self, packet: PacketId) -> Option<(Said, Option<Messages<'_>>)> {
-        Some(self.said_of(packet, self.rows.told(packet)?))
+        let mut said = Said::default();
+        let messages = self.read(packet, self.rows.told(packet)?, &mut said);
+        Some((said, messages))
     }
 
-    /// The same of a packet that is told by an end.
-    fn said_of(&self, packet: PacketId, end: (usize, Side, usize)) -> (Said, Option<Messages<'_>>) {
-        match self.told().of_end(&self.rows, packet, end) {
-            Some((said, messages)) => (said, Some(messages)),
-            None => (Said::default(), None),
+    /// What the wire says of a packet that is told by an end, written over what stands in `said`.
+    fn read(
+        &self,
+        packet: PacketId,
+        end: (usize, Side, usize),
+        said: &mut Said,
+    ) -> Option<Messages<'_>> {
+        let messages = self.told().read(&self.rows, packet, end, said);
+        if messages.is_none() {
+            *said = Said::default();
         }
+        messages
     }
 
     /// What the wire says of a packet, for who looks at a few of very many: where the wire keeps no
@@ -377,6 +375,13 @@ impl Session {
         sides.map(Ends::longest).max().unwrap_or(0)
     }
 
+    /// The numbers of a packet's messages.
+    pub(crate) fn message_numbers(&self, packet: PacketId) -> Range<u32> {
+        let told = self.told();
+        let next = PacketId(packet.0.saturating_add(1));
+        told.messages_before(packet)..told.messages_before(next)
+    }
+
     /// The messages of a packet, in wire order.
     pub fn messages_of(
         &self,
@@ -389,19 +394,16 @@ impl Session {
         })
     }
 
-    /// What the wire says of a packet, and those of its messages whose shapes fit.
-    pub(crate) fn said_and(
-        &self,
-        packet: PacketId,
-        fits: impl Fn(&Shape) -> bool,
-    ) -> Option<(Said, impl Iterator<Item = (MessageId, MessageFacts)>)> {
-        let (said, messages) = self.said_with_messages(packet)?;
-        let id = said.messages.start;
-        let those = messages.map(|it| it.those(fits)).into_iter().flatten();
-        Some((
-            said,
-            those.map(move |(nth, facts)| (MessageId(id + nth), facts)),
-        ))
+    /// The messages of a packet; what the wire says of it is written over what stands in `said`.
+    pub(crate) fn said_and(&self, packet: PacketId, said: &mut Said) -> Option<Messages<'_>> {
+        let messages = self
+            .rows
+            .told(packet)
+            .map(|end| self.read(packet, end, said));
+        messages.unwrap_or_else(|| {
+            *said = Said::default();
+            None
+        })
     }
 
     /// Those of a packet's messages whose shapes fit, in wire order.

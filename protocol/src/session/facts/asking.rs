@@ -183,14 +183,12 @@ impl Asking {
         payload: &[u8],
         with_fields: bool,
     ) -> Option<Decoded> {
-        let context = connection.context(of.is_out);
-        let budget = &mut self.checkpoints.budget;
-        budget.steps = budget.steps.saturating_add(budget.packet_steps);
-        if self.steps >= budget.steps {
+        if !self.may_go_on() {
             self.piece.unread += 1;
             wire.unread_facts(payload, &mut self.facts);
             return None;
         }
+        let context = connection.context(of.is_out);
         let at = of.connection as usize;
         let state = self.states.of(wire, at);
         let decoded = with_fields.then(|| wire.decode_in(&context, state, payload));
@@ -211,6 +209,13 @@ impl Asking {
         decoded
     }
 
+    /// Whether the wire's scripts may take steps for one more packet.
+    fn may_go_on(&mut self) -> bool {
+        let budget = &mut self.checkpoints.budget;
+        budget.steps = budget.steps.saturating_add(budget.packet_steps);
+        self.steps < budget.steps
+    }
+
     /// Asks about the next end of a side; `tells`: what is said of it is written down.
     pub fn ask(
         &mut self,
@@ -227,7 +232,6 @@ impl Asking {
         } else if !tells {
             return self.pass(of.side);
         }
-        let side = of.side;
         // What is told of properties is noted with the facts, so that a packet is read once.
         let with_fields = tells && !wire.properties().is_empty();
         let decoded = self.read(wire, connection, of, payload, with_fields);
@@ -235,9 +239,54 @@ impl Asking {
             self.checkpoints.packets = self.checkpoints.packets.saturating_mul(2);
             self.bytes = thin(&mut self.piece.kept, self.checkpoints.packets);
         }
-        if !tells {
-            return self.pass(side);
+        match tells {
+            true => self.write_down(wire, of.side, payload, decoded),
+            false => self.pass(of.side),
         }
+    }
+
+    /// Asks about the next end of a side, where no packet before it matters. `false`: some does, or may;
+    /// the end is left without facts.
+    pub fn ask_alone(
+        &mut self,
+        wire: &Wire,
+        connection: &Connection,
+        of: Of,
+        payload: &[u8],
+    ) -> bool {
+        let context = connection.context(of.is_out);
+        let mut decoded = None;
+        let may_go_on = self.may_go_on();
+        let is_alone = match may_go_on {
+            true if wire.properties().is_empty() => {
+                wire.facts_alone(&context, payload, &mut self.facts)
+            }
+            true => {
+                decoded = wire.decode_alone(&context, payload);
+                if let Some(decoded) = &mut decoded {
+                    self.facts = std::mem::take(&mut decoded.facts);
+                }
+                decoded.is_some()
+            }
+            false if wire.has_state() => false,
+            false => {
+                self.piece.unread += 1;
+                wire.unread_facts(payload, &mut self.facts);
+                true
+            }
+        };
+        if may_go_on {
+            self.steps = self.steps.saturating_add(self.facts.charged());
+        }
+        match is_alone {
+            true => self.write_down(wire, of.side, payload, decoded),
+            false => self.pass(of.side),
+        }
+        is_alone
+    }
+
+    /// Writes down what is said of the next end of a side.
+    fn write_down(&mut self, wire: &Wire, side: Side, payload: &[u8], decoded: Option<Decoded>) {
         let place = self.next(side) as u32;
         let facts = &self.facts;
         for (nth, message) in facts.messages.iter().enumerate() {

@@ -33,15 +33,14 @@ impl Bytes<'_> {
         value
     }
 
-    /// How many ranges, each the first and how far on the last is.
-    pub fn ranges(&mut self, count: u64) -> Vec<(u64, u64)> {
-        let mut ranges = Vec::new();
+    /// How many ranges, each the first and how far on the last is, written over what stands in `ranges`.
+    pub fn ranges(&mut self, count: u64, ranges: &mut Vec<(u64, u64)>) {
+        ranges.clear();
         // Each takes a byte or more: an index that counts more is broken.
         for _ in 0..count.min(self.0.len() as u64) {
             let first = self.take();
             ranges.push((first, self.take().wrapping_add(first)));
         }
-        ranges
     }
 
     pub fn place(&mut self) -> Place {

@@ -15,7 +15,7 @@ use crate::session::read::payloads;
 /// What is kept of a connection, so that a packet can be looked at without all before it.
 #[derive(Clone, Default)]
 pub(crate) struct Kept {
-    /// The events that sent or received its packets.
+    /// The events that sent or received its packets that were asked about with what came before them.
     pub events: Column,
     /// What was kept before some of these events, by their place. The first place has none: nothing
     /// was kept then.
@@ -104,9 +104,11 @@ impl Kept {
         })
     }
 
-    /// The place of an event among the connection's; `None` where it is not one of them.
-    pub fn place(&self, number: EventNumber) -> Option<usize> {
-        self.events.find(number.0)
+    /// How many of these events come before one, and whether that is one of them.
+    pub fn place(&self, number: EventNumber) -> (usize, bool) {
+        let place = self.events.lower_bound(number.0);
+        let is_one = place < self.events.len() && self.events.get(place) == number.0;
+        (place, is_one)
     }
 
     /// What is kept before an event of the connection, by its place, from the nearest checkpoint on, or
@@ -267,7 +269,8 @@ mod tests {
         for packet in (0..200).map(PacketId) {
             let (_, side, place) = session.rows.told(packet).expect("the packet");
             let number = track.side(side).number(place);
-            let place = kept.place(number).expect("an event of the connection");
+            let (place, is_one) = kept.place(number);
+            assert!(is_one, "an event of the connection");
             let mut state = kept
                 .state_before(place, (connection, &wire, reel), None)
                 .expect("its reel");

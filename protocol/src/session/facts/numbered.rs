@@ -57,7 +57,7 @@ impl Numbered {
         }
         self.fragments_of.resize(told.tracks().len(), 0);
         let mut fragments = Vec::new();
-        let tracks = told.tracks().iter().zip(&rows.tracks).enumerate();
+        let tracks = told.tracks().zip(&rows.tracks).enumerate();
         for ((track, (pieces, known)), of) in tracks.zip(&mut self.fragments_of) {
             let mut skipped = 0;
             let mut is_through = true;

@@ -189,15 +189,17 @@ impl Shapes {
         Some((self.list.get(shape as usize)?, from))
     }
 
-    /// The facts of a packet whose first message has this number, and those of its messages.
-    pub fn read<'a>(&'a self, bytes: &'a [u8], first: u32) -> (Said, Messages<'a>) {
-        let mut said = Said {
-            messages: first..first,
-            ..Said::default()
-        };
+    /// The facts of a packet whose first message has this number, written over what stands in `said`, and
+    /// those of its messages.
+    pub fn read<'a>(&'a self, bytes: &'a [u8], first: u32, said: &mut Said) -> Messages<'a> {
         let Some((shape, mut from)) = self.shape(bytes) else {
-            return (said, Messages::new(self, Bytes(&[]), 0));
+            *said = Said {
+                messages: first..first,
+                ..Said::default()
+            };
+            return Messages::none(self);
         };
+        said.messages.start = first;
         let parts = &shape.parts;
         let mut own = |part| parts.number(part, &mut from);
         let count = own(MESSAGES).unwrap_or(1) as u32;
@@ -207,16 +209,16 @@ impl Shapes {
         said.diagnostics = own(UNFIT).unwrap_or(0) as u32;
         said.ack_bits = own(ACK_BITS).map(|bits| (bits, parts.widths[ACK_BITS_WIDTH]));
         said.range_bits = parts.widths[RANGE_WIDTH];
-        PacketPart::take(&mut said, parts, &mut from);
-        said.ack_ranges = from.ranges(ranges);
-        said.lacks = from.ranges(lacking);
-        (said, Messages::new(self, from, count))
+        PacketPart::take(said, parts, &mut from);
+        from.ranges(ranges, &mut said.ack_ranges);
+        from.ranges(lacking, &mut said.lacks);
+        Messages::new(self, from, count)
     }
 
     /// The facts of a packet's messages alone, of which the first has this number; the numbers of all.
     pub fn messages<'a>(&'a self, bytes: &'a [u8], first: u32) -> (Range<u32>, Messages<'a>) {
         let Some((shape, mut from)) = self.shape(bytes) else {
-            return (first..first, Messages::new(self, Bytes(&[]), 0));
+            return (first..first, Messages::none(self));
         };
         let mut own = |part| shape.parts.number(part, &mut from);
         let count = own(MESSAGES).unwrap_or(1) as u32;
@@ -240,36 +242,53 @@ impl Shapes {
 pub(crate) struct Messages<'a> {
     shapes: &'a Shapes,
     from: Bytes<'a>,
+    count: u32,
     left: u32,
     end: u32,
 }
 
 impl<'a> Messages<'a> {
-    fn new(shapes: &'a Shapes, from: Bytes<'a>, left: u32) -> Messages<'a> {
+    fn new(shapes: &'a Shapes, from: Bytes<'a>, count: u32) -> Messages<'a> {
         Messages {
             shapes,
             from,
-            left,
+            count,
+            left: count,
             end: 0,
         }
     }
 
-    /// The messages whose shapes fit, each with its place among all. The others are passed over
-    /// without making anything of them.
+    /// Of no packet.
+    fn none(shapes: &Shapes) -> Messages<'_> {
+        Messages::new(shapes, Bytes(&[]), 0)
+    }
+
+    /// The next message whose shape fits, written over what stands in `facts`; its place among all. The
+    /// others are passed over without making anything of them.
+    pub fn next_that(
+        &mut self,
+        fits: impl Fn(&Shape) -> bool,
+        facts: &mut MessageFacts,
+    ) -> Option<u32> {
+        loop {
+            let (shape, bits) = self.begin()?;
+            if fits(shape) {
+                self.rest(shape, bits, facts);
+                return Some(self.count - self.left - 1);
+            }
+            self.from.pass(shape.values());
+        }
+    }
+
+    /// The messages whose shapes fit, each with its place among all.
     pub fn those(
         mut self,
         fits: impl Fn(&Shape) -> bool,
     ) -> impl Iterator<Item = (u32, MessageFacts)> {
-        let count = self.left;
         std::iter::from_fn(move || {
-            loop {
-                let (shape, bits) = self.begin()?;
-                let nth = count - self.left - 1;
-                match fits(shape) {
-                    true => return Some((nth, self.rest(shape, bits))),
-                    false => self.from.pass(shape.values()),
-                }
-            }
+            let mut facts = MessageFacts::default();
+            let nth = self.next_that(&fits, &mut facts)?;
+            Some((nth, facts))
         })
     }
 
@@ -298,23 +317,19 @@ impl Iterator for Messages<'_> {
     type Item = MessageFacts;
 
     fn next(&mut self) -> Option<MessageFacts> {
-        let (shape, bits) = self.begin()?;
-        Some(self.rest(shape, bits))
+        let mut facts = MessageFacts::default();
+        self.next_that(|_| true, &mut facts)?;
+        Some(facts)
     }
 }
 
 impl Messages<'_> {
     /// A message of which shape and bits were read.
-    fn rest(&mut self, shape: &Shape, bits: Range<u32>) -> MessageFacts {
+    fn rest(&mut self, shape: &Shape, bits: Range<u32>, facts: &mut MessageFacts) {
         let (from, parts) = (&mut self.from, &shape.parts);
-        let mut facts = MessageFacts {
-            kind: shape.kind(),
-            reliable: shape.reliable,
-            promise: shape.promise,
-            bits,
-            ..MessageFacts::default()
-        };
-        MessagePart::take(&mut facts, parts, from);
+        (facts.kind, facts.bits) = (shape.kind(), bits);
+        (facts.reliable, facts.promise) = (shape.reliable, shape.promise);
+        MessagePart::take(facts, parts, from);
         let stream = parts.number(STREAM, from);
         facts.stream = StreamId(stream.unwrap_or(0) as u16);
         let index = parts.number(FRAGMENT_INDEX, from);
@@ -324,7 +339,6 @@ impl Messages<'_> {
             text: self.shapes.names.get(from.take()),
         });
         facts.fragment_data = shape.has(FRAGMENT_DATA).then(|| from.place());
-        facts
     }
 }
 

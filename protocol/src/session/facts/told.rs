@@ -1,16 +1,17 @@
 //! What the wire says of all packets: worked out when somebody first asks for it.
 //!
-//! Reels are read again for it, several at once. A reel that is long is taken in pieces: of a wire
-//! without state some blocks each, of one with state some connections each, because what a
-//! connection keeps depends on all of its packets before. How a reel is cut depends on the reel
-//! alone, so that the same reels give the same bytes on any machine.
+//! Reels are read again for it, several at once. Most packets say the same whatever came before them: the
+//! wire is asked about them once, at the end that tells them, in pieces of some blocks each. A packet that
+//! reads what its connection keeps, or changes it, is asked about after that, at each of its ends and in
+//! their order, in pieces of some connections each. How a reel is cut depends on the reel alone, so that the
+//! same reels give the same bytes on any machine.
 
 use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
-use netreel_reel::{Event, EventNumber, Record, Reel};
+use netreel_reel::{Event, EventNumber, Record};
 use netreel_table::{Blobs, Column, Cursor, List, Misfit, Putting, Taking};
 use netreel_wire::{MessageFacts, PacketFacts, States, StreamId, Wire};
 
@@ -21,27 +22,35 @@ use super::properties::ObjectFact;
 use super::said::Said;
 use super::shape::{Messages, Shapes};
 use super::values::Values;
+use crate::session::bits::Bits;
 use crate::session::index::plain::{put_list, put_plain, take_list, take_plain};
 use crate::session::parallel;
 use crate::session::read::connections::payload;
 use crate::session::read::ends::{Ends, Side};
+use crate::session::read::payloads;
 use crate::session::weave::rows::{Rows, Track};
 use crate::session::{MessageId, PacketId, Session};
 
-/// A reel of a wire without state is taken in pieces of this many blocks.
+/// A reel is taken in pieces of this many blocks.
 const BLOCKS: usize = 1024;
-/// A reel of a wire with state that has more packets than this is taken in pieces.
+/// Packets on whose connections something depends are taken in pieces, where a reel has more ends than this.
 const PACKETS: usize = 1 << 16;
 /// In this many.
 const PIECES: usize = 2;
+
+/// Where more than half of so many packets of a piece depend on others, the rest of it is not asked alone.
+const TRIED: usize = 256;
+
+/// So many numbers are looked for in a reel at a time.
+const NUMBERS: usize = 1 << 14;
 
 /// What the wire says of all packets.
 #[derive(Default)]
 pub(crate) struct Told {
     /// For each track its pieces, in order.
     tracks: Vec<Vec<Arc<Piece>>>,
-    /// Whether a track was cut by connections, and not by blocks.
-    has_state: bool,
+    /// For each track what depends on packets before, which those lack: its connections, in turn.
+    dependent: Vec<Vec<Arc<Piece>>>,
     /// For each packet the number of its first message.
     first: Column,
     /// How many messages there are.
@@ -75,14 +84,9 @@ impl Told {
         workers: usize,
         checkpoints: Checkpoints,
     ) -> Told {
-        let by_connections = wire.has_state();
-        Told::complete(
-            rows,
-            wire,
-            workers,
-            checkpoints,
-            (by_connections, Vec::new()),
-        )
+        let mut told = Told::asked(rows, wire, workers, checkpoints, Vec::new());
+        Numbered::default().finish(&mut told, rows);
+        told
     }
 
     /// The same where it is known already what the wire says of all ends of some tracks.
@@ -93,23 +97,12 @@ impl Told {
         numbered: Option<&mut Numbered>,
     ) -> Told {
         let (rows, workers) = (&session.rows, session.workers);
-        let mut told = Told::asked(rows, wire, workers, CHECKPOINTS, (false, known));
-        match (numbered, session.same()) {
+        let mut told = Told::asked(rows, wire, workers, CHECKPOINTS, known);
+        let is_known = told.dependent.iter().all(Vec::is_empty);
+        match (numbered, session.same().filter(|_| is_known)) {
             (Some(numbered), Some(same)) => numbered.go_on_to(&mut told, rows, same),
             _ => Numbered::default().finish(&mut told, rows),
         }
-        told
-    }
-
-    fn complete(
-        rows: &Rows,
-        wire: &Wire,
-        workers: usize,
-        checkpoints: Checkpoints,
-        known: (bool, Vec<Option<Vec<Arc<Piece>>>>),
-    ) -> Told {
-        let mut told = Told::asked(rows, wire, workers, checkpoints, known);
-        Numbered::default().finish(&mut told, rows);
         told
     }
 
@@ -119,44 +112,59 @@ impl Told {
         wire: &Wire,
         workers: usize,
         checkpoints: Checkpoints,
-        (has_state, mut known): (bool, Vec<Option<Vec<Arc<Piece>>>>),
+        mut known: Vec<Option<Vec<Arc<Piece>>>>,
     ) -> Told {
         known.resize_with(rows.tracks.len(), || None);
-        let mut jobs = Vec::new();
-        for (track, (each, known)) in rows.tracks.iter().zip(&known).enumerate() {
-            let pieces = match (known, wire.has_state()) {
-                (Some(_), _) => Vec::new(),
-                (None, true) if has_state => by_connections(track, each, PIECES),
-                (None, true) => by_connections(track, each, 1),
-                (None, false) => by_blocks(track, each),
-            };
-            jobs.extend(pieces);
-        }
+        let unknown: Vec<usize> = (0..known.len()).filter(|&it| known[it].is_none()).collect();
+        let tracks = || {
+            unknown
+                .iter()
+                .filter_map(|&it| Some((it, rows.tracks.get(it)?)))
+        };
+        let jobs: Vec<Job> = tracks()
+            .flat_map(|(at, track)| by_blocks(at, track))
+            .collect();
         let packets = rows.len().saturating_mul(CHECKPOINT_BYTES);
         let bytes_max = checkpoints.bytes_max.min(packets.max(CHECKPOINTS_MIN));
-        let checkpoints = Checkpoints {
-            bytes_max: bytes_max / jobs.len().max(1),
-            budget: checkpoints.budget.part(jobs.len()),
+        let part = |jobs: usize| Checkpoints {
+            bytes_max: bytes_max / jobs.max(1),
+            budget: checkpoints.budget.part(jobs),
             ..checkpoints
         };
-        let of: Vec<usize> = jobs.iter().map(|job| job.track).collect();
-        let pieces = parallel::map(jobs, workers, |job| job.run(rows, wire, checkpoints));
         let mut told = Told {
-            has_state,
+            tracks: known.into_iter().map(Option::unwrap_or_default).collect(),
+            dependent: vec![Vec::new(); rows.tracks.len()],
             ..Told::default()
         };
-        told.tracks = known.into_iter().map(Option::unwrap_or_default).collect();
-        for (track, piece) in of.into_iter().zip(pieces) {
-            if let Some(pieces) = told.tracks.get_mut(track) {
-                pieces.push(Arc::new(piece));
+        let each = part(jobs.len());
+        let pieces = parallel::map(jobs, workers, |job| (job.track, job.run(rows, wire, each)));
+        let mut depend = Bits::default();
+        for (track, (piece, left)) in pieces {
+            for packet in left {
+                depend.insert(packet);
             }
+            told.tracks[track].push(Arc::new(piece));
+        }
+        if !wire.has_state() {
+            return told;
+        }
+        let jobs: Vec<Dependent> = tracks()
+            .flat_map(|(at, track)| Dependent::of(at, track, &depend))
+            .collect();
+        let each = part(jobs.len());
+        let pieces = parallel::map(jobs, workers, |job| {
+            (job.track, job.run(rows, wire, &depend, each))
+        });
+        for (track, piece) in pieces {
+            told.dependent[track].push(Arc::new(piece));
         }
         told
     }
 
     /// Of each track its pieces.
-    pub(super) fn tracks(&self) -> &[Vec<Arc<Piece>>] {
-        &self.tracks
+    pub(super) fn tracks(&self) -> impl ExactSizeIterator<Item = Pieces<'_>> + '_ {
+        let tracks = self.tracks.iter().zip(&self.dependent);
+        tracks.map(|(pieces, dependent)| pieces.iter().chain(dependent))
     }
 
     /// How many messages the packet of an end has, and whether it does not fit the wire.
@@ -182,33 +190,37 @@ impl Told {
         (self.unfit, self.fragments) = (unfit, fragments);
     }
 
-    /// The piece that has the facts of an end, and the row there.
-    fn piece(&self, rows: &Rows, end: (usize, Side, usize)) -> Option<(&Piece, usize)> {
-        let (at, row) = self.piece_at(rows, end)?;
-        Some((self.tracks.get(end.0)?.get(at)?, row))
-    }
-
     /// The facts of an end, and the shapes that read them.
     fn facts(&self, rows: &Rows, end: (usize, Side, usize)) -> Option<(&Shapes, &[u8])> {
-        let (piece, row) = self.piece(rows, end)?;
-        Some((&piece.shapes, piece.facts[end.1 as usize].get(row)))
+        let (piece, bytes, _) = self.find(rows, end)?;
+        Some((&piece.shapes, bytes))
     }
 
-    /// The piece of an end by its place among its track's.
-    fn piece_at(&self, rows: &Rows, end: (usize, Side, usize)) -> Option<(usize, usize)> {
+    /// The piece that has the facts of an end, those, and where they are: the piece by its place among its
+    /// track's, and the row there.
+    fn find(
+        &self,
+        rows: &Rows,
+        end: (usize, Side, usize),
+    ) -> Option<(&Piece, &[u8], (usize, usize))> {
         let (track, side, place) = end;
         let pieces = self.tracks.get(track)?;
-        let at = match self.has_state {
-            true => {
-                rows.tracks.get(track)?.side(side).connection(place) as usize % pieces.len().max(1)
-            }
-            false => {
-                let starts = |piece: &Arc<Piece>| piece.rows[side as usize].start <= place;
-                pieces.partition_point(starts).checked_sub(1)?
-            }
-        };
+        let starts = |piece: &Arc<Piece>| piece.rows[side as usize].start <= place;
+        let at = pieces.partition_point(starts).checked_sub(1)?;
+        let facts = |piece: &'_ Arc<Piece>| place.checked_sub(piece.rows[side as usize].start);
         let piece = pieces.get(at)?;
-        Some((at, place.checked_sub(piece.rows[side as usize].start)?))
+        let row = facts(piece)?;
+        let bytes = piece.facts[side as usize].get(row);
+        let dependent = self.dependent.get(track).map_or(&[][..], Vec::as_slice);
+        if !bytes.is_empty() || dependent.is_empty() {
+            return Some((piece, bytes, (at, row)));
+        }
+        let connection = rows.tracks.get(track)?.side(side).connection(place);
+        let nth = connection as usize % dependent.len();
+        let piece = dependent.get(nth)?;
+        let row = facts(piece)?;
+        let bytes = piece.facts[side as usize].get(row);
+        Some((piece, bytes, (pieces.len() + nth, row)))
     }
 
     /// Hands over what the messages of all packets tell of properties, in the order of packets, with the
@@ -220,21 +232,18 @@ impl Told {
         mut take: impl FnMut(PacketId, u32, ObjectFact),
     ) {
         // For each piece the numbers of its values.
-        let numbers = |pieces: &Vec<Arc<Piece>>| {
-            let counts = pieces.iter().map(|it| it.properties.values().len());
+        let numbers = |pieces: Pieces<'_>| {
+            let counts = pieces.map(|it| it.properties.values().len());
             counts.map(|count| vec![None; count]).collect()
         };
-        let mut numbers: Vec<Vec<Vec<Option<u32>>>> = self.tracks.iter().map(numbers).collect();
+        let mut numbers: Vec<Vec<Vec<Option<u32>>>> = self.tracks().map(numbers).collect();
         for (packet, first) in (0u32..).map(PacketId).zip(self.first.iter()) {
             let end = rows.told(packet);
-            let found = end.and_then(|end| Some((end, self.piece_at(rows, end)?)));
-            let Some(((track, side, _), (at, row))) = found else {
+            let found = end.and_then(|end| Some((end, self.find(rows, end)?)));
+            let Some(((track, side, _), (piece, _, (at, row)))) = found else {
                 continue;
             };
-            let (Some(piece), Some(known)) = (
-                self.tracks.get(track).and_then(|pieces| pieces.get(at)),
-                numbers.get_mut(track).and_then(|pieces| pieces.get_mut(at)),
-            ) else {
+            let Some(known) = numbers.get_mut(track).and_then(|pieces| pieces.get_mut(at)) else {
                 continue;
             };
             let next = PacketId(packet.0.saturating_add(1));
@@ -261,7 +270,7 @@ impl Told {
     /// What the wire calls the types of objects, as far as packets say it.
     pub fn types(&self) -> BTreeMap<u64, String> {
         let mut types = BTreeMap::new();
-        for piece in self.tracks.iter().flatten() {
+        for piece in self.pieces() {
             for (&number, name) in piece.properties.types() {
                 types.entry(number).or_insert_with(|| name.clone());
             }
@@ -271,19 +280,22 @@ impl Told {
 
     /// What the wire says of a packet, and the facts of its messages.
     pub fn of(&self, rows: &Rows, packet: PacketId) -> Option<(Said, Messages<'_>)> {
-        self.of_end(rows, packet, rows.told(packet)?)
+        let mut said = Said::default();
+        let messages = self.read(rows, packet, rows.told(packet)?, &mut said)?;
+        Some((said, messages))
     }
 
-    /// The same of a packet that is told by an end.
-    pub fn of_end(
+    /// The same of a packet that is told by an end, written over what stands in `said`.
+    pub fn read(
         &self,
         rows: &Rows,
         packet: PacketId,
         end: (usize, Side, usize),
-    ) -> Option<(Said, Messages<'_>)> {
+        said: &mut Said,
+    ) -> Option<Messages<'_>> {
         let first = self.first.get(packet.0 as usize) as u32;
         let (shapes, bytes) = self.facts(rows, end)?;
-        Some(shapes.read(bytes, first))
+        Some(shapes.read(bytes, first, said))
     }
 
     /// The facts of the messages of a packet, and their numbers.
@@ -323,27 +335,20 @@ impl Told {
     /// How many packets were not read, because the wire's scripts had taken all the steps that they
     /// may take.
     pub fn unread(&self) -> u64 {
-        let pieces = self.tracks.iter().flatten();
-        pieces.map(|piece| piece.unread).sum()
+        self.pieces().map(|piece| piece.unread).sum()
     }
 
     /// How often what a connection keeps was forgotten, because all took too much memory together.
     pub fn forgotten(&self) -> usize {
-        let last = |pieces: &Vec<Arc<Piece>>| match self.has_state {
-            true => pieces.clone(),
-            // What is kept goes on from piece to piece.
-            false => pieces.last().cloned().into_iter().collect(),
-        };
-        let pieces = self.tracks.iter().flat_map(last);
-        pieces
-            .map(|piece| {
-                piece
-                    .kept
-                    .values()
-                    .map(Kept::times_forgotten)
-                    .sum::<usize>()
-            })
-            .sum()
+        // What is kept goes on from one piece to the next.
+        let last = self.tracks.iter().filter_map(|pieces| pieces.last());
+        let pieces = last.chain(self.dependent.iter().flatten());
+        let kept = pieces.flat_map(|piece| piece.kept.values());
+        kept.map(Kept::times_forgotten).sum()
+    }
+
+    fn pieces(&self) -> impl Iterator<Item = &Arc<Piece>> + '_ {
+        self.tracks.iter().chain(&self.dependent).flatten()
     }
 
     /// How many messages there are.
@@ -399,7 +404,7 @@ impl Told {
         let data = messages.nth(nth as usize)?.fragment_data?;
         if data.stream != StreamId(0) {
             let (_, side, place) = end;
-            let (piece, _) = self.piece(rows, end)?;
+            let (piece, ..) = self.find(rows, end)?;
             return piece.carried.get(&(side, place as u32, nth)).cloned();
         }
         let facts = PacketFacts {
@@ -411,7 +416,7 @@ impl Told {
 
     /// What is kept of a connection of a track, where the wire keeps state.
     pub fn kept(&self, track: usize, connection: usize) -> Option<&Kept> {
-        let mut pieces = self.tracks.get(track)?.iter();
+        let mut pieces = self.tracks().nth(track)?;
         pieces.find_map(|piece| piece.kept.get(&(connection as u32)))
     }
 
@@ -419,39 +424,44 @@ impl Told {
     pub fn put(&self, to: &mut Putting<'_>) -> io::Result<()> {
         let Told {
             tracks,
-            has_state,
+            dependent,
             first,
             messages,
             unfit,
             fragments,
         } = self;
         let unfit: Vec<u32> = unfit.iter().copied().collect();
-        put_plain(&(has_state, messages, unfit), to)?;
+        put_plain(&(messages, unfit), to)?;
         to.column(first)?;
         to.column(fragments)?;
-        put_list(tracks, to, |pieces, to| {
-            put_list(pieces, to, |piece, to| piece.put(to))
+        [tracks, dependent].into_iter().try_for_each(|all| {
+            put_list(all, to, |pieces, to| {
+                put_list(pieces, to, |piece, to| piece.put(to))
+            })
         })
     }
 
     /// Takes what was put.
     pub fn take(from: &mut Taking) -> Result<Told, Misfit> {
-        let (has_state, messages, unfit): (bool, u32, Vec<u32>) = take_plain(from)?;
+        let (messages, unfit): (u32, Vec<u32>) = take_plain(from)?;
+        let pieces = |from: &mut Taking| {
+            take_list(from, |from| {
+                take_list(from, |from| Piece::from_index(from).map(Arc::new))
+            })
+        };
         Ok(Told {
-            has_state,
             messages,
             unfit: unfit.into_iter().collect(),
             first: from.column()?,
             fragments: from.column()?,
-            tracks: take_list(from, |from| {
-                take_list(from, |from| Piece::from_index(from).map(Arc::new))
-            })?,
+            tracks: pieces(from)?,
+            dependent: pieces(from)?,
         })
     }
 
     /// How many bytes of memory it takes, by what they are for.
     pub fn memory(&self) -> Vec<(&'static str, usize)> {
-        let pieces = || self.tracks.iter().flatten();
+        let pieces = || self.pieces();
         let facts = pieces().flat_map(|piece| &piece.facts).map(Blobs::memory);
         let events = pieces().flat_map(|piece| piece.kept.values());
         let events = events.map(|kept| kept.events.memory());
@@ -475,13 +485,15 @@ impl Told {
     }
 }
 
-/// A piece of a track that is to be read.
+/// The pieces of a track.
+type Pieces<'a> =
+    std::iter::Chain<std::slice::Iter<'a, Arc<Piece>>, std::slice::Iter<'a, Arc<Piece>>>;
+
+/// Some blocks of a track, whose packets are asked about as if none came before.
 struct Job {
     track: usize,
     rows: [Range<usize>; 3],
     blocks: Range<usize>,
-    /// Of this many pieces the connections of this one; of one, all.
-    connections: (usize, usize),
 }
 
 fn by_blocks(track: usize, known: &Track) -> Vec<Job> {
@@ -501,26 +513,7 @@ fn by_blocks(track: usize, known: &Track) -> Vec<Job> {
             track,
             rows: Side::ALL.map(|side| place(side, start)..place(side, end)),
             blocks: start..end,
-            connections: (0, 1),
         }
-    });
-    jobs.collect()
-}
-
-fn by_connections(track: usize, known: &Track, most: usize) -> Vec<Job> {
-    let Some(reel) = &known.reel else {
-        return Vec::new();
-    };
-    let packets: usize = known.sides.iter().map(|side| side.len()).sum();
-    let pieces = match packets > PACKETS {
-        true => most.min(known.connections.len()).max(1),
-        false => 1,
-    };
-    let jobs = (0..pieces).map(|piece| Job {
-        track,
-        rows: Side::ALL.map(|side| 0..known.side(side).len()),
-        blocks: 0..reel.blocks(),
-        connections: (piece, pieces),
     });
     jobs.collect()
 }
@@ -528,13 +521,14 @@ fn by_connections(track: usize, known: &Track, most: usize) -> Vec<Job> {
 /// A piece under way.
 struct Reading<'a> {
     rows: &'a Rows,
-    known: &'a Track,
+    track: (usize, &'a Track),
     wire: &'a Wire,
-    job: &'a Job,
     asking: Asking,
     /// What is asked for each end of a side, one after the other.
     sides: [Walking<'a>; 3],
-    /// Of a wire with state, for each connection how many of its packets are still to come.
+    /// How many packets were asked about alone.
+    tried: usize,
+    /// The packets that depend on others.
     left: Vec<u32>,
 }
 
@@ -548,15 +542,15 @@ struct Walking<'a> {
 }
 
 impl Job {
-    fn run(&self, rows: &Rows, wire: &Wire, checkpoints: Checkpoints) -> Piece {
+    /// What the wire says, and the packets that depend on others.
+    fn run(&self, rows: &Rows, wire: &Wire, checkpoints: Checkpoints) -> (Piece, Vec<u32>) {
         let Some(known) = rows.tracks.get(self.track) else {
-            return Piece::default();
+            return Default::default();
         };
         let mut reading = Reading {
             rows,
-            known,
+            track: (self.track, known),
             wire,
-            job: self,
             asking: Asking::new(self.rows.clone(), checkpoints),
             sides: Side::ALL.map(|side| {
                 let (numbers, ways) = known.side(side).cursors();
@@ -568,34 +562,24 @@ impl Job {
                     told: rows.told.cursor(),
                 }
             }),
+            tried: 0,
             left: Vec::new(),
         };
-        if wire.has_state() {
-            reading.left.resize(known.connections.len(), 0);
-            for (connection, _) in known.sides.iter().flat_map(Ends::ways) {
-                if let Some(left) = reading.left.get_mut(connection as usize) {
-                    *left += 1;
-                }
-            }
+        // What cannot be read is not among the ends either.
+        let blocks = known.reel.iter().flat_map(|reel| {
+            let blocks = self.blocks.clone();
+            blocks.filter_map(|index| reel.block(index).ok())
+        });
+        for block in blocks {
+            block
+                .records()
+                .show_each(&mut |record| reading.take(record));
         }
-        if let Some(reel) = &known.reel {
-            reading.read(reel, self.blocks.clone());
-        }
-        reading.asking.finish()
+        (reading.asking.finish(), reading.left)
     }
 }
 
 impl Reading<'_> {
-    fn read(&mut self, reel: &Reel, blocks: Range<usize>) {
-        for index in blocks {
-            // What cannot be read is not among the ends either.
-            let Ok(block) = reel.block(index) else {
-                continue;
-            };
-            block.records().show_each(&mut |record| self.take(record));
-        }
-    }
-
     fn take(&mut self, record: &Record<'_>) {
         let side = match record.event {
             Event::Sent { .. } => Side::Send,
@@ -625,35 +609,147 @@ impl Reading<'_> {
     }
 
     fn end(&mut self, side: Side, record: &Record<'_>) {
+        let (track, known) = self.track;
         let place = self.asking.next(side);
         let walking = &mut self.sides[side as usize];
-        let packet = walking.packets.get(place) as usize;
-        let id = self.rows.places.id(self.job.track, side, place);
-        let tells = walking.told.get(packet) == u64::from(id.0);
-        if !tells && !self.wire.has_state() {
+        let packet = walking.packets.get(place) as u32;
+        let id = self.rows.places.id(track, side, place);
+        if walking.told.get(packet as usize) != u64::from(id.0) {
             return self.asking.pass(side);
         }
-        let (own, of) = self.job.connections;
-        let (at, forward) = Ends::way_of(walking.ways.get(place));
-        let at = at as usize;
-        let Some(connection) = self.known.connections.get(at).filter(|_| at % of == own) else {
-            return self.asking.pass(side);
-        };
-        let Some(payload) = payload(&record.event) else {
-            return self.asking.pass(side);
-        };
+        let (connection, forward) = Ends::way_of(walking.ways.get(place));
         let of = Of {
             side,
             number: record.number,
-            connection: at as u32,
+            connection,
             is_out: side.goes_out(forward),
         };
-        self.asking.ask(self.wire, connection, of, payload, tells);
-        if let Some(left) = self.left.get_mut(at) {
-            *left -= 1;
-            if *left == 0 {
-                self.asking.end(at);
+        let connection = known.connections.get(connection as usize);
+        let Some((connection, payload)) = connection.zip(payload(&record.event)) else {
+            return self.asking.pass(side);
+        };
+        let is_hopeless = self.tried >= TRIED && self.left.len() * 2 > self.tried;
+        let is_alone = match is_hopeless {
+            true => {
+                self.asking.pass(side);
+                false
             }
+            false => self.asking.ask_alone(self.wire, connection, of, payload),
+        };
+        self.tried += 1;
+        if !is_alone {
+            self.left.push(packet);
+            self.left
+                .extend(self.rows.shared.get(&id).into_iter().flatten());
         }
     }
+}
+
+/// The packets of some connections of a track that depend on others.
+struct Dependent {
+    track: usize,
+    /// Of this many pieces the connections of this one.
+    connections: (usize, usize),
+}
+
+/// An end of such a packet: its event, its side and place there, and its packet.
+type DependentEnd = (EventNumber, Side, usize, u32);
+
+impl Dependent {
+    fn of(track: usize, known: &Track, depend: &Bits) -> impl Iterator<Item = Dependent> + use<> {
+        let ends = dependent_ends(known, depend).take(PACKETS + 1).count();
+        let pieces = match ends {
+            0 => 0,
+            ..=PACKETS => 1,
+            _ => PIECES.min(known.connections.len()).max(1),
+        };
+        (0..pieces).map(move |piece| Dependent {
+            track,
+            connections: (piece, pieces),
+        })
+    }
+
+    fn run(&self, rows: &Rows, wire: &Wire, depend: &Bits, checkpoints: Checkpoints) -> Piece {
+        let Some(known) = rows.tracks.get(self.track) else {
+            return Piece::default();
+        };
+        let (own, of) = self.connections;
+        let ends = || {
+            let ends = dependent_ends(known, depend);
+            ends.map(|end| (end, known.side(end.1).way(end.2)))
+                .filter(|(_, (connection, _))| *connection as usize % of == own)
+        };
+        let mut left = vec![0u32; known.connections.len()];
+        for (_, (connection, _)) in ends() {
+            if let Some(left) = left.get_mut(connection as usize) {
+                *left += 1;
+            }
+        }
+        let all = Side::ALL.map(|side| 0..known.side(side).len());
+        let mut asking = Asking::new(all, checkpoints);
+        let mut ends = ends();
+        while let Some(reel) = &known.reel {
+            let some: Vec<_> = ends.by_ref().take(NUMBERS).collect();
+            if some.is_empty() {
+                break;
+            }
+            let numbers: Vec<EventNumber> = some.iter().map(|((number, ..), _)| *number).collect();
+            payloads::read(reel, &numbers, |at, payload| {
+                let Some(&((number, side, place, packet), (connection, forward))) = some.get(at)
+                else {
+                    return;
+                };
+                let Some(of) = known.connections.get(connection as usize) else {
+                    return;
+                };
+                while asking.next(side) < place {
+                    asking.pass(side);
+                }
+                let tells = rows.told.get(packet as usize)
+                    == u64::from(rows.places.id(self.track, side, place).0);
+                let end = Of {
+                    side,
+                    number,
+                    connection,
+                    is_out: side.goes_out(forward),
+                };
+                asking.ask(wire, of, end, payload, tells);
+                if let Some(left) = left.get_mut(connection as usize) {
+                    *left -= 1;
+                    if *left == 0 {
+                        asking.end(connection as usize);
+                    }
+                }
+            });
+        }
+        asking.finish()
+    }
+}
+
+/// The ends of packets that depend on others, in the order of their reel.
+fn dependent_ends<'a>(
+    known: &'a Track,
+    depend: &'a Bits,
+) -> impl Iterator<Item = DependentEnd> + 'a {
+    let mut sides = Side::ALL.map(|side| {
+        let numbers = known.side(side).numbers_from(0);
+        let ends = numbers.zip(known.packets[side as usize].iter());
+        let ends = ends
+            .enumerate()
+            .filter_map(move |(place, (number, packet))| {
+                let packet = packet as u32;
+                depend
+                    .contains(packet)
+                    .then_some((number, side, place, packet))
+            });
+        ends.peekable()
+    });
+    std::iter::from_fn(move || {
+        let next = sides
+            .iter_mut()
+            .filter_map(|side| side.peek().copied())
+            .min();
+        let (_, side, ..) = next?;
+        sides[side as usize].next()
+    })
 }

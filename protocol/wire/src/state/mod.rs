@@ -8,6 +8,7 @@ mod stream;
 mod table;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +32,24 @@ pub struct ConnectionState {
     /// By place; a field declared with `each` has two, the first for the direction of the
     /// connection's first packet.
     slots: Vec<Slot>,
+    #[serde(skip)]
+    asked: Asked,
+}
+
+/// Whether somebody asked for something in a state that has no places.
+#[derive(Debug, Default)]
+struct Asked(AtomicBool);
+
+impl Clone for Asked {
+    fn clone(&self) -> Asked {
+        Asked::default()
+    }
+}
+
+impl PartialEq for Asked {
+    fn eq(&self, _: &Asked) -> bool {
+        true
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -102,7 +121,34 @@ impl ConnectionState {
             }
             slots.push(slot);
         }
-        ConnectionState { slots }
+        ConnectionState {
+            slots,
+            asked: Asked::default(),
+        }
+    }
+
+    /// Whether a packet read something of this state, which has no places, or put something into it.
+    pub(crate) fn was_asked(&self) -> bool {
+        self.asked.0.load(Ordering::Relaxed)
+    }
+
+    #[inline]
+    fn slot(&self, place: u16) -> Option<&Slot> {
+        self.note_asked();
+        self.slots.get(usize::from(place))
+    }
+
+    #[inline]
+    fn slot_mut(&mut self, place: u16) -> Option<&mut Slot> {
+        self.note_asked();
+        self.slots.get_mut(usize::from(place))
+    }
+
+    #[inline]
+    fn note_asked(&self) {
+        if self.slots.is_empty() {
+            self.asked.0.store(true, Ordering::Relaxed);
+        }
     }
 
     /// About how many bytes of memory it takes, what clones share included.
@@ -123,7 +169,7 @@ impl ConnectionState {
 
     /// The integer of a place, or of an entry of the table there.
     pub(crate) fn integer(&self, place: u16, key: Option<i128>) -> Option<i128> {
-        match (self.slots.get(usize::from(place))?, key) {
+        match (self.slot(place)?, key) {
             (Slot::Integer(value), None) => *value,
             (Slot::Integers(table), Some(key)) => table.get(key).copied(),
             _ => None,
@@ -137,7 +183,7 @@ impl ConnectionState {
 
     /// The same, to be kept for a while.
     pub(crate) fn shared_content(&self, place: u16, key: Option<i128>) -> Option<&Arc<Vec<u8>>> {
-        match (self.slots.get(usize::from(place))?, key) {
+        match (self.slot(place)?, key) {
             (Slot::Content(content), None) => content.as_ref(),
             (Slot::Contents(contents), Some(key)) => contents.table.get(key),
             _ => None,
@@ -146,7 +192,7 @@ impl ConnectionState {
 
     /// `None` unsets it.
     pub(crate) fn set_integer(&mut self, place: u16, key: Option<i128>, value: Option<i128>) {
-        match (self.slots.get_mut(usize::from(place)), key, value) {
+        match (self.slot_mut(place), key, value) {
             (Some(Slot::Integer(slot)), None, _) => *slot = value,
             (Some(Slot::Integers(table)), Some(key), Some(value)) => {
                 Arc::make_mut(table).set(key, |_| value);
@@ -171,7 +217,7 @@ impl ConnectionState {
             self.unset_content(place, key);
             return Err(ContentTooLong);
         }
-        match (self.slots.get_mut(usize::from(place)), key) {
+        match (self.slot_mut(place), key) {
             (Some(Slot::Content(slot)), None) => *slot = Some(rewritten(slot.take(), write)),
             (Some(Slot::Contents(contents)), Some(key)) => {
                 Arc::make_mut(contents).set(key, write);
@@ -182,7 +228,7 @@ impl ConnectionState {
     }
 
     pub(crate) fn unset_content(&mut self, place: u16, key: Option<i128>) {
-        match (self.slots.get_mut(usize::from(place)), key) {
+        match (self.slot_mut(place), key) {
             (Some(Slot::Content(slot)), None) => *slot = None,
             (Some(Slot::Contents(contents)), Some(key)) if contents.table.get(key).is_some() => {
                 Arc::make_mut(contents).remove(key);
@@ -192,28 +238,28 @@ impl ConnectionState {
     }
 
     pub(crate) fn rows(&self, place: u16) -> Option<&Rows> {
-        match self.slots.get(usize::from(place))? {
+        match self.slot(place)? {
             Slot::Rows(rows) => Some(rows),
             _ => None,
         }
     }
 
     pub(crate) fn rows_mut(&mut self, place: u16) -> Option<&mut Rows> {
-        match self.slots.get_mut(usize::from(place))? {
+        match self.slot_mut(place)? {
             Slot::Rows(rows) => Some(rows),
             _ => None,
         }
     }
 
     pub(crate) fn parts(&mut self, place: u16) -> Option<&mut Parts> {
-        match self.slots.get_mut(usize::from(place))? {
+        match self.slot_mut(place)? {
             Slot::Parts(parts) => Some(Arc::make_mut(parts)),
             _ => None,
         }
     }
 
     pub(crate) fn stream(&mut self, place: u16) -> Option<&mut ByteStream> {
-        match self.slots.get_mut(usize::from(place))? {
+        match self.slot_mut(place)? {
             Slot::Stream(stream) => Some(Arc::make_mut(stream)),
             _ => None,
         }
