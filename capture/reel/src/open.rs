@@ -9,6 +9,7 @@ use crate::read_at::{ReadAt, ReadError, read_vec};
 use crate::recover::{RingImage, recover};
 use crate::scan::{Known, Scan, scan};
 use crate::start::{OpenError, Start, open_start};
+use crate::stored::Body;
 use crate::{EventNumber, meta};
 
 /// One file, read by itself.
@@ -17,7 +18,7 @@ pub(crate) struct OneReel {
     pub(crate) length: u64,
     pub(crate) scan: Scan,
     /// Bodies of the last blocks: what the rings and a torn block held.
-    pub(crate) recovered: Vec<Arc<[u8]>>,
+    pub(crate) recovered: Vec<Arc<Body>>,
     pub(crate) ending: Ending,
     /// It was ended in order, and the recording goes on in another part.
     pub(crate) goes_on: bool,

@@ -10,6 +10,7 @@ use crate::frame::{BLOCK_TARGET, FRAME_HEAD};
 use crate::index::BlockInfo;
 use crate::plain::plain_read;
 use crate::scan::Scan;
+use crate::stored::Body;
 use crate::{Event, EventNumber, Record, ThreadId, Time};
 
 use crate::ring::{RING_CAPACITY, RING_MAGIC, RING_PAGE, RING_VERSION, read_record};
@@ -128,7 +129,7 @@ pub(crate) fn recover(
     image: Option<&RingImage<'_>>,
     recovery: &mut Recovery,
     at_byte: &mut u64,
-) -> Vec<Arc<[u8]>> {
+) -> Vec<Arc<Body>> {
     let torn = scan.torn.take().unwrap_or_default();
     let mut loose = Loose::new();
     if !torn.is_empty() {
@@ -221,7 +222,7 @@ fn take_pushed<'a>(scan: &mut Scan, image: &RingImage<'a>, loose: &mut Loose<'a>
 }
 
 impl Scan {
-    fn recovered_block(&mut self, open: &mut BlockEncoder, blocks: &mut Vec<Arc<[u8]>>) {
+    fn recovered_block(&mut self, open: &mut BlockEncoder, blocks: &mut Vec<Arc<Body>>) {
         let Some(start) = open.start() else { return };
         self.blocks.push(BlockInfo {
             offset: self.end,
@@ -230,7 +231,7 @@ impl Scan {
             events: open.events(),
             time: Time(start.time),
         });
-        blocks.push(open.body().into());
+        blocks.push(Arc::new(open.body().to_vec().into()));
         open.clear();
     }
 }

@@ -11,7 +11,7 @@ use crate::index::{BlockInfo, Totals};
 use crate::part::{MissingParts, OpenedPart};
 use crate::plain::OwnedRecord;
 use crate::read_at::{ReadAt, ReadError};
-use crate::stored::{BodyError, block_body};
+use crate::stored::{Body, BodyError, block_body};
 use crate::{Believed, Endpoint, Event, EventNumber, Header, Record, SocketId, Time};
 
 /// The recording of one node, open for reading: from one file, or from the parts of a recording in
@@ -27,7 +27,7 @@ pub struct Reel {
     pub(crate) missing_parts: Vec<MissingParts>,
     pub(crate) blocks: Vec<BlockInfo>,
     /// Bodies of the blocks that are in no file: what the rings and torn blocks held.
-    pub(crate) in_memory: BTreeMap<usize, Arc<[u8]>>,
+    pub(crate) in_memory: BTreeMap<usize, Arc<Body>>,
     pub(crate) totals: Totals,
     pub(crate) gaps: Vec<Gap>,
     pub(crate) damage: Vec<Damage>,
@@ -67,7 +67,7 @@ pub enum BlockError {
 pub struct Block {
     index: usize,
     info: BlockInfo,
-    body: Arc<[u8]>,
+    body: Arc<Body>,
 }
 
 impl Block {
@@ -370,7 +370,11 @@ impl Reel {
                     },
                 },
             )?;
-        Ok(Block { index, info, body })
+        Ok(Block {
+            index,
+            info,
+            body: Arc::new(body),
+        })
     }
 
     /// The block that holds an event, if the reel has such a number.

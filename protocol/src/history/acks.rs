@@ -10,7 +10,8 @@ use super::line::Line;
 use super::sequence::{span, unwrap};
 use super::streams::{MessageStream, Streams, reliable};
 use crate::session::{
-    ACKNOWLEDGES, MessageId, Messages, NodeId, PacketId, Said, Session, Shape, Stamp, Way,
+    ACKNOWLEDGES, Crossing, EndId, MessageId, Messages, NodeId, PacketId, Said, Session, Shape,
+    Stamp, Way,
 };
 
 /// What senders learnt.
@@ -58,33 +59,12 @@ pub(super) struct Heard {
     learnt: Learnt,
 }
 
-impl Heard {
-    pub fn new((session, streams): (&Session, &Streams), node: NodeId) -> Heard {
-        let mut heard = Heard::default();
-        let mut learning = Learning {
-            session,
-            streams,
-            node,
-            heard: &mut heard,
-            said: Said::default(),
-        };
-        for (end, crossing, stamp) in session.ends(node) {
-            // A node that was not recorded learns what it is seen being told.
-            let hears = matches!(crossing.way, Way::In | Way::Passing);
-            if hears && streams.acking.contains(crossing.packet.0) {
-                learning.hears(crossing.packet, session.receipt(node, end), stamp);
-            }
-        }
-        heard
-    }
-}
-
-/// What a node learns of the arrival of its packets.
-struct Learning<'a> {
+/// What a node learns of the arrival of its packets, as far as it came.
+pub(super) struct Learning<'a> {
     session: &'a Session,
     streams: &'a Streams,
     node: NodeId,
-    heard: &'a mut Heard,
+    pub heard: Heard,
     /// What the latest packet says.
     said: Said,
 }
@@ -165,7 +145,27 @@ impl Learnt {
     }
 }
 
-impl Learning<'_> {
+impl<'a> Learning<'a> {
+    pub fn new((session, streams): (&'a Session, &'a Streams), node: NodeId) -> Learning<'a> {
+        Learning {
+            session,
+            streams,
+            node,
+            heard: Heard::default(),
+            said: Said::default(),
+        }
+    }
+
+    /// Takes the next of the node's ends.
+    pub fn take(&mut self, end: EndId, crossing: Crossing, stamp: Stamp) {
+        // A node that was not recorded learns what it is seen being told.
+        let hears = matches!(crossing.way, Way::In | Way::Passing);
+        if hears && self.streams.acking.contains(crossing.packet.0) {
+            let receipt = self.session.receipt(self.node, end);
+            self.hears(crossing.packet, receipt, stamp);
+        }
+    }
+
     /// The node is told of packets by another one.
     fn hears(&mut self, id: PacketId, end: Receipt, stamp: Stamp) {
         let Some(link) = self.session.link(id) else {
@@ -534,7 +534,13 @@ mod tests {
             .expect("a session");
         let streams = Streams::new(&session);
         let nodes = (0..session.nodes.len() as u16).map(NodeId);
-        let heard = nodes.map(|node| Heard::new((&session, &streams), node));
+        let heard = nodes.map(|node| {
+            let mut learning = Learning::new((&session, &streams), node);
+            for (end, crossing, stamp) in session.ends(node) {
+                learning.take(end, crossing, stamp);
+            }
+            learning.heard
+        });
         let acks = Acks::new(heard.collect(), session.packet_count());
         let found: Vec<u64> = sent
             .iter()

@@ -11,7 +11,7 @@ use netreel_wire::Sequence;
 use super::line::Line;
 use super::sequence::unwrap;
 use super::streams::Streams;
-use crate::session::{self, NodeId, PacketId, Session, Stamp, Way};
+use crate::session::{self, Crossing, NodeId, PacketId, Session, Stamp, Way};
 
 /// How many packets are kept as evidence of what many show.
 const KEPT_MAX: usize = 3;
@@ -70,10 +70,10 @@ pub(super) struct OfNothing {
 
 impl Claims {
     /// What the acks of all nodes say.
-    pub fn of(all: impl Iterator<Item = (NodeId, Claiming)>) -> Claims {
+    pub fn of<'a>(all: impl Iterator<Item = Claiming<'a>>) -> Claims {
         let mut claims = Claims::default();
-        for (node, claiming) in all {
-            for ((peer, _), link) in claiming.links {
+        for Claiming { node, links, .. } in all {
+            for ((peer, _), link) in links {
                 let put = |wrong: Wrong, all: &mut BTreeMap<_, Wrong>| {
                     if wrong.count > 0 {
                         let before: &mut Wrong = all.entry((node, peer)).or_default();
@@ -106,54 +106,59 @@ pub(super) fn is_whole(session: &Session, node: NodeId) -> bool {
     })
 }
 
-/// What a node's acks say.
-#[derive(Default)]
-pub(super) struct Claiming {
+/// What a node's acks say, as far as it came.
+pub(super) struct Claiming<'a> {
+    session: &'a Session,
+    streams: &'a Streams,
+    node: NodeId,
+    /// Of a node that is not whole nothing is said.
+    tells: bool,
     /// For each peer and each time that the two connected anew.
     links: BTreeMap<(NodeId, u16), Acking>,
+    /// What the latest packet says.
+    said: session::Said,
 }
 
-impl Claiming {
-    /// Of a node that is not whole nothing is said.
-    pub fn new((session, streams): (&Session, &Streams), node: NodeId) -> Claiming {
-        let mut claiming = Claiming::default();
-        if !streams.acks || !is_whole(session, node) {
-            return claiming;
+impl<'a> Claiming<'a> {
+    pub fn new((session, streams): (&'a Session, &'a Streams), node: NodeId) -> Claiming<'a> {
+        Claiming {
+            session,
+            streams,
+            node,
+            tells: streams.acks && is_whole(session, node),
+            links: BTreeMap::new(),
+            said: session::Said::default(),
         }
-        let mut said = session::Said::default();
-        let links = &mut claiming.links;
-        for (_, crossing, at) in session.ends(node) {
-            let Some((from, to)) = session.link(crossing.packet) else {
-                continue;
-            };
-            let anew = streams.meeting_of(crossing.packet);
-            match crossing.way {
-                Way::In => {
-                    if let Some(place) = streams.packet_place(crossing.packet) {
-                        let link = links.entry((from, anew)).or_default();
-                        link.received.insert(place);
-                    }
+    }
+
+    /// Takes the next of the node's ends.
+    pub fn take(&mut self, crossing: Crossing, at: Stamp) {
+        let (session, streams) = (self.session, self.streams);
+        let Some((from, to)) = session.link(crossing.packet).filter(|_| self.tells) else {
+            return;
+        };
+        let anew = streams.meeting_of(crossing.packet);
+        match crossing.way {
+            Way::In => {
+                if let Some(place) = streams.packet_place(crossing.packet) {
+                    let link = self.links.entry((from, anew)).or_default();
+                    link.received.insert(place);
                 }
-                Way::Out if streams.acking.contains(crossing.packet.0) => {
-                    let Some(link) = links.get_mut(&(to, anew)) else {
-                        continue;
-                    };
-                    let Some(line) = streams.packets((to, node, anew)) else {
-                        continue;
-                    };
-                    session.said_and(crossing.packet, &mut said);
-                    if said.diagnostics > 0 {
-                        continue;
-                    }
-                    if let Some(ack) = said.ack.filter(|_| is_whole(session, to)) {
-                        let claim = (crossing.packet, at);
-                        link.says((session, line), ack, said.ack_bits, claim);
-                    }
-                }
-                Way::Out | Way::Again | Way::Passing => {}
             }
+            Way::Out if streams.acking.contains(crossing.packet.0) => {
+                let line = streams.packets((to, self.node, anew));
+                let Some((link, line)) = self.links.get_mut(&(to, anew)).zip(line) else {
+                    return;
+                };
+                session.said_and(crossing.packet, &mut self.said);
+                let is_fit = self.said.diagnostics == 0;
+                if let Some(ack) = self.said.ack.filter(|_| is_fit && is_whole(session, to)) {
+                    let claim = (crossing.packet, at);
+                    link.says((session, line), ack, self.said.ack_bits, claim);
+                }
+            }
+            Way::Out | Way::Again | Way::Passing => {}
         }
-        claiming
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use netreel_system::Cancel;
 
-use super::acks::{Acks, Heard};
+use super::acks::{Acks, Learning};
 use super::claims::{Claiming, Claims};
 use super::facts::Facts;
 use super::found::proofs;
@@ -18,6 +18,9 @@ use super::wholes::Wholes;
 use super::{History, ambiguous, finding, game};
 use crate::session::{MessageId, Node, NodeId, Session, parallel};
 
+/// After this many ends a walk asks whether the history is still wanted.
+const STEP: usize = 4096;
+
 /// The history of a session from its streams, which have taken all packets; `None` where it is cancelled.
 pub(super) fn derive(session: &Session, mut streams: Streams, cancel: &Cancel) -> Option<History> {
     let mut wholes = Wholes::new(session, &streams);
@@ -29,36 +32,44 @@ pub(super) fn derive(session: &Session, mut streams: Streams, cancel: &Cancel) -
             streams.was_born(object, stamp.time);
         }
     }
-    let nodes = || (0u16..).map(NodeId).zip(&session.nodes);
-    let all = nodes().map(|(id, _)| id).collect();
-    let heard = parallel::map(all, session.workers(), |id| {
-        let is_wanted = cancel.goes_on();
-        is_wanted.then(|| Heard::new((session, &streams), id))
+    let facts = Facts {
+        session,
+        streams: &streams,
+        wholes: &wholes,
+    };
+    let all: Vec<(NodeId, &Node)> = (0u16..).map(NodeId).zip(&session.nodes).collect();
+    let walked = parallel::map(all, session.workers(), |(id, node)| {
+        let mut learning = Learning::new((session, &streams), id);
+        let mut claiming = Claiming::new((session, &streams), id);
+        let mut walk = node.recorded.then(|| facts.follow((id, node)));
+        for (nth, (end, crossing, stamp)) in session.ends(id).enumerate() {
+            if nth % STEP == 0 && !cancel.goes_on() {
+                break;
+            }
+            learning.take(end, crossing, stamp);
+            claiming.take(crossing, stamp);
+            if let Some(walk) = &mut walk {
+                walk.take(crossing, stamp);
+            }
+        }
+        let history = walk.map(|walk| (id, walk.finish()));
+        (history, learning.heard, claiming)
     });
-    let heard = heard.into_iter().collect::<Option<Vec<Heard>>>()?;
+    if !cancel.goes_on() {
+        return None;
+    }
+    let (mut nodes, mut heard, mut claiming) = (Vec::new(), Vec::new(), Vec::new());
+    for (history, of_acks, of_claims) in walked {
+        nodes.extend(history);
+        heard.push(of_acks);
+        claiming.push(of_claims);
+    }
+    let claims = Claims::of(claiming.into_iter());
     let Acks {
         acked,
         named,
         ambiguous,
     } = Acks::new(heard, session.packet_count());
-    let facts = Facts {
-        session,
-        streams: &streams,
-        wholes: &wholes,
-        cancel,
-    };
-    let recorded: Vec<(NodeId, &Node)> = nodes().filter(|(_, node)| node.recorded).collect();
-    let walked = parallel::map(recorded, session.workers(), |(id, node)| {
-        let claiming = match cancel.goes_on() {
-            true => Claiming::new((session, &streams), id),
-            false => Claiming::default(),
-        };
-        ((id, facts.follow((id, node))), (id, claiming))
-    });
-    if !cancel.goes_on() {
-        return None;
-    }
-    let (nodes, claiming): (Vec<_>, Vec<_>) = walked.into_iter().unzip();
     let undelivered = undelivered(session, &streams, &nodes);
     let stragglers = stragglers(&nodes);
     let mixed = std::mem::take(&mut wholes.mixed);
@@ -84,7 +95,6 @@ pub(super) fn derive(session: &Session, mut streams: Streams, cancel: &Cancel) -
     lanes::merge(nodes, &mut history);
     game::overlay(session, &mut history);
     lanes::orphan(session, &mut history);
-    let claims = Claims::of(claiming.into_iter());
     let judged = finding::all(
         &finding::Case {
             session,

@@ -1,7 +1,5 @@
 //! What a walk along a node's events reads.
 
-use netreel_system::Cancel;
-
 use super::streams::Streams;
 use super::wholes::Wholes;
 use crate::session::Session;
@@ -11,5 +9,4 @@ pub(super) struct Facts<'a> {
     pub session: &'a Session,
     pub streams: &'a Streams,
     pub wholes: &'a Wholes,
-    pub cancel: &'a Cancel,
 }

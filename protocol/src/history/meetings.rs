@@ -177,9 +177,11 @@ fn talks(session: &Session) -> (Vec<Talk>, Column) {
     let mut talks: Vec<Talk> = Vec::new();
     let mut of_packets = Column::new();
     let mut known: BTreeMap<(Pair, (u16, u16)), u32> = BTreeMap::new();
+    let mut reader = session.reader();
     for packet in (0..session.packet_count()).map(|place| PacketId(place as u32)) {
-        let found = session.link(packet).and_then(|link| {
-            let talk = ports.talk(session, (packet, link), |between| {
+        let (link, end) = (reader.link(packet), reader.end(packet));
+        let found = link.and_then(|link| {
+            let talk = ports.talk(session, (end, link), |between| {
                 let next = talks.len() as u32;
                 let key = (pair(link), ordered(link, between));
                 *known.entry(key).or_insert_with(|| {

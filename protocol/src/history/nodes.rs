@@ -16,7 +16,9 @@ use super::streams::{HandedOver, StreamNumber};
 use super::walked::{Inbox, NodeHistory, Walked};
 use super::wholes::FragmentPart;
 use super::{Belief, Delivery, Effect, Parting, Span};
-use crate::session::{Hole, MessageId, Node, NodeId, PacketId, Session, SessionTime, Stamp, Way};
+use crate::session::{
+    Crossing, Hole, MessageId, Node, NodeId, PacketId, Session, SessionTime, Stamp, Way,
+};
 
 /// For this long after a hole, what is sent may be a repetition of what was sent in the hole.
 const DOUBT_NS: i64 = 1_000_000_000;
@@ -25,64 +27,18 @@ const DOUBT_NS: i64 = 1_000_000_000;
 /// numbers begin elsewhere.
 const LACKING_MAX: i64 = 64;
 
-/// After this many ends the walk asks whether the history is still wanted.
-const STEP: usize = 4096;
-
 impl Facts<'_> {
-    /// The history of a node; less of it where nobody wants it any more.
-    pub fn follow(&self, (id, node): (NodeId, &Node)) -> NodeHistory {
-        let mut walked = Walked::default();
+    /// Begins the walk of a node.
+    pub fn follow<'a>(&'a self, (id, node): (NodeId, &'a Node)) -> Walk<'a> {
         let mut ahead = VecDeque::from(acts(self, (id, node)));
         ahead.make_contiguous().sort_by_key(|act| act.at.number);
-        let mut walk = self.walk((id, node), &mut walked);
-        let ends = self.session.ends(id);
-        for (place, (_, crossing, stamp)) in ends.enumerate() {
-            if place % STEP == 0 && !self.cancel.goes_on() {
-                return walked.finish(node);
-            }
-            let met = walk.meets(crossing.packet, crossing.way, stamp);
-            if crossing.way != Way::In {
-                continue;
-            }
-            while let Some(act) = ahead.pop_front_if(|act| act.at.number < crossing.number) {
-                walk.holes_before(act.at.number);
-                if walk.is_answer(&act) && act.sent.number > crossing.number {
-                    walk.own.answers.push_back(act);
-                } else {
-                    walk.did(&act, act.at);
-                }
-            }
-            let is_sent = |act: &mut Act| act.sent.number < crossing.number;
-            while let Some(act) = walk.own.answers.pop_front_if(is_sent) {
-                walk.did(&act, act.sent);
-            }
-            walk.holes_before(crossing.number);
-            if let Some(link) = self.session.link(crossing.packet) {
-                let packet = Arrived::new(self.session, crossing.packet, link.0);
-                match met {
-                    None => walk.received(&packet, stamp),
-                    Some(over) => walk.comes_late(over, &packet, stamp),
-                }
-            }
-        }
-        for act in std::mem::take(&mut walk.own.answers) {
-            walk.did(&act, act.sent);
-        }
-        for act in ahead {
-            walk.holes_before(act.at.number);
-            walk.did(&act, act.at);
-        }
-        walk.holes_before(EventNumber(u64::MAX));
-        walked.finish(node)
-    }
-
-    fn walk<'a>(&'a self, (id, node): (NodeId, &'a Node), own: &'a mut Walked) -> Walk<'a> {
         Walk {
             facts: self,
             id,
             node,
             rules: rules_of(self.session, node),
-            own,
+            ahead,
+            own: Walked::default(),
         }
     }
 
@@ -132,15 +88,60 @@ impl<'a> Arrived<'a> {
 }
 
 /// A walk along one node's events.
-struct Walk<'a> {
+pub(super) struct Walk<'a> {
     facts: &'a Facts<'a>,
     id: NodeId,
     node: &'a Node,
     rules: Option<&'a Rules>,
-    own: &'a mut Walked,
+    /// What the node is still to do itself.
+    ahead: VecDeque<Act>,
+    own: Walked,
 }
 
 impl Walk<'_> {
+    /// Takes the next of the node's ends.
+    pub fn take(&mut self, crossing: Crossing, stamp: Stamp) {
+        let met = self.meets(crossing.packet, crossing.way, stamp);
+        if crossing.way != Way::In {
+            return;
+        }
+        let is_before = |act: &mut Act| act.at.number < crossing.number;
+        while let Some(act) = self.ahead.pop_front_if(is_before) {
+            self.holes_before(act.at.number);
+            if self.is_answer(&act) && act.sent.number > crossing.number {
+                self.own.answers.push_back(act);
+            } else {
+                self.did(&act, act.at);
+            }
+        }
+        let is_sent = |act: &mut Act| act.sent.number < crossing.number;
+        while let Some(act) = self.own.answers.pop_front_if(is_sent) {
+            self.did(&act, act.sent);
+        }
+        self.holes_before(crossing.number);
+        let session = self.facts.session;
+        if let Some((from, _)) = session.link(crossing.packet) {
+            let packet = Arrived::new(session, crossing.packet, from);
+            match met {
+                None => self.received(&packet, stamp),
+                Some(over) => self.comes_late(over, &packet, stamp),
+            }
+        }
+    }
+
+    /// The history of the node, of whose ends there are no more.
+    pub fn finish(mut self) -> NodeHistory {
+        for act in std::mem::take(&mut self.own.answers) {
+            self.did(&act, act.sent);
+        }
+        for act in std::mem::take(&mut self.ahead) {
+            self.holes_before(act.at.number);
+            self.did(&act, act.at);
+        }
+        self.holes_before(EventNumber(u64::MAX));
+        self.own.finish(self.node)
+    }
+
     /// A node that does not own an object says DESTROY only in answer to what arrived.
     fn is_answer(&self, act: &Act) -> bool {
         let belief = act

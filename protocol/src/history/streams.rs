@@ -26,7 +26,7 @@ use super::sequence::unwrap;
 use crate::session::bits::Bits;
 use crate::session::{
     ACKNOWLEDGES, CHECKSUM, Fate, HOST, INPUT, MessageId, NodeId, OBJECT, PacketId,
-    RELIABLE_SEQUENCE, Said, Session, SessionTime, Shape,
+    RELIABLE_SEQUENCE, Reader, Said, Session, SessionTime, Shape,
 };
 
 /// When the engine is handed a message that has arrived.
@@ -114,6 +114,8 @@ pub(super) struct Streams {
     pub acknowledges: bool,
     /// The messages that are parts of others.
     pub parts: Bits,
+    /// The messages that call a procedure.
+    pub calls: Bits,
     /// The packets that acknowledge something.
     pub acking: Bits,
     /// The packets that may tell of something which their sender did.
@@ -142,20 +144,21 @@ impl Streams {
             elsewhere: elsewhere(session),
             ..Streams::default()
         };
+        let mut reader = session.reader();
         let packets = session.packet_count() as u32;
         for first in (0..packets).step_by(STEP) {
             if !cancel.goes_on() {
                 return None;
             }
             let after = first.saturating_add(STEP as u32).min(packets);
-            streams.take_packets(session, first..after);
+            streams.take_packets(session, &mut reader, first..after);
         }
         streams.conclude();
         Some(streams)
     }
 
     /// Takes the next packets.
-    fn take_packets(&mut self, session: &Session, packets: Range<u32>) {
+    fn take_packets(&mut self, session: &Session, reader: &mut Reader<'_>, packets: Range<u32>) {
         let kinds = session.wire.as_ref().map_or(0, |wire| wire.kinds().len());
         // Of each kind whether it tells of its sender's connection, of what that did, and a part of
         // something.
@@ -178,7 +181,7 @@ impl Streams {
         };
         let (mut said, mut facts) = (Said::default(), MessageFacts::default());
         for packet in packets.map(PacketId) {
-            let Some((link, first, mut messages)) = session.spoken(packet, &mut said) else {
+            let Some((link, first, mut messages)) = reader.spoken(packet, &mut said) else {
                 self.met.push(0);
                 continue;
             };
@@ -230,6 +233,9 @@ impl Streams {
                 }
                 if is_part {
                     self.parts.insert(message.0);
+                }
+                if session.role(&facts) == Role::Rpc {
+                    self.calls.insert(message.0);
                 }
             }
             if is_acking {

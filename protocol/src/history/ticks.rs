@@ -64,9 +64,9 @@ const INPUTS_MAX: u64 = 1 << 16;
 pub(super) fn checksums(session: &Session, streams: &Streams) -> Vec<Checksum> {
     let mut ticks = Ticks::default();
     let mut told = Vec::new();
-    let mut said = Said::default();
+    let (mut said, mut reader) = (Said::default(), session.reader());
     for packet in packets_of(&streams.checksums) {
-        let Some(((from, to), at, messages)) = session.spoken(packet, &mut said) else {
+        let Some(((from, to), at, messages)) = reader.spoken(packet, &mut said) else {
             continue;
         };
         let messages = messages.into_iter();
@@ -127,9 +127,9 @@ pub(super) fn inputs(
     packets: impl Iterator<Item = PacketId>,
     mut take: impl FnMut(Inputs) -> std::ops::ControlFlow<()>,
 ) {
-    let mut said = Said::default();
+    let (mut said, mut reader) = (Said::default(), session.reader());
     for packet in packets {
-        let Some(((from, to), at, messages)) = session.spoken(packet, &mut said) else {
+        let Some(((from, to), at, messages)) = reader.spoken(packet, &mut said) else {
             continue;
         };
         let messages = messages.into_iter();

@@ -32,6 +32,7 @@ pub(crate) use facts::parts::{
     ACKNOWLEDGES, CHECKSUM, HOST, INPUT, OBJECT, RELIABLE_SEQUENCE, Shape,
 };
 pub(crate) use facts::properties::{ObjectFact, name_type};
+pub(crate) use facts::reader::Reader;
 pub use facts::said::Said;
 pub(crate) use facts::shape::Messages;
 pub use growing::Growing;
@@ -49,6 +50,7 @@ pub use read::interfaces::Interface;
 pub(crate) use read::interfaces::Interfaces;
 pub use read::source::ReelInput;
 pub(crate) use read::source::is_closed;
+pub(crate) use weave::places::EndId;
 pub use who::proxied::network_answers;
 
 use std::collections::BTreeMap;

@@ -117,15 +117,16 @@ fn unjudged_links(session: &Session, wire: &str) -> Option<Reason> {
         .map(|link| (*link, 0))
         .collect();
     let all = open.len();
+    let mut reader = session.reader();
     for packet in (0..session.packet_count()).map(|place| PacketId(place as u32)) {
         // Most links are understood by their first packet.
         if open.is_empty() {
             return None;
         }
-        let Some(link) = session.link(packet) else {
+        let Some(link) = reader.link(packet) else {
             continue;
         };
-        if session.fits(packet) {
+        if reader.fits(packet) {
             open.remove(&link);
         } else if let Some(count) = open.get_mut(&link) {
             *count += 1;
@@ -160,11 +161,12 @@ fn misfit(session: &Session, wire: &str, missing: &BTreeSet<NodeId>) -> Option<R
     };
     let mut senders: BTreeMap<NodeId, Count> = BTreeMap::new();
     let mut all = Count::default();
+    let mut reader = session.reader();
     for packet in (0..session.packet_count()).map(|place| PacketId(place as u32)) {
-        let Some((from, to)) = session.link(packet) else {
+        let Some((from, to)) = reader.link(packet) else {
             continue;
         };
-        let unfit = u64::from(!session.fits(packet));
+        let unfit = u64::from(!reader.fits(packet));
         let add = |count: &mut Count| {
             count.all += 1;
             count.unfit += unfit;

@@ -1,7 +1,8 @@
 //! Rows of bytes, one after the other.
 
-use crate::Column;
+use crate::column::CHUNK;
 use crate::packed::Packed;
+use crate::{Column, Cursor};
 
 /// A row of bytes for each number from 0 on; most rows are short, and many may be empty.
 #[derive(Clone, Debug, Default)]
@@ -57,6 +58,14 @@ impl Blobs {
         self.bytes.get(start as usize..end as usize).unwrap_or(&[])
     }
 
+    /// For rows most of which are asked for next to each other.
+    pub fn cursor(&self) -> BlobsCursor<'_> {
+        BlobsCursor {
+            blobs: self,
+            ends: self.ends.cursor(),
+        }
+    }
+
     /// How many bytes of memory it holds on to.
     pub fn memory(&self) -> usize {
         self.ends.memory() + self.bytes.memory()
@@ -66,6 +75,31 @@ impl Blobs {
     pub fn shrink(&mut self) {
         self.ends.shrink();
         self.bytes.shrink();
+    }
+}
+
+/// See [`Blobs::cursor`].
+#[derive(Clone, Debug)]
+pub struct BlobsCursor<'a> {
+    blobs: &'a Blobs,
+    ends: Cursor<'a>,
+}
+
+impl<'a> BlobsCursor<'a> {
+    /// The same as [`Blobs::get`].
+    #[inline]
+    pub fn get(&mut self, row: usize) -> &'a [u8] {
+        if row >= self.blobs.len() {
+            return &[];
+        }
+        let start = match row.checked_sub(1) {
+            Some(before) if before / CHUNK == row / CHUNK => self.ends.get(before),
+            Some(before) => self.blobs.ends.get(before),
+            None => 0,
+        };
+        let end = self.ends.get(row);
+        let bytes = self.blobs.bytes.get(start as usize..end as usize);
+        bytes.unwrap_or(&[])
     }
 }
 
@@ -79,9 +113,12 @@ mod tests {
         let mut blobs = Blobs::new();
         rows.iter().for_each(|row| blobs.push(row));
         assert_eq!(blobs.len(), 1000);
+        let mut cursor = blobs.cursor();
         for (place, row) in rows.iter().enumerate() {
             assert_eq!(blobs.get(place), row);
+            assert_eq!(cursor.get(place), row);
         }
         assert_eq!(blobs.get(1000), &[] as &[u8]);
+        assert_eq!(cursor.get(1000), &[] as &[u8]);
     }
 }

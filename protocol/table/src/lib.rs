@@ -11,7 +11,7 @@ mod list;
 mod packed;
 mod store;
 
-pub use blobs::Blobs;
+pub use blobs::{Blobs, BlobsCursor};
 pub use column::{CHUNK, Column, Cursor, Iter};
 pub use list::List;
 pub use store::{Misfit, Putting, Taking};

@@ -35,10 +35,9 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
     let found = of_whole.filter_map(|(stream, line)| {
         let messages = line.from(i64::MIN).map(|(_, message)| MessageId(message));
         let is_call = |message: &MessageId| {
-            let told = session.message(*message);
-            told.is_some_and(|it| {
-                session.role(&it.facts) == Role::Rpc && it.facts.fragment.is_none()
-            })
+            let told = || session.message(*message);
+            case.streams.calls.contains(message.0)
+                && told().is_some_and(|it| it.facts.fragment.is_none())
         };
         let calls: Vec<MessageId> = messages.filter(is_call).take(LOOKED_MAX).collect();
         of_stream(case, stream, &calls)

@@ -294,25 +294,6 @@ impl Session {
         self.said_with_messages(packet).map(|(said, _)| said)
     }
 
-    /// Whether a packet is of a protocol of the wire, and fits it.
-    pub(crate) fn fits(&self, packet: PacketId) -> bool {
-        self.told().fits(&self.rows, packet)
-    }
-
-    /// A packet as it was spoken: from whom to whom, when it was first known, and its messages; what the
-    /// wire says of it is written over what stands in `said`.
-    pub(crate) fn spoken(
-        &self,
-        packet: PacketId,
-        said: &mut Said,
-    ) -> Option<((NodeId, NodeId), SessionTime, Option<Messages<'_>>)> {
-        let link = self.link(packet)?;
-        let end = self.rows.told(packet)?;
-        let (track, side, place) = end;
-        let first = self.rows.tracks.get(track)?.time(side, place);
-        Some((link, first, self.read(packet, end, said)))
-    }
-
     fn said_with_messages(&self, packet: PacketId) -> Option<(Said, Option<Messages<'_>>)> {
         let mut said = Said::default();
         let messages = self.read(packet, self.rows.told(packet)?, &mut said);

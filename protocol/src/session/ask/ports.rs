@@ -6,7 +6,7 @@ use netreel_reel::Endpoint;
 
 use crate::session::read::connections::Connection;
 use crate::session::read::ends::Side;
-use crate::session::{NodeId, PacketId, Session};
+use crate::session::{NodeId, Session};
 
 /// What tells between which ports of two nodes a packet goes.
 pub(crate) struct Ports {
@@ -38,15 +38,14 @@ impl Ports {
         }
     }
 
-    /// What `number` tells of the port that a packet left and the one that it went to. `None` where one of
+    /// What `number` tells of the port that a packet left which an end tells and the one that it went to. `None` where one of
     /// them is not a port of its node: it was translated on the way, or a proxy tells of the packet.
     pub fn talk(
         &mut self,
         session: &Session,
-        (packet, link): (PacketId, Link),
+        ((track, side, place), link): ((usize, Side, usize), Link),
         number: impl FnOnce((u16, u16)) -> u32,
     ) -> Option<u32> {
-        let (track, side, place) = session.rows.told(packet)?;
         let known = session.rows.tracks.get(track)?;
         let (at, forward) = known.side(side).way(place);
         let connection = known.connections.get(at as usize)?;

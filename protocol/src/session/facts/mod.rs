@@ -8,6 +8,7 @@ pub(super) mod looks;
 pub(super) mod numbered;
 pub(super) mod parts;
 pub(super) mod properties;
+pub(super) mod reader;
 pub(super) mod said;
 pub(super) mod shape;
 pub(super) mod told;

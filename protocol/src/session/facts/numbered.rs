@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use netreel_table::{Column, List};
 
+use super::reader::Reader;
 use super::told::Told;
+use crate::session::PacketId;
 use crate::session::ask::firm::Same;
-use crate::session::weave::places::EndId;
 use crate::session::weave::rows::Rows;
 
 /// The messages of the first packets, numbered; it goes on with those of more.
@@ -43,11 +44,10 @@ impl Numbered {
     /// Goes on with the packets before this one.
     fn go_on(&mut self, told: &Told, rows: &Rows, until: u32) {
         let from = self.first.len();
-        let ends = rows.told.iter_from(from).take(until as usize - from);
-        for (packet, end) in (from as u32..).zip(ends) {
+        let mut reader = Reader::new(rows, told);
+        for packet in from as u32..until {
             self.first.push(u64::from(self.messages));
-            let end = rows.places.find(EndId(end as u32));
-            let Some((count, is_unfit)) = told.head(rows, end) else {
+            let Some((count, is_unfit)) = reader.head(PacketId(packet)) else {
                 continue;
             };
             self.messages = self.messages.saturating_add(count);

@@ -167,16 +167,9 @@ impl Told {
         tracks.map(|(pieces, dependent)| pieces.iter().chain(dependent))
     }
 
-    /// How many messages the packet of an end has, and whether it does not fit the wire.
-    pub(super) fn head(&self, rows: &Rows, end: (usize, Side, usize)) -> Option<(u32, bool)> {
-        let (shapes, bytes) = self.facts(rows, end)?;
-        Some(shapes.head(bytes))
-    }
-
-    /// Whether a packet is of a protocol of the wire, and fits it.
-    pub fn fits(&self, rows: &Rows, packet: PacketId) -> bool {
-        let facts = rows.told(packet).and_then(|end| self.facts(rows, end));
-        facts.is_some_and(|(shapes, bytes)| shapes.fits(bytes))
+    /// For each packet the number of its first message.
+    pub(super) fn firsts(&self) -> &Column {
+        &self.first
     }
 
     /// Takes the numbers of all messages.
@@ -191,9 +184,17 @@ impl Told {
     }
 
     /// The facts of an end, and the shapes that read them.
-    fn facts(&self, rows: &Rows, end: (usize, Side, usize)) -> Option<(&Shapes, &[u8])> {
+    pub(super) fn facts(&self, rows: &Rows, end: (usize, Side, usize)) -> Option<(&Shapes, &[u8])> {
         let (piece, bytes, _) = self.find(rows, end)?;
         Some((&piece.shapes, bytes))
+    }
+
+    /// The piece that an end is of.
+    pub(super) fn piece(&self, (track, side, place): (usize, Side, usize)) -> Option<&Piece> {
+        let pieces = self.tracks.get(track)?;
+        let starts = |piece: &Arc<Piece>| piece.rows[side as usize].start <= place;
+        let at = pieces.partition_point(starts).checked_sub(1)?;
+        pieces.get(at).map(|piece| &**piece)
     }
 
     /// The piece that has the facts of an end, those, and where they are: the piece by its place among its

@@ -26,21 +26,15 @@ fn each(reel: &Reel, numbers: &[EventNumber], mut show: impl FnMut(usize, &Recor
             next += 1;
             continue;
         };
-        for record in block.records() {
-            while numbers
-                .get(next)
-                .is_some_and(|&number| number < record.number)
-            {
+        block.records().show_each(&mut |record| {
+            while numbers.get(next).is_some_and(|&it| it < record.number) {
                 next += 1;
             }
             while numbers.get(next) == Some(&record.number) {
-                show(next, &record);
+                show(next, record);
                 next += 1;
             }
-            if next == numbers.len() {
-                return;
-            }
-        }
+        });
         // The block did not have it.
         if numbers.get(next) == Some(&number) {
             next += 1;

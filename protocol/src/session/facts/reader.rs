@@ -1,0 +1,129 @@
+//! What is known of packets, for who asks about one after the other: most of it stands next to what is known
+//! of the packet before.
+
+use std::ops::Range;
+
+use netreel_reel::Time;
+use netreel_table::{BlobsCursor, Cursor};
+
+use super::asking::Piece;
+use super::said::Said;
+use super::shape::{Messages, Shapes};
+use super::told::Told;
+use crate::session::read::ends::{Cursors, Side};
+use crate::session::weave::places::EndId;
+use crate::session::weave::rows::Rows;
+use crate::session::{NodeId, PacketId, Session, SessionTime};
+
+/// See the module.
+pub(crate) struct Reader<'a> {
+    rows: &'a Rows,
+    told: &'a Told,
+    links: Cursor<'a>,
+    ends: Cursor<'a>,
+    firsts: Cursor<'a>,
+    times: Cursors<'a>,
+    /// For each side of each track the facts that were asked for last.
+    facts: Vec<Option<Box<Nearby<'a>>>>,
+}
+
+/// The facts of a side of a piece.
+struct Nearby<'a> {
+    piece: &'a Piece,
+    rows: Range<usize>,
+    facts: BlobsCursor<'a>,
+}
+
+impl<'a> Reader<'a> {
+    pub fn new(rows: &'a Rows, told: &'a Told) -> Reader<'a> {
+        let tracks = rows.tracks.iter();
+        let times = tracks.map(|track| Side::ALL.map(|side| track.side(side).time_column()));
+        Reader {
+            rows,
+            told,
+            links: rows.link.cursor(),
+            ends: rows.told.cursor(),
+            firsts: told.firsts().cursor(),
+            times: Cursors::new(times),
+            facts: (0..rows.tracks.len() * Side::ALL.len()).map(|_| None).collect(),
+        }
+    }
+
+    /// The track of the end that tells a packet, its side and its place there.
+    pub fn end(&mut self, packet: PacketId) -> (usize, Side, usize) {
+        let end = self.ends.get(packet.0 as usize);
+        self.rows.places.find(EndId(end as u32))
+    }
+
+    /// Who sent a packet, and to whom.
+    pub fn link(&mut self, packet: PacketId) -> Option<(NodeId, NodeId)> {
+        let link = self.links.get(packet.0 as usize);
+        self.rows.links.get(link as usize).copied()
+    }
+
+    /// How many messages a packet has, and whether it does not fit the wire; `None` where nobody asked.
+    pub fn head(&mut self, packet: PacketId) -> Option<(u32, bool)> {
+        let end = self.end(packet);
+        let (shapes, bytes) = self.facts(end)?;
+        Some(shapes.head(bytes))
+    }
+
+    /// Whether a packet is of a protocol of the wire, and fits it.
+    pub fn fits(&mut self, packet: PacketId) -> bool {
+        let end = self.end(packet);
+        let facts = self.facts(end);
+        facts.is_some_and(|(shapes, bytes)| shapes.fits(bytes))
+    }
+
+    /// A packet as it was spoken: from whom to whom, when it was first known, and its messages; what the
+    /// wire says of it is written over what stands in `said`.
+    #[allow(clippy::type_complexity)] // taken apart where it is called
+    pub fn spoken(
+        &mut self,
+        packet: PacketId,
+        said: &mut Said,
+    ) -> Option<((NodeId, NodeId), SessionTime, Option<Messages<'a>>)> {
+        let link = self.link(packet)?;
+        let end = self.end(packet);
+        let (track, side, place) = end;
+        let time = Time(self.times.get(track, side, place));
+        let track = self.rows.tracks.get(track)?;
+        let time = track.clock.time(time, || track.side(side).number(place));
+        let first = self.firsts.get(packet.0 as usize) as u32;
+        let messages = match self.facts(end) {
+            Some((shapes, bytes)) => Some(shapes.read(bytes, first, said)),
+            None => {
+                *said = Said::default();
+                None
+            }
+        };
+        Some((link, time, messages))
+    }
+
+    /// The facts of an end, and the shapes that read them.
+    fn facts(&mut self, end: (usize, Side, usize)) -> Option<(&'a Shapes, &'a [u8])> {
+        let (track, side, place) = end;
+        let nearby = self.facts.get_mut(track * Side::ALL.len() + side as usize)?;
+        if !nearby.as_ref().is_some_and(|it| it.rows.contains(&place)) {
+            let piece = self.told.piece(end)?;
+            *nearby = Some(Box::new(Nearby {
+                piece,
+                rows: piece.rows[side as usize].clone(),
+                facts: piece.facts[side as usize].cursor(),
+            }));
+        }
+        let nearby = nearby.as_mut()?;
+        let row = place.checked_sub(nearby.rows.start)?;
+        match nearby.facts.get(row) {
+            [] => self.told.facts(self.rows, end),
+            bytes => Some((&nearby.piece.shapes, bytes)),
+        }
+    }
+}
+
+impl Session {
+    /// Reads what is known of packets one after the other.
+    pub(crate) fn reader(&self) -> Reader<'_> {
+        Reader::new(&self.rows, self.told())
+    }
+}
