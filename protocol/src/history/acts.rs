@@ -10,7 +10,7 @@ use netreel_wire::{MessageFacts, Role};
 
 use super::facts::Facts;
 use super::roles::{ACTS, may_tell};
-use crate::session::{MessageId, Node, NodeId, Shape, Stamp, Way};
+use crate::session::{MessageId, Node, NodeId, PacketId, Shape, Stamp};
 
 /// Something that a node did.
 pub(super) struct Act {
@@ -40,16 +40,13 @@ pub(super) fn acts(facts: &Facts<'_>, (id, node): (NodeId, &Node)) -> Vec<Act> {
     // The tick in which the node dropped a peer: what it does then is its own doing.
     let mut dropped_in: Option<EventNumber> = None;
     let tells = |shape: &Shape| may_tell(facts.session.role_of(shape.kind()));
-    for (_, crossing, sent) in facts.session.ends(id) {
-        let is_out = crossing.way == Way::Out;
-        if !is_out || !facts.streams.acting.contains(crossing.packet.0) {
-            continue;
-        }
-        let Some((_, to)) = facts.session.link(crossing.packet) else {
+    let acting = facts.streams.acting.get(&id);
+    for (packet, sent) in facts.session.sends(id, acting.map_or(&[], Vec::as_slice)) {
+        let Some((_, to)) = facts.session.link(packet) else {
             continue;
         };
-        let turn = || facts.session.turn_at(id, crossing.number);
-        for (message, known) in facts.session.messages_that(crossing.packet, &tells) {
+        let turn = || facts.session.turn_at(id, sent.number);
+        for (message, known) in facts.session.messages_that(packet, &tells) {
             let Some((message_facts, role)) = told_first(facts, message, known) else {
                 continue;
             };
@@ -87,19 +84,18 @@ pub(super) fn acts(facts: &Facts<'_>, (id, node): (NodeId, &Node)) -> Vec<Act> {
 /// The objects, and at which counter, that a node was ordered to take over.
 fn orders(facts: &Facts<'_>, id: NodeId) -> BTreeSet<Taking> {
     let session = facts.session;
-    let mut orders = BTreeSet::new();
-    if !session.has_role(Role::MigrateOrder) {
-        return orders;
-    }
     let is_order = |shape: &Shape| session.role_of(shape.kind()) == Role::MigrateOrder;
-    for (_, crossing, _) in session.ends(id) {
-        let is_in = crossing.way == Way::In;
-        if is_in && facts.streams.acting.contains(crossing.packet.0) {
-            let told = session.messages_that(crossing.packet, is_order);
-            orders.extend(told.map(|(_, facts)| (facts.object, facts.migration_counter)));
-        }
-    }
-    orders
+    let came = |packet: PacketId| {
+        session
+            .packet(packet)
+            .is_some_and(|it| it.received.is_some())
+    };
+    let packets = facts.streams.orders_to.get(&id).into_iter().flatten();
+    let told = packets
+        .filter(|&&packet| came(packet))
+        .flat_map(|&packet| session.messages_that(packet, is_order));
+    told.map(|(_, facts)| (facts.object, facts.migration_counter))
+        .collect()
 }
 
 /// How often a node did one thing to one object at one counter, told by the messages that it sent

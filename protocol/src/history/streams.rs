@@ -118,8 +118,10 @@ pub(super) struct Streams {
     pub calls: Bits,
     /// The packets that acknowledge something.
     pub acking: Bits,
-    /// The packets that may tell of something which their sender did.
-    pub acting: Bits,
+    /// By sender, the packets that may tell of something which that did.
+    pub acting: BTreeMap<NodeId, Vec<PacketId>>,
+    /// By whom they go to, the packets that order somebody to take over an object.
+    pub orders_to: BTreeMap<NodeId, Vec<PacketId>>,
     /// The packets that say that something is lacking.
     pub nacks: Vec<PacketId>,
     /// The packets that tell checksums of ticks.
@@ -160,13 +162,12 @@ impl Streams {
     /// Takes the next packets.
     fn take_packets(&mut self, session: &Session, reader: &mut Reader<'_>, packets: Range<u32>) {
         let kinds = session.wire.as_ref().map_or(0, |wire| wire.kinds().len());
-        // Of each kind whether it tells of its sender's connection, of what that did, and a part of
+        // Of each kind whether it tells of its sender's connection, of what that did, or a part of
         // something.
-        let telling: Vec<(bool, bool, bool)> = (0..kinds)
+        let telling: Vec<bool> = (0..kinds)
             .map(|kind| {
                 let role = session.role_of(Some(KindId(kind as u16)));
-                let connects = matches!(role, Role::Disconnect | Role::Connect);
-                (connects, may_tell(role), role == Role::Fragment)
+                matches!(role, Role::Disconnect | Role::Connect) || may_tell(role)
             })
             .collect();
         let telling = |kind: Option<KindId>| {
@@ -177,7 +178,7 @@ impl Streams {
         let tells = |shape: &Shape| {
             shape.has(RELIABLE_SEQUENCE | ACKNOWLEDGES | OBJECT | HOST | CHECKSUM | INPUT)
                 || shape.is_sequenced()
-                || telling(shape.kind()) != (false, false, false)
+                || telling(shape.kind())
         };
         let (mut said, mut facts) = (Said::default(), MessageFacts::default());
         for packet in packets.map(PacketId) {
@@ -224,19 +225,6 @@ impl Streams {
                 of_ticks.0 |= facts.checksum.is_some();
                 of_ticks.1 |= facts.input.is_some();
                 is_acking |= facts.acknowledges.is_some() || facts.acknowledges_before.is_some();
-                let (_, may_act, is_part) = telling(facts.kind);
-                if self.may_matter(session, message, &facts, is_part) {
-                    self.telling.insert(message.0);
-                }
-                if may_act {
-                    self.acting.insert(packet.0);
-                }
-                if is_part {
-                    self.parts.insert(message.0);
-                }
-                if session.role(&facts) == Role::Rpc {
-                    self.calls.insert(message.0);
-                }
             }
             if is_acking {
                 self.acking.insert(packet.0);
@@ -282,8 +270,23 @@ impl Streams {
         if let Some(host) = facts.host {
             self.take_host(session, (packet, link), host);
         }
-        if session.role(facts) == Role::Disconnect {
-            self.partings.push(message);
+        let role = session.role(facts);
+        match role {
+            Role::Disconnect => self.partings.push(message),
+            Role::Fragment => {
+                self.parts.insert(message.0);
+            }
+            Role::Rpc => {
+                self.calls.insert(message.0);
+            }
+            Role::MigrateOrder => note(&mut self.orders_to, link.1, packet),
+            _ => {}
+        }
+        if may_tell(role) {
+            note(&mut self.acting, link.0, packet);
+        }
+        if self.may_matter(message, facts, role) {
+            self.telling.insert(message.0);
         }
         self.acknowledges |= facts.acknowledges.is_some() || facts.acknowledges_before.is_some();
     }
@@ -320,19 +323,13 @@ impl Streams {
     }
 
     /// Whether a message that is handed over may do more than be handed over.
-    fn may_matter(
-        &self,
-        session: &Session,
-        message: MessageId,
-        facts: &MessageFacts,
-        is_part: bool,
-    ) -> bool {
-        let role = session.role(facts);
-        let earlier = self.earlier(message);
-        is_part
-            || role == Role::Disconnect
-            || facts.object.is_some() && is_about_object(role)
-            || earlier.is_some_and(|earlier| self.parts.contains(earlier.0))
+    fn may_matter(&self, message: MessageId, facts: &MessageFacts, role: Role) -> bool {
+        let is_copy_of_part = || {
+            let earlier = self.earlier(message);
+            earlier.is_some_and(|earlier| self.parts.contains(earlier.0))
+        };
+        let is_about = || facts.object.is_some() && is_about_object(role);
+        matches!(role, Role::Fragment | Role::Disconnect) || is_about() || is_copy_of_part()
     }
 
     /// No more will be taken.
@@ -620,6 +617,14 @@ impl Streams {
             Some(own) if !own.ordered.is_empty() => own.ordered.at(place).count(),
             _ => 1,
         }
+    }
+}
+
+/// Notes a packet of a node, once.
+fn note(packets: &mut BTreeMap<NodeId, Vec<PacketId>>, node: NodeId, packet: PacketId) {
+    let own = packets.entry(node).or_default();
+    if own.last() != Some(&packet) {
+        own.push(packet);
     }
 }
 

@@ -27,6 +27,26 @@ impl Session {
         })
     }
 
+    /// Those of some packets that a node's reel says it sent, with the moment of each, in the order of its
+    /// events.
+    pub(crate) fn sends(&self, node: NodeId, packets: &[PacketId]) -> Vec<(PacketId, Stamp)> {
+        let Some(own) = self.track(node) else {
+            return Vec::new();
+        };
+        let place = |packet: PacketId| match self.rows.told(packet)? {
+            (track, Side::Send, place) if track == own => Some((place, packet)),
+            _ => None,
+        };
+        let mut sends: Vec<_> = packets.iter().filter_map(|&packet| place(packet)).collect();
+        sends.sort_unstable();
+        let track = self.rows.tracks.get(own);
+        let stamp = |place: usize| Some(track?.stamp(Side::Send, place));
+        let sends = sends.into_iter();
+        sends
+            .filter_map(|(place, packet)| Some((packet, stamp(place)?)))
+            .collect()
+    }
+
     /// What a receipt of a node is called by the node: its place among the node's receipts. Of a node that
     /// was not recorded, the end itself.
     pub(crate) fn receipt(&self, node: NodeId, end: EndId) -> u32 {

@@ -45,7 +45,9 @@ impl<'a> Reader<'a> {
             ends: rows.told.cursor(),
             firsts: told.firsts().cursor(),
             times: Cursors::new(times),
-            facts: (0..rows.tracks.len() * Side::ALL.len()).map(|_| None).collect(),
+            facts: (0..rows.tracks.len() * Side::ALL.len())
+                .map(|_| None)
+                .collect(),
         }
     }
 
@@ -103,9 +105,11 @@ impl<'a> Reader<'a> {
     /// The facts of an end, and the shapes that read them.
     fn facts(&mut self, end: (usize, Side, usize)) -> Option<(&'a Shapes, &'a [u8])> {
         let (track, side, place) = end;
-        let nearby = self.facts.get_mut(track * Side::ALL.len() + side as usize)?;
+        let nearby = self
+            .facts
+            .get_mut(track * Side::ALL.len() + side as usize)?;
         if !nearby.as_ref().is_some_and(|it| it.rows.contains(&place)) {
-            let piece = self.told.piece(end)?;
+            let (_, piece) = self.told.piece(end)?;
             *nearby = Some(Box::new(Nearby {
                 piece,
                 rows: piece.rows[side as usize].clone(),

@@ -189,12 +189,15 @@ impl Told {
         Some((&piece.shapes, bytes))
     }
 
-    /// The piece that an end is of.
-    pub(super) fn piece(&self, (track, side, place): (usize, Side, usize)) -> Option<&Piece> {
+    /// The piece that an end is of, by its place among its track's.
+    pub(super) fn piece(
+        &self,
+        (track, side, place): (usize, Side, usize),
+    ) -> Option<(usize, &Piece)> {
         let pieces = self.tracks.get(track)?;
         let starts = |piece: &Arc<Piece>| piece.rows[side as usize].start <= place;
         let at = pieces.partition_point(starts).checked_sub(1)?;
-        pieces.get(at).map(|piece| &**piece)
+        Some((at, pieces.get(at)?))
     }
 
     /// The piece that has the facts of an end, those, and where they are: the piece by its place among its
@@ -205,23 +208,22 @@ impl Told {
         end: (usize, Side, usize),
     ) -> Option<(&Piece, &[u8], (usize, usize))> {
         let (track, side, place) = end;
-        let pieces = self.tracks.get(track)?;
-        let starts = |piece: &Arc<Piece>| piece.rows[side as usize].start <= place;
-        let at = pieces.partition_point(starts).checked_sub(1)?;
-        let facts = |piece: &'_ Arc<Piece>| place.checked_sub(piece.rows[side as usize].start);
-        let piece = pieces.get(at)?;
-        let row = facts(piece)?;
-        let bytes = piece.facts[side as usize].get(row);
+        let at_row = |at: usize, piece: &'_ Piece| {
+            let row = place.checked_sub(piece.rows[side as usize].start)?;
+            Some((at, row))
+        };
+        let (at, piece) = self.piece(end)?;
+        let found = at_row(at, piece)?;
+        let bytes = piece.facts[side as usize].get(found.1);
         let dependent = self.dependent.get(track).map_or(&[][..], Vec::as_slice);
         if !bytes.is_empty() || dependent.is_empty() {
-            return Some((piece, bytes, (at, row)));
+            return Some((piece, bytes, found));
         }
         let connection = rows.tracks.get(track)?.side(side).connection(place);
         let nth = connection as usize % dependent.len();
-        let piece = dependent.get(nth)?;
-        let row = facts(piece)?;
-        let bytes = piece.facts[side as usize].get(row);
-        Some((piece, bytes, (pieces.len() + nth, row)))
+        let piece = &**dependent.get(nth)?;
+        let found = at_row(self.tracks.get(track)?.len() + nth, piece)?;
+        Some((piece, piece.facts[side as usize].get(found.1), found))
     }
 
     /// Hands over what the messages of all packets tell of properties, in the order of packets, with the
