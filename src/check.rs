@@ -25,7 +25,7 @@ use report::SessionReport;
 
 pub fn run(arguments: &Check, out: &mut dyn Write) -> Result<Answer, Failure> {
     let rules = rules_of(arguments)?;
-    let story = open::story(&arguments.filtered.read.source)?;
+    let story = open::story_with_facts(&arguments.filtered.read.source)?;
     let unread = story.unread.clone();
     let (session, mut history) = story.into_parts();
     misfits::say(&session);

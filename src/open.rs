@@ -156,11 +156,24 @@ pub fn story(source: &Source) -> Result<Story, Failure> {
     story_while(source, &Cancel::default(), |_, _| {})
 }
 
+/// The same, for who asks about all packets.
+pub fn story_with_facts(source: &Source) -> Result<Story, Failure> {
+    story_read(source, Session::builder().with_facts(), |_, _| {})
+}
+
 /// The same as long as somebody wants it: that is asked all the while. `begun` gets the reels before they
 /// are read, or their index, and how they will be.
 pub fn story_while(
     source: &Source,
     cancel: &Cancel,
+    begun: impl FnOnce(&[ReelInput], &SessionBuilder),
+) -> Result<Story, Failure> {
+    story_read(source, Session::builder().cancel(cancel), begun)
+}
+
+fn story_read(
+    source: &Source,
+    how: SessionBuilder,
     begun: impl FnOnce(&[ReelInput], &SessionBuilder),
 ) -> Result<Story, Failure> {
     let wire = source.wire.as_deref().map(wire).transpose()?;
@@ -170,7 +183,6 @@ pub fn story_while(
         .map(|path| path.display().to_string())
         .collect();
     let progress = Progress::new(format!("reading {}", paths.join(" ")));
-    let how = Session::builder().cancel(cancel);
     let mut story = opened(source, &source.paths, (wire, how), begun)?;
     drop(progress);
     story.tells = true;

@@ -77,7 +77,7 @@ fn one(
 ) -> Result<Checked, Failure> {
     let source = &arguments.filtered.read.source;
     let name = folder.display().to_string();
-    let how = Session::builder().workers(processors);
+    let how = Session::builder().workers(processors).with_facts();
     let story = open::in_silence(source, &[folder], wire, how);
     let found = story.and_then(|story| {
         let unread = story.unread.clone();

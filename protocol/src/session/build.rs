@@ -227,14 +227,12 @@ impl Session {
         session.wait_ns = session.wait_ns.filter(|_| stays);
         let firm = sources.iter_mut().map(|source| source.firm.take());
         session.firm = firm.collect::<Option<Vec<_>>>().unwrap_or_default();
-        let pieces: Vec<_> = sources
-            .iter_mut()
-            .map(|source| source.pieces.take())
-            .collect();
+        let answers = sources.iter_mut().map(|source| source.answers.take());
+        let answers: Vec<_> = answers.collect();
         if let Some(wire) = &session.wire
-            && pieces.iter().any(Option::is_some)
+            && answers.iter().any(Option::is_some)
         {
-            let told = Told::grown(&session, wire, pieces, numbered);
+            let told = Told::grown(&session, wire, answers, numbered);
             session.told = OnceLock::from(told);
         }
         Ok(session)

@@ -26,6 +26,7 @@ pub struct SessionBuilder {
     workers: Option<usize>,
     pub(super) bounds: Bounds,
     pub(super) cancel: Cancel,
+    pub(super) with_facts: bool,
 }
 
 impl SessionBuilder {
@@ -58,6 +59,13 @@ impl SessionBuilder {
     /// in order.
     pub fn cancel(mut self, cancel: &Cancel) -> SessionBuilder {
         self.cancel = cancel.clone();
+        self
+    }
+
+    /// The wire is asked about packets while the reels are read, for who asks what it says of all of them:
+    /// that spares reading the reels again. It changes nothing in the answer.
+    pub fn with_facts(mut self) -> SessionBuilder {
+        self.with_facts = true;
         self
     }
 

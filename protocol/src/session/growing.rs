@@ -7,7 +7,6 @@ use netreel_wire::Wire;
 
 use super::builder::SessionBuilder;
 use super::read::grown::{Grown, Look};
-use super::read::scan::Scan;
 use super::read::source::{ReelInput, wire_inside, wires_inside};
 use super::weave::earlier::EarlierLooks;
 use super::{Session, SessionError, parallel};
@@ -108,7 +107,7 @@ impl Growing {
     /// The session of reels that are looked at once. What the wire says is left for whoever asks.
     fn once(mut self, reels: Vec<ReelInput>) -> Result<Session, SessionError> {
         let wire = self.wire(&reels);
-        let looks = self.scanned(&reels);
+        let looks = self.scanned(&reels, wire.0.as_ref().filter(|_| self.how.with_facts));
         if !self.how.cancel.goes_on() {
             return Err(SessionError::GivenUp);
         }
@@ -116,8 +115,9 @@ impl Growing {
         Session::put_together(&self.how, looked, wire, None)
     }
 
-    /// Scans all reels: the longest ones first, so that none of them is left when the others are done.
-    fn scanned(&self, reels: &[ReelInput]) -> Vec<Look> {
+    /// Scans all reels: the longest ones first, so that none of them is left when the others are done. A
+    /// wire is asked about what they sent.
+    fn scanned(&self, reels: &[ReelInput], wire: Option<&Arc<Wire>>) -> Vec<Look> {
         let workers = self.how.processors();
         let length = |at: usize| reels.get(at).map_or(0, |each| each.reel.len());
         let mut order: Vec<usize> = (0..reels.len()).collect();
@@ -127,18 +127,21 @@ impl Growing {
             // One that has more than five eighths of all events is still read when the others are
             // done: then a processor is free to read ahead.
             let is_long = length(at) > all / 2 + all / 8;
+            // All processors ask about such a one later.
+            let wire = wire.filter(|_| !is_long);
             let reel = reels.get(at).map(|each| each.reel.clone())?;
-            Some(Grown::whole(reel, is_long && workers > 1, &self.how.cancel))
+            let ahead = is_long && workers > 1;
+            Some(Grown::whole(
+                reel,
+                ahead,
+                wire,
+                reels.len(),
+                &self.how.cancel,
+            ))
         });
-        let mut scans: Vec<(usize, Option<Scan>)> = order.into_iter().zip(scanned).collect();
-        scans.sort_by_key(|&(at, _)| at);
-        let scans = scans.into_iter().filter_map(|(_, scan)| scan);
-        let look = |scan| Look {
-            scan,
-            pieces: None,
-            firm: None,
-        };
-        scans.map(look).collect()
+        let mut looks: Vec<(usize, Option<Look>)> = order.into_iter().zip(scanned).collect();
+        looks.sort_by_key(|&(at, _)| at);
+        looks.into_iter().filter_map(|(_, look)| look).collect()
     }
 
     /// The wire that packets are read by, and what there is to say of it.

@@ -35,6 +35,14 @@ pub(crate) struct Piece {
     pub unread: u64,
 }
 
+/// What was answered before packets were put in order.
+pub(crate) enum Answers {
+    /// Of every end.
+    Every(Vec<Arc<Piece>>),
+    /// Of what was sent, as far as that says the same whatever came before.
+    Sent(Arc<Piece>),
+}
+
 impl Piece {
     /// Puts it into an index.
     pub fn put(&self, to: &mut Putting<'_>) -> io::Result<()> {
@@ -102,6 +110,8 @@ pub(crate) struct Asking {
     checkpoints: Checkpoints,
     bytes: usize,
     facts: PacketFacts,
+    /// How many packets were asked about alone, and how many of them depend on others.
+    alone: (usize, usize),
 }
 
 impl Asking {
@@ -118,6 +128,7 @@ impl Asking {
             checkpoints,
             bytes: 0,
             facts: PacketFacts::default(),
+            alone: (0, 0),
         }
     }
 
@@ -254,6 +265,19 @@ impl Asking {
         of: Of,
         payload: &[u8],
     ) -> bool {
+        let (tried, depend) = self.alone;
+        let is_hopeless = tried >= TRIED && depend * 2 > tried;
+        let is_alone = !is_hopeless && self.try_alone(wire, connection, of, payload);
+        self.alone = (tried + 1, depend + usize::from(!is_alone));
+        if !is_alone {
+            self.pass(of.side);
+        }
+        is_alone
+    }
+
+    /// Asks about an end as if no packet had come before it. Whether that does not matter: then what is said
+    /// is written down.
+    fn try_alone(&mut self, wire: &Wire, connection: &Connection, of: Of, payload: &[u8]) -> bool {
         let context = connection.context(of.is_out);
         let mut decoded = None;
         let may_go_on = self.may_go_on();
@@ -278,9 +302,8 @@ impl Asking {
         if may_go_on {
             self.steps = self.steps.saturating_add(self.facts.charged());
         }
-        match is_alone {
-            true => self.write_down(wire, of.side, payload, decoded),
-            false => self.pass(of.side),
+        if is_alone {
+            self.write_down(wire, of.side, payload, decoded);
         }
         is_alone
     }
@@ -324,6 +347,9 @@ impl Asking {
         self.piece
     }
 }
+
+/// Where more than half of so many packets depend on others, no more are asked about alone.
+const TRIED: usize = 256;
 
 /// How many ends of a reel that grows are a piece.
 const ENDS: usize = 1 << 16;
@@ -395,7 +421,7 @@ impl Telling {
 
 impl Asking {
     /// All that was asked, as a piece that ends there.
-    fn whole(mut self) -> Piece {
+    pub fn whole(mut self) -> Piece {
         for side in Side::ALL {
             self.piece.rows[side as usize].end = self.next(side);
         }

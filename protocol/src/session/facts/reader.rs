@@ -63,6 +63,13 @@ impl<'a> Reader<'a> {
         self.rows.links.get(link as usize).copied()
     }
 
+    /// The track that tells a packet, and whether the wire was asked about it.
+    pub fn answer(&mut self, packet: PacketId) -> (usize, bool) {
+        let end = self.end(packet);
+        let facts = self.facts(end);
+        (end.0, facts.is_some_and(|(_, bytes)| !bytes.is_empty()))
+    }
+
     /// How many messages a packet has, and whether it does not fit the wire; `None` where nobody asked.
     pub fn head(&mut self, packet: PacketId) -> Option<(u32, bool)> {
         let end = self.end(packet);

@@ -15,10 +15,11 @@ use netreel_reel::{Event, EventNumber, Record};
 use netreel_table::{Blobs, Column, Cursor, List, Misfit, Putting, Taking};
 use netreel_wire::{MessageFacts, PacketFacts, States, StreamId, Wire};
 
-use super::asking::{Asking, Of, Piece};
+use super::asking::{Answers, Asking, Of, Piece};
 use super::kept::{Budget, Checkpoints, Kept};
 use super::numbered::Numbered;
 use super::properties::ObjectFact;
+use super::reader::Reader;
 use super::said::Said;
 use super::shape::{Messages, Shapes};
 use super::values::Values;
@@ -37,9 +38,6 @@ const BLOCKS: usize = 1024;
 const PACKETS: usize = 1 << 16;
 /// In this many.
 const PIECES: usize = 2;
-
-/// Where more than half of so many packets of a piece depend on others, the rest of it is not asked alone.
-const TRIED: usize = 256;
 
 /// So many numbers are looked for in a reel at a time.
 const NUMBERS: usize = 1 << 14;
@@ -89,11 +87,11 @@ impl Told {
         told
     }
 
-    /// The same where it is known already what the wire says of all ends of some tracks.
+    /// The same where something is known already of what the wire says of some tracks.
     pub fn grown(
         session: &Session,
         wire: &Wire,
-        known: Vec<Option<Vec<Arc<Piece>>>>,
+        known: Vec<Option<Answers>>,
         numbered: Option<&mut Numbered>,
     ) -> Told {
         let (rows, workers) = (&session.rows, session.workers);
@@ -112,17 +110,41 @@ impl Told {
         wire: &Wire,
         workers: usize,
         checkpoints: Checkpoints,
-        mut known: Vec<Option<Vec<Arc<Piece>>>>,
+        mut known: Vec<Option<Answers>>,
     ) -> Told {
         known.resize_with(rows.tracks.len(), || None);
-        let unknown: Vec<usize> = (0..known.len()).filter(|&it| known[it].is_none()).collect();
-        let tracks = || {
-            unknown
-                .iter()
-                .filter_map(|&it| Some((it, rows.tracks.get(it)?)))
+        // The tracks of which not all is known, each with whether what was sent is.
+        let mut open = Vec::new();
+        let mut told = Told {
+            dependent: vec![Vec::new(); rows.tracks.len()],
+            ..Told::default()
         };
-        let jobs: Vec<Job> = tracks()
-            .flat_map(|(at, track)| by_blocks(at, track))
+        for (at, (known, track)) in known.into_iter().zip(&rows.tracks).enumerate() {
+            let is_of = |piece: &Piece| {
+                let ends = Side::ALL.map(|side| track.side(side).len());
+                piece.rows.clone().map(|rows| rows.end) == ends
+            };
+            told.tracks.push(match known {
+                Some(Answers::Every(pieces)) => pieces,
+                Some(Answers::Sent(piece)) if is_of(&piece) => {
+                    open.push((at, true));
+                    vec![piece]
+                }
+                _ => {
+                    open.push((at, false));
+                    Vec::new()
+                }
+            });
+        }
+        let mut depend = Bits::default();
+        told.take_unanswered(rows, wire.has_state(), &mut open, &mut depend);
+        let tracks = || {
+            open.iter()
+                .filter_map(|&(at, is_sent)| Some((at, is_sent, rows.tracks.get(at)?)))
+        };
+        let unread = tracks().filter(|(_, is_sent, _)| !is_sent);
+        let jobs: Vec<Job> = unread
+            .flat_map(|(at, _, track)| by_blocks(at, track))
             .collect();
         let packets = rows.len().saturating_mul(CHECKPOINT_BYTES);
         let bytes_max = checkpoints.bytes_max.min(packets.max(CHECKPOINTS_MIN));
@@ -131,25 +153,19 @@ impl Told {
             budget: checkpoints.budget.part(jobs),
             ..checkpoints
         };
-        let mut told = Told {
-            tracks: known.into_iter().map(Option::unwrap_or_default).collect(),
-            dependent: vec![Vec::new(); rows.tracks.len()],
-            ..Told::default()
-        };
         let each = part(jobs.len());
         let pieces = parallel::map(jobs, workers, |job| (job.track, job.run(rows, wire, each)));
-        let mut depend = Bits::default();
         for (track, (piece, left)) in pieces {
             for packet in left {
                 depend.insert(packet);
             }
             told.tracks[track].push(Arc::new(piece));
         }
-        if !wire.has_state() {
+        if depend.is_empty() {
             return told;
         }
         let jobs: Vec<Dependent> = tracks()
-            .flat_map(|(at, track)| Dependent::of(at, track, &depend))
+            .flat_map(|(at, _, track)| Dependent::of(at, track, &depend))
             .collect();
         let each = part(jobs.len());
         let pieces = parallel::map(jobs, workers, |job| {
@@ -159,6 +175,39 @@ impl Told {
             told.dependent[track].push(Arc::new(piece));
         }
         told
+    }
+
+    /// Of tracks whose sends are answered, takes the packets that are told by other ends, or depend on others,
+    /// into `depend`. Where many are and none can depend on others, the track is read as a whole instead.
+    fn take_unanswered(
+        &mut self,
+        rows: &Rows,
+        has_state: bool,
+        open: &mut [(usize, bool)],
+        depend: &mut Bits,
+    ) {
+        if open.iter().all(|(_, is_sent)| !is_sent) {
+            return;
+        }
+        let mut lacking: Vec<(usize, Vec<u32>)> = vec![Default::default(); rows.tracks.len()];
+        let mut reader = Reader::new(rows, self);
+        for packet in 0..rows.len() as u32 {
+            let (track, is_answered) = reader.answer(PacketId(packet));
+            if let Some((all, without)) = lacking.get_mut(track) {
+                *all += 1;
+                without.extend((!is_answered).then_some(packet));
+            }
+        }
+        for (at, is_sent) in open.iter_mut().filter(|(_, is_sent)| *is_sent) {
+            let (all, without) = std::mem::take(&mut lacking[*at]);
+            *is_sent = has_state || without.len() * 4 <= all;
+            match is_sent {
+                true => without.into_iter().for_each(|packet| {
+                    depend.insert(packet);
+                }),
+                false => self.tracks[*at].clear(),
+            }
+        }
     }
 
     /// Of each track its pieces.
@@ -529,8 +578,6 @@ struct Reading<'a> {
     asking: Asking,
     /// What is asked for each end of a side, one after the other.
     sides: [Walking<'a>; 3],
-    /// How many packets were asked about alone.
-    tried: usize,
     /// The packets that depend on others.
     left: Vec<u32>,
 }
@@ -565,7 +612,6 @@ impl Job {
                     told: rows.told.cursor(),
                 }
             }),
-            tried: 0,
             left: Vec::new(),
         };
         // What cannot be read is not among the ends either.
@@ -631,16 +677,8 @@ impl Reading<'_> {
         let Some((connection, payload)) = connection.zip(payload(&record.event)) else {
             return self.asking.pass(side);
         };
-        let is_hopeless = self.tried >= TRIED && self.left.len() * 2 > self.tried;
-        let is_alone = match is_hopeless {
-            true => {
-                self.asking.pass(side);
-                false
-            }
-            false => self.asking.ask_alone(self.wire, connection, of, payload),
-        };
-        self.tried += 1;
-        if !is_alone {
+        let asking = &mut self.asking;
+        if !asking.ask_alone(self.wire, connection, of, payload) {
             self.left.push(packet);
             self.left
                 .extend(self.rows.shared.get(&id).into_iter().flatten());

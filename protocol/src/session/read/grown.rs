@@ -7,10 +7,13 @@ use netreel_reel::{Block, BlockError, Record, Reel, Walk};
 use netreel_system::Cancel;
 use netreel_wire::Wire;
 
+use super::connections::payload;
+use super::ends::{RawEnd, Side};
 use super::pass::Pass;
 use super::scan::Scan;
 use crate::session::ask::firm::Firm;
-use crate::session::facts::asking::{Piece, Telling};
+use crate::session::facts::asking::{Answers, Asking, Of, Piece, Telling};
+use crate::session::facts::kept::Checkpoints;
 use crate::session::facts::told::CHECKPOINTS;
 
 /// How many blocks are scanned, or read ahead, between two questions whether anybody still wants it.
@@ -18,6 +21,26 @@ const BLOCKS: usize = 32;
 
 /// How many times [`BLOCKS`] are read ahead.
 const AHEAD: usize = 2;
+
+/// A wire that is asked about what a reel sent, while that is scanned.
+struct Asked<'a> {
+    wire: &'a Wire,
+    asking: Asking,
+}
+
+impl Asked<'_> {
+    /// Takes the next end of a side.
+    fn take(&mut self, scan: &Scan, (side, raw): (Side, &RawEnd), record: &Record<'_>) {
+        let connection = scan.connections.get(raw.connection as usize);
+        // What a socket sends before it is bound is asked about when its port is known.
+        let connection = connection.filter(|it| side == Side::Send && it.port != 0);
+        let Some((connection, payload)) = connection.zip(payload(&record.event)) else {
+            return self.asking.pass(side);
+        };
+        let of = Of::end(side, raw);
+        self.asking.ask_alone(self.wire, connection, of, payload);
+    }
+}
 
 /// A reel, as far as it was read.
 pub(crate) struct Grown {
@@ -36,8 +59,8 @@ pub(crate) struct Grown {
 /// What is known of a reel at a moment.
 pub(crate) struct Look {
     pub scan: Scan,
-    /// What the wire says of every end; `None` where it was not asked.
-    pub pieces: Option<Vec<Arc<Piece>>>,
+    /// What the wire says; `None` where it was not asked.
+    pub answers: Option<Answers>,
     /// What of the reel is not read again at the next look; `None` where there is none.
     pub firm: Option<Firm>,
 }
@@ -56,9 +79,25 @@ impl Grown {
     }
 
     /// Reads all that is there, and nothing that comes later; no further where nobody wants it. Another
-    /// processor reads blocks `ahead`.
-    pub fn whole(reel: Arc<Reel>, ahead: bool, cancel: &Cancel) -> Scan {
+    /// processor reads blocks `ahead`. A wire is asked about what was sent, as far as that says the same
+    /// whatever came before; the reel is one of so many.
+    pub fn whole(
+        reel: Arc<Reel>,
+        ahead: bool,
+        wire: Option<&Arc<Wire>>,
+        reels: usize,
+        cancel: &Cancel,
+    ) -> Look {
         let mut grown = Grown::new(reel.clone());
+        let budget = CHECKPOINTS.budget.part(reels);
+        let checkpoints = Checkpoints {
+            budget,
+            ..CHECKPOINTS
+        };
+        let mut asked = wire.map(|wire| Asked {
+            wire,
+            asking: Asking::new(Default::default(), checkpoints),
+        });
         let blocks = (0..reel.blocks()).map(|index| (index, reel.block(index)));
         if ahead {
             std::thread::scope(|scope| {
@@ -69,23 +108,34 @@ impl Grown {
                     (!some.is_empty()).then_some(some)
                 });
                 scope.spawn(move || some.all(|some| sender.send(some).is_ok()));
-                grown.take(receiver.into_iter().flatten(), cancel);
+                grown.take(receiver.into_iter().flatten(), &mut asked, cancel);
             });
         } else {
-            grown.take(blocks, cancel);
+            grown.take(blocks, &mut asked, cancel);
         }
-        grown.pass.finish(&grown.reel, &grown.walk)
+        let scan = grown.pass.finish(&grown.reel, &grown.walk);
+        let asked = asked.filter(|_| grown.walk.damaged.is_empty());
+        let sent = |asked: Asked<'_>| Answers::Sent(Arc::new(asked.asking.whole()));
+        Look {
+            scan,
+            answers: asked.map(sent),
+            firm: None,
+        }
     }
 
     /// Takes the events of blocks, as long as somebody wants it.
     fn take(
         &mut self,
         mut blocks: impl Iterator<Item = (usize, Result<Block, BlockError>)>,
+        asked: &mut Option<Asked<'_>>,
         cancel: &Cancel,
     ) {
         let Grown { reel, pass, .. } = self;
         let mut show = |record: &Record<'_>| {
-            pass.take(record);
+            let taken = pass.take(record);
+            if let Some((asked, (side, raw))) = asked.as_mut().zip(taken) {
+                asked.take(&pass.scan, (side, &raw), record);
+            }
         };
         while cancel.goes_on()
             && let Some(first) = blocks.next()
@@ -127,7 +177,12 @@ impl Grown {
                 last,
             })
             .filter(|_| pieces.is_some() || wire.is_none());
-        Look { scan, pieces, firm }
+        let answers = pieces.map(Answers::Every);
+        Look {
+            scan,
+            answers,
+            firm,
+        }
     }
 
     /// Whether `reel` is this one, and what was read of it has stayed as it was.

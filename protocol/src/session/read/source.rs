@@ -10,7 +10,7 @@ use super::grown::Look;
 use super::scan::{RawHole, Scan};
 use crate::session::SessionError;
 use crate::session::ask::firm::Firm;
-use crate::session::facts::asking::Piece;
+use crate::session::facts::asking::Answers;
 use crate::session::who::cast::utc_ns;
 
 /// A reel, and what messages call it.
@@ -31,8 +31,8 @@ pub(crate) struct Source {
     pub scan: Scan,
     /// Whether the reel is a proxy's, and this is what it tells of one end.
     pub proxied: bool,
-    /// What the wire says of all its ends, where that is known already.
-    pub pieces: Option<Vec<Arc<Piece>>>,
+    /// What the wire says of its ends, as far as that is known already.
+    pub answers: Option<Answers>,
     /// What of the reel stays as it is.
     pub firm: Option<Firm>,
 }
@@ -41,7 +41,11 @@ pub(crate) struct Source {
 pub(crate) fn sources(reels: Vec<(ReelInput, Look)>, warnings: &mut Vec<String>) -> Vec<Source> {
     let mut sources = Vec::new();
     for (ReelInput { name, reel }, look) in reels {
-        let Look { scan, pieces, firm } = look;
+        let Look {
+            scan,
+            answers,
+            firm,
+        } = look;
         let node = match reel.header().node.as_str() {
             "" => name.strip_suffix(".reel").unwrap_or(&name).to_owned(),
             node => node.to_owned(),
@@ -101,7 +105,7 @@ pub(crate) fn sources(reels: Vec<(ReelInput, Look)>, warnings: &mut Vec<String>)
             reel,
             scan,
             proxied: false,
-            pieces,
+            answers,
             firm,
         });
     }

@@ -337,7 +337,7 @@ impl OpenEnd {
             reel: proxy.reel.clone(),
             scan: self.scan,
             proxied: true,
-            pieces: None,
+            answers: None,
             firm: None,
         }
     }
