@@ -57,6 +57,7 @@ pub(crate) fn block_body(source: &dyn ReadAt, offset: u64, length: u64) -> Resul
             from: FRAME_HEAD,
         });
     }
-    let body = inflate(stored, BLOCK_MAX).map_err(BodyError::Damaged)?;
+    let mut body = inflate(stored, BLOCK_MAX).map_err(BodyError::Damaged)?;
+    body.shrink_to_fit();
     Ok(body.into())
 }

@@ -174,7 +174,7 @@ impl<'a> Learning<'a> {
         let from = link.0;
         let at = self.streams.meeting_of(id);
         let mut said = std::mem::take(&mut self.said);
-        let messages = self.session.said_and(id, &mut said);
+        let messages = self.session.read_said(id, &mut said);
         if self.streams.acknowledges {
             self.hears_of_messages((from, at), (&said, messages), end, stamp);
         }

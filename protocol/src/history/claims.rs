@@ -134,7 +134,10 @@ impl<'a> Claiming<'a> {
     /// Takes the next of the node's ends.
     pub fn take(&mut self, crossing: Crossing, at: Stamp) {
         let (session, streams) = (self.session, self.streams);
-        let Some((from, to)) = session.link(crossing.packet).filter(|_| self.tells) else {
+        if !self.tells {
+            return;
+        }
+        let Some((from, to)) = session.link(crossing.packet) else {
             return;
         };
         let anew = streams.meeting_of(crossing.packet);
@@ -150,7 +153,7 @@ impl<'a> Claiming<'a> {
                 let Some((link, line)) = self.links.get_mut(&(to, anew)).zip(line) else {
                     return;
                 };
-                session.said_and(crossing.packet, &mut self.said);
+                session.read_said(crossing.packet, &mut self.said);
                 let is_fit = self.said.diagnostics == 0;
                 if let Some(ack) = self.said.ack.filter(|_| is_fit && is_whole(session, to)) {
                     let claim = (crossing.packet, at);

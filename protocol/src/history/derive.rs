@@ -41,7 +41,8 @@ pub(super) fn derive(session: &Session, mut streams: Streams, cancel: &Cancel) -
     let walked = parallel::map(all, session.workers(), |(id, node)| {
         let mut learning = Learning::new((session, &streams), id);
         let mut claiming = Claiming::new((session, &streams), id);
-        let mut walk = node.recorded.then(|| facts.follow((id, node)));
+        let is_walked = node.recorded && cancel.goes_on();
+        let mut walk = is_walked.then(|| facts.follow((id, node)));
         for (nth, (end, crossing, stamp)) in session.ends(id).enumerate() {
             if nth % STEP == 0 && !cancel.goes_on() {
                 break;
@@ -52,6 +53,7 @@ pub(super) fn derive(session: &Session, mut streams: Streams, cancel: &Cancel) -
                 walk.take(crossing, stamp);
             }
         }
+        let walk = walk.filter(|_| cancel.goes_on());
         let history = walk.map(|walk| (id, walk.finish()));
         (history, learning.heard, claiming)
     });

@@ -95,15 +95,15 @@ impl<K: Key, V> Keyed<K, V> {
     }
 }
 
-impl Key for u32 {
-    fn mixed(&self) -> usize {
-        *self as usize
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    impl Key for u32 {
+        fn mixed(&self) -> usize {
+            *self as usize
+        }
+    }
 
     #[test]
     fn keys_that_share_a_place_among_the_recent_ones_keep_their_values() {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 /// How many places are kept together: numbers that follow each other take little more than
-/// themselves, and one far from all others takes no more than these.
+/// themselves, and one far from all others hardly more than these.
 const CHUNK: usize = 32;
 
 /// Nobody has this number.
@@ -25,7 +25,7 @@ pub(super) struct Line {
 type Chunk = [u32; CHUNK];
 
 /// A chunk lies apart where this many are missing before it.
-const APART: i64 = 64;
+const APART: i64 = 8;
 
 /// The chunk of a place, and where in it that is.
 fn find(place: i64) -> (i64, usize) {

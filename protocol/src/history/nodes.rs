@@ -317,7 +317,7 @@ impl Walk<'_> {
 
     /// A message arrives that may have been delivered already, in a hole, or that the engine may not take.
     fn doubt_arrival(&mut self, message: MessageId, packet: &Arrived<'_>, at: Stamp) {
-        if !self.facts.streams.telling.contains(message.0) {
+        if !self.facts.streams.may_matter.contains(message.0) {
             return;
         }
         let facts = match self.part(message) {
@@ -352,7 +352,7 @@ impl Walk<'_> {
 
     /// A message reaches the engine. Most waited for nothing: they are of the packet that has just arrived.
     fn hand_over(&mut self, message: MessageId, latest: &Arrived<'_>, stamp: Stamp) {
-        if !self.facts.streams.telling.contains(message.0) {
+        if !self.facts.streams.may_matter.contains(message.0) {
             return self.note(message, None, (stamp, false, Effect::Plain));
         }
         let session = self.facts.session;

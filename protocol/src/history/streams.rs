@@ -98,7 +98,7 @@ pub(super) struct Streams {
     /// not once a later one was.
     streams_of: Column,
     /// The messages that may change what a node believes, or are parts of others.
-    pub telling: Bits,
+    pub may_matter: Bits,
     /// When each object was first spoken of.
     pub born: BTreeMap<u64, SessionTime>,
     /// The messages that say that somebody leaves.
@@ -164,21 +164,21 @@ impl Streams {
         let kinds = session.wire.as_ref().map_or(0, |wire| wire.kinds().len());
         // Of each kind whether it tells of its sender's connection, of what that did, or a part of
         // something.
-        let telling: Vec<bool> = (0..kinds)
+        let is_telling: Vec<bool> = (0..kinds)
             .map(|kind| {
                 let role = session.role_of(Some(KindId(kind as u16)));
                 matches!(role, Role::Disconnect | Role::Connect) || may_tell(role)
             })
             .collect();
-        let telling = |kind: Option<KindId>| {
-            let known = kind.and_then(|kind| telling.get(usize::from(kind.0)));
+        let is_telling = |kind: Option<KindId>| {
+            let known = kind.and_then(|kind| is_telling.get(usize::from(kind.0)));
             known.copied().unwrap_or_default()
         };
         // All others are in no stream, and say nothing of what is asked here.
         let tells = |shape: &Shape| {
             shape.has(RELIABLE_SEQUENCE | ACKNOWLEDGES | OBJECT | HOST | CHECKSUM | INPUT)
                 || shape.is_sequenced()
-                || telling(shape.kind())
+                || is_telling(shape.kind())
         };
         let (mut said, mut facts) = (Said::default(), MessageFacts::default());
         for packet in packets.map(PacketId) {
@@ -285,8 +285,8 @@ impl Streams {
         if may_tell(role) {
             note(&mut self.acting, link.0, packet);
         }
-        if self.may_matter(message, facts, role) {
-            self.telling.insert(message.0);
+        if self.matters(message, facts, role) {
+            self.may_matter.insert(message.0);
         }
         self.acknowledges |= facts.acknowledges.is_some() || facts.acknowledges_before.is_some();
     }
@@ -323,7 +323,7 @@ impl Streams {
     }
 
     /// Whether a message that is handed over may do more than be handed over.
-    fn may_matter(&self, message: MessageId, facts: &MessageFacts, role: Role) -> bool {
+    fn matters(&self, message: MessageId, facts: &MessageFacts, role: Role) -> bool {
         let is_copy_of_part = || {
             let earlier = self.earlier(message);
             earlier.is_some_and(|earlier| self.parts.contains(earlier.0))

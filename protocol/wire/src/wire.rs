@@ -253,19 +253,19 @@ impl Wire {
         self.run_facts(protocol, entry, around, packet, out);
     }
 
-    /// The facts of a packet that says the same whatever packets came before it, and changes nothing of what
-    /// later ones say. `false` where it does not: then `out` has nothing to say.
+    /// The facts of a packet as if none came before it. Whether those do not matter: it reads nothing of what
+    /// its connection keeps, and changes nothing. Otherwise the facts may be wrong.
     pub fn facts_alone(&self, context: &Context, packet: &[u8], out: &mut PacketFacts) -> bool {
         let mut state = ConnectionState::default();
         self.facts_in(context, &mut state, packet, out);
         !state.was_asked()
     }
 
-    /// Every field of such a packet; `None` where it is none.
-    pub fn decode_alone(&self, context: &Context, packet: &[u8]) -> Option<Decoded> {
+    /// The same with every field.
+    pub fn decode_alone(&self, context: &Context, packet: &[u8]) -> (Decoded, bool) {
         let mut state = ConnectionState::default();
         let decoded = self.decode_in(context, &mut state, packet);
-        (!state.was_asked()).then_some(decoded)
+        (decoded, !state.was_asked())
     }
 
     /// Every field of one packet, as if it were the only one of its connection. Never fails as a

@@ -88,7 +88,7 @@ impl MessageProperties {
                 told.push((each.property.0, self.values.number(&bytes)));
             }
             told.sort_by_key(|&(property, _)| property);
-            name_type(&joined.facts, &decoded, &mut self.types);
+            name_type(&joined.facts, &decoded, &mut self.types, |name| name);
             self.joined.insert(place, told);
         }
     }

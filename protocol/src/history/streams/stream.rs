@@ -37,7 +37,9 @@ pub(in crate::history) struct MessageStream {
 
 impl Key for MessageStream {
     fn mixed(&self) -> usize {
-        let channel = self.channel.map_or(0, |channel| channel as usize + 1);
+        let channel = self
+            .channel
+            .map_or(0, |channel| (channel as usize).wrapping_add(1));
         let way = (self.from, self.to, self.meeting).mixed();
         way.wrapping_add(channel << 3) ^ usize::from(self.ordered) << 2
     }

@@ -12,10 +12,11 @@ use crate::session::{PacketId, Session};
 /// See [`Session::state_at`].
 type StateAt = (Context, ConnectionState, Option<(ConnectionAt, Around)>);
 
-/// How many packets of its connection that change states come before a packet, and behind it.
+/// How many packets of its connection are in the state before a packet, and in the state after it: of those
+/// that were asked about with a state.
 struct Around {
     before: usize,
-    behind: usize,
+    after: usize,
 }
 
 impl Session {
@@ -62,11 +63,11 @@ impl Session {
         let left = self.looks.take((track, at), before);
         let known = (connection, &**wire, &**known.reel.as_ref()?);
         let state = kept.state_before(before, known, left)?;
-        let behind = before + usize::from(is_one);
+        let after = before + usize::from(is_one);
         Some((
             context,
             state,
-            Some(((track, at), Around { before, behind })),
+            Some(((track, at), Around { before, after })),
         ))
     }
 
@@ -99,7 +100,7 @@ impl Session {
         }
         let decoded = wire.decode_in(&context, &mut state, &payload);
         if let Some((connection, around)) = at {
-            self.looks.put(connection, around.behind, state);
+            self.looks.put(connection, around.after, state);
         }
         Some(decoded)
     }

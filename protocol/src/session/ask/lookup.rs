@@ -291,27 +291,10 @@ impl Session {
 
     /// What the wire says of a packet, without its messages. `None` where there is no such packet.
     pub fn said(&self, packet: PacketId) -> Option<Said> {
-        self.said_with_messages(packet).map(|(said, _)| said)
-    }
-
-    fn said_with_messages(&self, packet: PacketId) -> Option<(Said, Option<Messages<'_>>)> {
+        self.rows.told(packet)?;
         let mut said = Said::default();
-        let messages = self.read(packet, self.rows.told(packet)?, &mut said);
-        Some((said, messages))
-    }
-
-    /// What the wire says of a packet that is told by an end, written over what stands in `said`.
-    fn read(
-        &self,
-        packet: PacketId,
-        end: (usize, Side, usize),
-        said: &mut Said,
-    ) -> Option<Messages<'_>> {
-        let messages = self.told().read(&self.rows, packet, end, said);
-        if messages.is_none() {
-            *said = Said::default();
-        }
-        messages
+        self.read_said(packet, &mut said);
+        Some(said)
     }
 
     /// What the wire says of a packet, for who looks at a few of very many: where the wire keeps no
@@ -376,15 +359,13 @@ impl Session {
     }
 
     /// The messages of a packet; what the wire says of it is written over what stands in `said`.
-    pub(crate) fn said_and(&self, packet: PacketId, said: &mut Said) -> Option<Messages<'_>> {
-        let messages = self
-            .rows
-            .told(packet)
-            .map(|end| self.read(packet, end, said));
-        messages.unwrap_or_else(|| {
+    pub(crate) fn read_said(&self, packet: PacketId, said: &mut Said) -> Option<Messages<'_>> {
+        let end = self.rows.told(packet);
+        let messages = end.and_then(|end| self.told().read(&self.rows, packet, end, said));
+        if messages.is_none() {
             *said = Said::default();
-            None
-        })
+        }
+        messages
     }
 
     /// Those of a packet's messages whose shapes fit, in wire order.

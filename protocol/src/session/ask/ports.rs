@@ -38,8 +38,9 @@ impl Ports {
         }
     }
 
-    /// What `number` tells of the port that a packet left which an end tells and the one that it went to. `None` where one of
-    /// them is not a port of its node: it was translated on the way, or a proxy tells of the packet.
+    /// What `number` tells of the two ports of a packet that an end tells: the one that it left, and the one
+    /// that it went to. `None` where one of them is not a port of its node: it was translated on the way, or a
+    /// proxy tells of the packet.
     pub fn talk(
         &mut self,
         session: &Session,

@@ -5,7 +5,7 @@ use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
-use netreel_reel::{Event, EventNumber, Record};
+use netreel_reel::{EventNumber, Record};
 use netreel_table::{Blobs, Misfit, Putting, Taking};
 use netreel_wire::{ConnectionState, Decoded, PacketFacts, States, StreamId, Wire};
 
@@ -39,8 +39,9 @@ pub(crate) struct Piece {
 pub(crate) enum Answers {
     /// Of every end.
     Every(Vec<Arc<Piece>>),
-    /// Of what was sent, as far as that says the same whatever came before.
-    Sent(Arc<Piece>),
+    /// Of what was sent, as far as that says the same whatever came before; and how many steps the wire's
+    /// scripts took.
+    Sent(Arc<Piece>, u64),
 }
 
 impl Piece {
@@ -194,7 +195,7 @@ impl Asking {
         payload: &[u8],
         with_fields: bool,
     ) -> Option<Decoded> {
-        if !self.may_go_on() {
+        if !self.allows_another() {
             self.piece.unread += 1;
             wire.unread_facts(payload, &mut self.facts);
             return None;
@@ -221,7 +222,7 @@ impl Asking {
     }
 
     /// Whether the wire's scripts may take steps for one more packet.
-    fn may_go_on(&mut self) -> bool {
+    fn allows_another(&mut self) -> bool {
         let budget = &mut self.checkpoints.budget;
         budget.steps = budget.steps.saturating_add(budget.packet_steps);
         self.steps < budget.steps
@@ -251,7 +252,7 @@ impl Asking {
             self.bytes = thin(&mut self.piece.kept, self.checkpoints.packets);
         }
         match tells {
-            true => self.write_down(wire, of.side, payload, decoded),
+            true => self.write_down(wire, of, payload, decoded),
             false => self.pass(of.side),
         }
     }
@@ -280,17 +281,16 @@ impl Asking {
     fn try_alone(&mut self, wire: &Wire, connection: &Connection, of: Of, payload: &[u8]) -> bool {
         let context = connection.context(of.is_out);
         let mut decoded = None;
-        let may_go_on = self.may_go_on();
-        let is_alone = match may_go_on {
+        let is_allowed = self.allows_another();
+        let is_alone = match is_allowed {
             true if wire.properties().is_empty() => {
                 wire.facts_alone(&context, payload, &mut self.facts)
             }
             true => {
-                decoded = wire.decode_alone(&context, payload);
-                if let Some(decoded) = &mut decoded {
-                    self.facts = std::mem::take(&mut decoded.facts);
-                }
-                decoded.is_some()
+                let (mut all, is_alone) = wire.decode_alone(&context, payload);
+                self.facts = std::mem::take(&mut all.facts);
+                decoded = Some(all);
+                is_alone
             }
             false if wire.has_state() => false,
             false => {
@@ -299,17 +299,18 @@ impl Asking {
                 true
             }
         };
-        if may_go_on {
+        if is_allowed {
             self.steps = self.steps.saturating_add(self.facts.charged());
         }
         if is_alone {
-            self.write_down(wire, of.side, payload, decoded);
+            self.write_down(wire, of, payload, decoded);
         }
         is_alone
     }
 
     /// Writes down what is said of the next end of a side.
-    fn write_down(&mut self, wire: &Wire, side: Side, payload: &[u8], decoded: Option<Decoded>) {
+    fn write_down(&mut self, wire: &Wire, of: Of, payload: &[u8], decoded: Option<Decoded>) {
+        let side = of.side;
         let place = self.next(side) as u32;
         let facts = &self.facts;
         for (nth, message) in facts.messages.iter().enumerate() {
@@ -325,7 +326,7 @@ impl Asking {
         if let Some(decoded) = decoded {
             let row = self.piece.facts[side as usize].len();
             let properties = &mut self.piece.properties;
-            properties.take((side, row), facts, &decoded);
+            properties.take((side, row, of.number), facts, &decoded);
         }
         let shapes = &mut self.piece.shapes;
         self.piece.facts[side as usize].push_with(|to| shapes.write(facts, to));
@@ -377,11 +378,8 @@ impl Telling {
 
     /// Takes the next event, of which the scan has been told.
     pub fn take(&mut self, scan: &Scan, record: &Record<'_>) {
-        let side = match record.event {
-            Event::Sent { .. } => Side::Send,
-            Event::Received { .. } => Side::Receive,
-            Event::Seen { .. } => Side::Seen,
-            _ => return,
+        let Some(side) = Side::of(&record.event) else {
+            return;
         };
         let raw = scan.side(side).get(self.asking.next(side));
         let (Some(raw), Some(payload)) = (raw, payload(&record.event)) else {

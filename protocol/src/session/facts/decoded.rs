@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use netreel_reel::{Event, EventNumber, Record};
+use netreel_reel::{EventNumber, Record};
 use netreel_wire::{Decoded, PacketFacts, States, Wire};
 
 use super::told::CHECKPOINTS;
@@ -102,11 +102,8 @@ impl Reading<'_> {
         wanted: impl Fn(PacketId) -> bool,
         mut take: impl FnMut(PacketId, &Decoded),
     ) {
-        let side = match record.event {
-            Event::Sent { .. } => Side::Send,
-            Event::Received { .. } => Side::Receive,
-            Event::Seen { .. } => Side::Seen,
-            _ => return,
+        let Some(side) = Side::of(&record.event) else {
+            return;
         };
         let (track, known) = self.track;
         // A proxy's receipt is what a client sent.

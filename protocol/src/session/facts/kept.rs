@@ -15,7 +15,7 @@ use crate::session::read::payloads;
 /// What is kept of a connection, so that a packet can be looked at without all before it.
 #[derive(Clone, Default)]
 pub(crate) struct Kept {
-    /// The events that sent or received its packets that were asked about with what came before them.
+    /// The events of those of its packets that were asked about behind those before them.
     pub events: Column,
     /// What was kept before some of these events, by their place. The first place has none: nothing
     /// was kept then.
@@ -53,6 +53,14 @@ impl Budget {
         steps: FILE_STEPS_MAX,
         packet_steps: PACKET_STEPS,
     };
+
+    /// What is left once the wire's scripts have taken so many steps.
+    pub fn without(self, steps: u64) -> Budget {
+        Budget {
+            steps: self.steps.saturating_sub(steps),
+            ..self
+        }
+    }
 
     /// For each of this many parts of it.
     pub fn part(self, parts: usize) -> Budget {

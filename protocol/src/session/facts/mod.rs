@@ -1,8 +1,10 @@
 //! What the wire says of packets, worked out when somebody asks.
 
+mod alone;
 pub(super) mod asking;
 mod bytes;
 pub(super) mod decoded;
+mod dependent;
 pub(super) mod kept;
 pub(super) mod looks;
 pub(super) mod numbered;

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
+use netreel_reel::EventNumber;
 use netreel_table::{Blobs, Misfit, Putting, Taking};
 use netreel_wire::{Decoded, MessageFacts, PacketFacts, PropertyId, Value};
 
@@ -26,8 +27,8 @@ pub(crate) struct Properties {
     /// Of each side, for each end what the messages of its packet tell, written by [`write_entry`].
     ends: [Blobs; 3],
     values: Values,
-    /// What the wire calls the types of objects, as far as packets say it.
-    types: BTreeMap<u64, String>,
+    /// What the wire calls the types of objects, as far as packets say it, and which event said it first.
+    types: BTreeMap<u64, (EventNumber, String)>,
     /// Of one value, before it has a number.
     bytes: Vec<u8>,
 }
@@ -37,9 +38,14 @@ pub(crate) type Entry = (u32, ObjectFact);
 
 impl Properties {
     /// Notes what a packet tells, behind the ends of a side before it.
-    pub fn take(&mut self, (side, place): (Side, usize), facts: &PacketFacts, decoded: &Decoded) {
+    pub fn take(
+        &mut self,
+        (side, place, number): (Side, usize, EventNumber),
+        facts: &PacketFacts,
+        decoded: &Decoded,
+    ) {
         for message in &facts.messages {
-            name_type(message, decoded, &mut self.types);
+            name_type(message, decoded, &mut self.types, |name| (number, name));
         }
         let Properties {
             ends,
@@ -83,7 +89,7 @@ impl Properties {
         &self.values
     }
 
-    pub fn types(&self) -> &BTreeMap<u64, String> {
+    pub fn types(&self) -> &BTreeMap<u64, (EventNumber, String)> {
         &self.types
     }
 
@@ -119,10 +125,11 @@ impl Properties {
 }
 
 /// Notes what the wire calls the type of a message's object.
-pub(crate) fn name_type(
+pub(crate) fn name_type<T>(
     facts: &MessageFacts,
     decoded: &Decoded,
-    types: &mut BTreeMap<u64, String>,
+    types: &mut BTreeMap<u64, T>,
+    note: impl FnOnce(String) -> T,
 ) {
     let Some(number) = facts.object_type.filter(|it| !types.contains_key(it)) else {
         return;
@@ -135,7 +142,7 @@ pub(crate) fn name_type(
         } if node.annotation() == Some("object_type") && raw == number => Some(name.to_string()),
         _ => None,
     });
-    types.insert(number, name.unwrap_or_else(|| number.to_string()));
+    types.insert(number, note(name.unwrap_or_else(|| number.to_string())));
 }
 
 fn write_entry((message, tells): Entry, to: &mut Vec<u8>) {

@@ -27,6 +27,9 @@ pub(crate) struct Reader<'a> {
     facts: Vec<Option<Box<Nearby<'a>>>>,
 }
 
+/// Sides with fewer ends are not worth what is kept of them: there may be thousands.
+const SHORT: usize = 1 << 12;
+
 /// The facts of a side of a piece.
 struct Nearby<'a> {
     piece: &'a Piece,
@@ -70,7 +73,7 @@ impl<'a> Reader<'a> {
         (end.0, facts.is_some_and(|(_, bytes)| !bytes.is_empty()))
     }
 
-    /// How many messages a packet has, and whether it does not fit the wire; `None` where nobody asked.
+    /// How many messages a packet has, and whether it does not fit the wire.
     pub fn head(&mut self, packet: PacketId) -> Option<(u32, bool)> {
         let end = self.end(packet);
         let (shapes, bytes) = self.facts(end)?;
@@ -95,7 +98,11 @@ impl<'a> Reader<'a> {
         let link = self.link(packet)?;
         let end = self.end(packet);
         let (track, side, place) = end;
-        let time = Time(self.times.get(track, side, place));
+        let ends = self.rows.tracks.get(track)?.side(side);
+        let time = match ends.len() < SHORT {
+            true => ends.time(place),
+            false => Time(self.times.get(track, side, place)),
+        };
         let track = self.rows.tracks.get(track)?;
         let time = track.clock.time(time, || track.side(side).number(place));
         let first = self.firsts.get(packet.0 as usize) as u32;
@@ -112,6 +119,9 @@ impl<'a> Reader<'a> {
     /// The facts of an end, and the shapes that read them.
     fn facts(&mut self, end: (usize, Side, usize)) -> Option<(&'a Shapes, &'a [u8])> {
         let (track, side, place) = end;
+        if self.rows.tracks.get(track)?.side(side).len() < SHORT {
+            return self.told.facts(self.rows, end);
+        }
         let nearby = self
             .facts
             .get_mut(track * Side::ALL.len() + side as usize)?;

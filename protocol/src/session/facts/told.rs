@@ -1,9 +1,9 @@
 //! What the wire says of all packets: worked out when somebody first asks for it.
 //!
 //! Reels are read again for it, several at once. Most packets say the same whatever came before them: the
-//! wire is asked about them once, at the end that tells them, in pieces of some blocks each. A packet that
-//! reads what its connection keeps, or changes it, is asked about after that, at each of its ends and in
-//! their order, in pieces of some connections each. How a reel is cut depends on the reel alone, so that the
+//! wire is asked about them once, at the end that tells them (`alone.rs`), or was while the reels were scanned
+//! (`SessionBuilder::with_facts`). A packet that reads what its connection keeps, or changes it, is asked about
+//! after that at each of its ends and in their order (`dependent.rs`). How a reel is cut depends on the reel alone, so that the
 //! same reels give the same bytes on any machine.
 
 use std::collections::BTreeMap;
@@ -11,11 +11,13 @@ use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
-use netreel_reel::{Event, EventNumber, Record};
-use netreel_table::{Blobs, Column, Cursor, List, Misfit, Putting, Taking};
+use netreel_reel::EventNumber;
+use netreel_table::{Blobs, Column, List, Misfit, Putting, Taking};
 use netreel_wire::{MessageFacts, PacketFacts, States, StreamId, Wire};
 
-use super::asking::{Answers, Asking, Of, Piece};
+use super::alone::{Job, by_blocks};
+use super::asking::{Answers, Piece};
+use super::dependent::{Dependent, take_unlike};
 use super::kept::{Budget, Checkpoints, Kept};
 use super::numbered::Numbered;
 use super::properties::ObjectFact;
@@ -26,28 +28,18 @@ use super::values::Values;
 use crate::session::bits::Bits;
 use crate::session::index::plain::{put_list, put_plain, take_list, take_plain};
 use crate::session::parallel;
-use crate::session::read::connections::payload;
-use crate::session::read::ends::{Ends, Side};
-use crate::session::read::payloads;
-use crate::session::weave::rows::{Rows, Track};
+use crate::session::read::ends::Side;
+use crate::session::weave::places::EndId;
+use crate::session::weave::rows::Rows;
 use crate::session::{MessageId, PacketId, Session};
-
-/// A reel is taken in pieces of this many blocks.
-const BLOCKS: usize = 1024;
-/// Packets on whose connections something depends are taken in pieces, where a reel has more ends than this.
-const PACKETS: usize = 1 << 16;
-/// In this many.
-const PIECES: usize = 2;
-
-/// So many numbers are looked for in a reel at a time.
-const NUMBERS: usize = 1 << 14;
 
 /// What the wire says of all packets.
 #[derive(Default)]
 pub(crate) struct Told {
     /// For each track its pieces, in order.
     tracks: Vec<Vec<Arc<Piece>>>,
-    /// For each track what depends on packets before, which those lack: its connections, in turn.
+    /// For each track pieces that have what those lack, of packets that depend on others: of so many, the nth
+    /// connection's is the piece `n % pieces`.
     dependent: Vec<Vec<Arc<Piece>>>,
     /// For each packet the number of its first message.
     first: Column,
@@ -115,6 +107,8 @@ impl Told {
         known.resize_with(rows.tracks.len(), || None);
         // The tracks of which not all is known, each with whether what was sent is.
         let mut open = Vec::new();
+        // How many steps the wire's scripts took so far.
+        let mut taken = 0u64;
         let mut told = Told {
             dependent: vec![Vec::new(); rows.tracks.len()],
             ..Told::default()
@@ -126,8 +120,9 @@ impl Told {
             };
             told.tracks.push(match known {
                 Some(Answers::Every(pieces)) => pieces,
-                Some(Answers::Sent(piece)) if is_of(&piece) => {
+                Some(Answers::Sent(piece, steps)) if is_of(&piece) => {
                     open.push((at, true));
+                    taken = taken.saturating_add(steps);
                     vec![piece]
                 }
                 _ => {
@@ -138,6 +133,9 @@ impl Told {
         }
         let mut depend = Bits::default();
         told.take_unanswered(rows, wire.has_state(), &mut open, &mut depend);
+        if wire.has_state() {
+            told.take_told_elsewhere(rows, &open, &mut depend);
+        }
         let tracks = || {
             open.iter()
                 .filter_map(|&(at, is_sent)| Some((at, is_sent, rows.tracks.get(at)?)))
@@ -148,14 +146,15 @@ impl Told {
             .collect();
         let packets = rows.len().saturating_mul(CHECKPOINT_BYTES);
         let bytes_max = checkpoints.bytes_max.min(packets.max(CHECKPOINTS_MIN));
-        let part = |jobs: usize| Checkpoints {
+        let part = |jobs: usize, taken: u64| Checkpoints {
             bytes_max: bytes_max / jobs.max(1),
-            budget: checkpoints.budget.part(jobs),
+            budget: checkpoints.budget.without(taken).part(jobs),
             ..checkpoints
         };
-        let each = part(jobs.len());
+        let each = part(jobs.len(), taken);
         let pieces = parallel::map(jobs, workers, |job| (job.track, job.run(rows, wire, each)));
-        for (track, (piece, left)) in pieces {
+        for (track, (piece, left, steps)) in pieces {
+            taken = taken.saturating_add(steps);
             for packet in left {
                 depend.insert(packet);
             }
@@ -167,14 +166,47 @@ impl Told {
         let jobs: Vec<Dependent> = tracks()
             .flat_map(|(at, _, track)| Dependent::of(at, track, &depend))
             .collect();
-        let each = part(jobs.len());
+        let each = part(jobs.len(), taken);
         let pieces = parallel::map(jobs, workers, |job| {
-            (job.track, job.run(rows, wire, &depend, each))
+            (job.track, job.run((rows, &told), wire, &depend, each))
         });
         for (track, piece) in pieces {
             told.dependent[track].push(Arc::new(piece));
         }
         told
+    }
+
+    /// Takes the packets of open tracks that others of their ends have to be asked about as well: those that
+    /// a track tells of which all is known, and those that their ends see otherwise.
+    fn take_told_elsewhere(&self, rows: &Rows, open: &[(usize, bool)], depend: &mut Bits) {
+        if open.is_empty() {
+            return;
+        }
+        let mut is_open = vec![false; rows.tracks.len()];
+        open.iter().for_each(|&(at, _)| is_open[at] = true);
+        if is_open.contains(&false) {
+            let ends = (0u32..).zip(rows.told.iter());
+            for (packet, end) in ends {
+                let (track, ..) = rows.places.find(EndId(end as u32));
+                if !is_open[track] {
+                    depend.insert(packet);
+                }
+            }
+        }
+        for &(at, _) in open {
+            if let Some(track) = rows.tracks.get(at) {
+                take_unlike(rows, (at, track), depend);
+            }
+        }
+    }
+
+    /// Whether it is known what the wire says of the packet of an end.
+    pub(super) fn is_answered(&self, end: (usize, Side, usize)) -> bool {
+        let facts = self.piece(end).map(|(_, piece)| {
+            let row = end.2.saturating_sub(piece.rows[end.1 as usize].start);
+            piece.facts[end.1 as usize].get(row)
+        });
+        facts.is_some_and(|facts| !facts.is_empty())
     }
 
     /// Of tracks whose sends are answered, takes the packets that are told by other ends, or depend on others,
@@ -322,8 +354,14 @@ impl Told {
     /// What the wire calls the types of objects, as far as packets say it.
     pub fn types(&self) -> BTreeMap<u64, String> {
         let mut types = BTreeMap::new();
-        for piece in self.pieces() {
-            for (&number, name) in piece.properties.types() {
+        // Of each track what was said first.
+        for track in self.tracks() {
+            let mut own: BTreeMap<u64, &(EventNumber, String)> = BTreeMap::new();
+            for (&number, named) in track.flat_map(|piece| piece.properties.types()) {
+                let first = own.entry(number).or_insert(named);
+                *first = named.min(first);
+            }
+            for (number, (_, name)) in own {
                 types.entry(number).or_insert_with(|| name.clone());
             }
         }
@@ -540,257 +578,3 @@ impl Told {
 /// The pieces of a track.
 type Pieces<'a> =
     std::iter::Chain<std::slice::Iter<'a, Arc<Piece>>, std::slice::Iter<'a, Arc<Piece>>>;
-
-/// Some blocks of a track, whose packets are asked about as if none came before.
-struct Job {
-    track: usize,
-    rows: [Range<usize>; 3],
-    blocks: Range<usize>,
-}
-
-fn by_blocks(track: usize, known: &Track) -> Vec<Job> {
-    let Some(reel) = &known.reel else {
-        return Vec::new();
-    };
-    let infos = reel.block_infos();
-    let starts: Vec<usize> = (0..infos.len()).step_by(BLOCKS).collect();
-    let place = |side: Side, block: usize| match infos.get(block) {
-        Some(info) if block > 0 => known.side(side).lower_bound(info.first),
-        Some(_) => 0,
-        None => known.side(side).len(),
-    };
-    let jobs = starts.into_iter().map(|start| {
-        let end = (start + BLOCKS).min(infos.len());
-        Job {
-            track,
-            rows: Side::ALL.map(|side| place(side, start)..place(side, end)),
-            blocks: start..end,
-        }
-    });
-    jobs.collect()
-}
-
-/// A piece under way.
-struct Reading<'a> {
-    rows: &'a Rows,
-    track: (usize, &'a Track),
-    wire: &'a Wire,
-    asking: Asking,
-    /// What is asked for each end of a side, one after the other.
-    sides: [Walking<'a>; 3],
-    /// The packets that depend on others.
-    left: Vec<u32>,
-}
-
-/// What is known of the ends of a side, read along.
-struct Walking<'a> {
-    numbers: Cursor<'a>,
-    ways: Cursor<'a>,
-    packets: Cursor<'a>,
-    /// [`Rows::told`].
-    told: Cursor<'a>,
-}
-
-impl Job {
-    /// What the wire says, and the packets that depend on others.
-    fn run(&self, rows: &Rows, wire: &Wire, checkpoints: Checkpoints) -> (Piece, Vec<u32>) {
-        let Some(known) = rows.tracks.get(self.track) else {
-            return Default::default();
-        };
-        let mut reading = Reading {
-            rows,
-            track: (self.track, known),
-            wire,
-            asking: Asking::new(self.rows.clone(), checkpoints),
-            sides: Side::ALL.map(|side| {
-                let (numbers, ways) = known.side(side).cursors();
-                let packets = known.packets[side as usize].cursor();
-                Walking {
-                    numbers,
-                    ways,
-                    packets,
-                    told: rows.told.cursor(),
-                }
-            }),
-            left: Vec::new(),
-        };
-        // What cannot be read is not among the ends either.
-        let blocks = known.reel.iter().flat_map(|reel| {
-            let blocks = self.blocks.clone();
-            blocks.filter_map(|index| reel.block(index).ok())
-        });
-        for block in blocks {
-            block
-                .records()
-                .show_each(&mut |record| reading.take(record));
-        }
-        (reading.asking.finish(), reading.left)
-    }
-}
-
-impl Reading<'_> {
-    fn take(&mut self, record: &Record<'_>) {
-        let side = match record.event {
-            Event::Sent { .. } => Side::Send,
-            Event::Received { .. } => Side::Receive,
-            Event::Seen { .. } => Side::Seen,
-            _ => return,
-        };
-        for side in [side, Side::Send, Side::Receive] {
-            // A proxy's receipt is what a client sent.
-            if self.is_next(side, record.number) {
-                self.end(side, record);
-                return;
-            }
-        }
-    }
-
-    fn is_next(&mut self, side: Side, number: EventNumber) -> bool {
-        let numbers = &mut self.sides[side as usize].numbers;
-        while !self.asking.is_through(side) {
-            let next = EventNumber(numbers.get(self.asking.next(side)));
-            if next >= number {
-                return next == number;
-            }
-            self.asking.pass(side);
-        }
-        false
-    }
-
-    fn end(&mut self, side: Side, record: &Record<'_>) {
-        let (track, known) = self.track;
-        let place = self.asking.next(side);
-        let walking = &mut self.sides[side as usize];
-        let packet = walking.packets.get(place) as u32;
-        let id = self.rows.places.id(track, side, place);
-        if walking.told.get(packet as usize) != u64::from(id.0) {
-            return self.asking.pass(side);
-        }
-        let (connection, forward) = Ends::way_of(walking.ways.get(place));
-        let of = Of {
-            side,
-            number: record.number,
-            connection,
-            is_out: side.goes_out(forward),
-        };
-        let connection = known.connections.get(connection as usize);
-        let Some((connection, payload)) = connection.zip(payload(&record.event)) else {
-            return self.asking.pass(side);
-        };
-        let asking = &mut self.asking;
-        if !asking.ask_alone(self.wire, connection, of, payload) {
-            self.left.push(packet);
-            self.left
-                .extend(self.rows.shared.get(&id).into_iter().flatten());
-        }
-    }
-}
-
-/// The packets of some connections of a track that depend on others.
-struct Dependent {
-    track: usize,
-    /// Of this many pieces the connections of this one.
-    connections: (usize, usize),
-}
-
-/// An end of such a packet: its event, its side and place there, and its packet.
-type DependentEnd = (EventNumber, Side, usize, u32);
-
-impl Dependent {
-    fn of(track: usize, known: &Track, depend: &Bits) -> impl Iterator<Item = Dependent> + use<> {
-        let ends = dependent_ends(known, depend).take(PACKETS + 1).count();
-        let pieces = match ends {
-            0 => 0,
-            ..=PACKETS => 1,
-            _ => PIECES.min(known.connections.len()).max(1),
-        };
-        (0..pieces).map(move |piece| Dependent {
-            track,
-            connections: (piece, pieces),
-        })
-    }
-
-    fn run(&self, rows: &Rows, wire: &Wire, depend: &Bits, checkpoints: Checkpoints) -> Piece {
-        let Some(known) = rows.tracks.get(self.track) else {
-            return Piece::default();
-        };
-        let (own, of) = self.connections;
-        let ends = || {
-            let ends = dependent_ends(known, depend);
-            ends.map(|end| (end, known.side(end.1).way(end.2)))
-                .filter(|(_, (connection, _))| *connection as usize % of == own)
-        };
-        let mut left = vec![0u32; known.connections.len()];
-        for (_, (connection, _)) in ends() {
-            if let Some(left) = left.get_mut(connection as usize) {
-                *left += 1;
-            }
-        }
-        let all = Side::ALL.map(|side| 0..known.side(side).len());
-        let mut asking = Asking::new(all, checkpoints);
-        let mut ends = ends();
-        while let Some(reel) = &known.reel {
-            let some: Vec<_> = ends.by_ref().take(NUMBERS).collect();
-            if some.is_empty() {
-                break;
-            }
-            let numbers: Vec<EventNumber> = some.iter().map(|((number, ..), _)| *number).collect();
-            payloads::read(reel, &numbers, |at, payload| {
-                let Some(&((number, side, place, packet), (connection, forward))) = some.get(at)
-                else {
-                    return;
-                };
-                let Some(of) = known.connections.get(connection as usize) else {
-                    return;
-                };
-                while asking.next(side) < place {
-                    asking.pass(side);
-                }
-                let tells = rows.told.get(packet as usize)
-                    == u64::from(rows.places.id(self.track, side, place).0);
-                let end = Of {
-                    side,
-                    number,
-                    connection,
-                    is_out: side.goes_out(forward),
-                };
-                asking.ask(wire, of, end, payload, tells);
-                if let Some(left) = left.get_mut(connection as usize) {
-                    *left -= 1;
-                    if *left == 0 {
-                        asking.end(connection as usize);
-                    }
-                }
-            });
-        }
-        asking.finish()
-    }
-}
-
-/// The ends of packets that depend on others, in the order of their reel.
-fn dependent_ends<'a>(
-    known: &'a Track,
-    depend: &'a Bits,
-) -> impl Iterator<Item = DependentEnd> + 'a {
-    let mut sides = Side::ALL.map(|side| {
-        let numbers = known.side(side).numbers_from(0);
-        let ends = numbers.zip(known.packets[side as usize].iter());
-        let ends = ends
-            .enumerate()
-            .filter_map(move |(place, (number, packet))| {
-                let packet = packet as u32;
-                depend
-                    .contains(packet)
-                    .then_some((number, side, place, packet))
-            });
-        ends.peekable()
-    });
-    std::iter::from_fn(move || {
-        let next = sides
-            .iter_mut()
-            .filter_map(|side| side.peek().copied())
-            .min();
-        let (_, side, ..) = next?;
-        sides[side as usize].next()
-    })
-}

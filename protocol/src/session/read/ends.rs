@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
-use netreel_reel::{EventNumber, Time};
+use netreel_reel::{Event, EventNumber, Time};
 use netreel_table::{Column, Cursor, List, Misfit, Putting, Taking};
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +21,16 @@ pub(crate) enum Side {
 
 impl Side {
     pub const ALL: [Side; 3] = [Side::Send, Side::Receive, Side::Seen];
+
+    /// That of the packet that an event is; `None` where it is none.
+    pub fn of(event: &Event<'_>) -> Option<Side> {
+        match event {
+            Event::Sent { .. } => Some(Side::Send),
+            Event::Received { .. } => Some(Side::Receive),
+            Event::Seen { .. } => Some(Side::Seen),
+            _ => None,
+        }
+    }
 
     /// Whether a packet goes out of the near end of its connection.
     pub fn is_out(self, raw: &RawEnd) -> bool {

@@ -115,7 +115,10 @@ impl Grown {
         }
         let scan = grown.pass.finish(&grown.reel, &grown.walk);
         let asked = asked.filter(|_| grown.walk.damaged.is_empty());
-        let sent = |asked: Asked<'_>| Answers::Sent(Arc::new(asked.asking.whole()));
+        let sent = |asked: Asked<'_>| {
+            let steps = asked.asking.steps();
+            Answers::Sent(Arc::new(asked.asking.whole()), steps)
+        };
         Look {
             scan,
             answers: asked.map(sent),

@@ -42,7 +42,7 @@ struct Asked(AtomicBool);
 
 impl Clone for Asked {
     fn clone(&self) -> Asked {
-        Asked::default()
+        Asked(AtomicBool::new(self.0.load(Ordering::Relaxed)))
     }
 }
 
