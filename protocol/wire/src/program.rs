@@ -183,7 +183,7 @@ pub(crate) struct EnumMember {
 }
 
 /// What the tree and the diagnostics say about a field.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct FieldInfo {
     pub(crate) name: Arc<str>,
     /// It is named by its index in the repeat around it.
@@ -258,9 +258,10 @@ pub(crate) struct Rest {
 }
 
 /// How the integer on the wire becomes a value.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) enum Shown {
     /// Its children say it.
+    #[default]
     Nothing,
     Unsigned,
     Signed {

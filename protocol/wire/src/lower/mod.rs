@@ -170,21 +170,12 @@ impl Lowering<'_> {
         self.next_register = 0;
         self.registers_max = 0;
         let structure = self.model.structure(id);
+        let name = &structure.name;
         let root = self.info(FieldKey::Root(id), || FieldInfo {
-            name: structure.name.clone(),
-            is_element: false,
-            type_name: structure.name.clone(),
+            name: name.clone(),
+            type_name: name.clone(),
             annotation: annotation(structure),
-            shown: Shown::Nothing,
-            is_repeat: false,
-            varint: None,
-            padding: None,
-            constant: None,
-            rest: None,
-            packed_key: None,
-            of_property: OfProperty::default(),
-            said_back: None,
-            is_per_copy: false,
+            ..FieldInfo::default()
         });
         if structure.recursive {
             self.call(id, root, None, Vec::new())?;

@@ -11,7 +11,6 @@ use crate::check::model::{
 };
 use crate::operation::{Extent, NO_REGISTER, Operand, Operation, Register};
 use crate::program::{FieldInfo, Padding, Shown};
-use crate::property::OfProperty;
 use crate::values::codec::Codec;
 
 /// Registers, and the fields of all arms whose value they get.
@@ -293,19 +292,10 @@ impl Lowering<'_> {
     ) -> Result<(), NotLowered> {
         let field = self.info(FieldKey::Padding(structure, key.clone()), || FieldInfo {
             name: "padding".into(),
-            is_element: false,
             type_name: text.clone(),
-            annotation: None,
             shown: Shown::Unsigned,
-            is_repeat: false,
-            varint: None,
             padding: Some(Padding { pad, key }),
-            constant: None,
-            rest: None,
-            packed_key: None,
-            of_property: OfProperty::default(),
-            said_back: None,
-            is_per_copy: false,
+            ..FieldInfo::default()
         });
         self.assembler.push(Operation::Align { bits, pad, field })
     }

@@ -8,7 +8,6 @@ use super::{FieldKey, Lowering, NotLowered};
 use crate::check::model::{Expression, Field, LayerUse, StructId, Window};
 use crate::operation::{Operand, Operation, Register};
 use crate::program::{ArgumentPlan, FieldInfo, LayerPlan, Rest, Shown};
-use crate::property::OfProperty;
 
 /// A window whose size is known to the plan.
 pub(super) struct Confined {
@@ -121,19 +120,10 @@ impl Lowering<'_> {
             let key = key.clone();
             self.info(field_key, || FieldInfo {
                 name: name.into(),
-                is_element: false,
                 type_name: "bytes".into(),
-                annotation: None,
                 shown: Shown::Bytes,
-                is_repeat: false,
-                varint: None,
-                padding: None,
-                constant: None,
                 rest: Some(Rest { key, is_inside }),
-                packed_key: None,
-                of_property: OfProperty::default(),
-                said_back: None,
-                is_per_copy: false,
+                ..FieldInfo::default()
             })
         };
         let rest = info("rest");
