@@ -259,8 +259,8 @@ pub(crate) enum Operation {
         left: Operand,
         right: Operand,
     },
-    /// `call` is an index into [`Plan::scripts`].
-    Script {
+    /// `call` is an index into [`Plan::calls`].
+    Function {
         to: Register,
         call: u16,
     },

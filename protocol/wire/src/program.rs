@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::check::model::{Layer, StatePart};
-use crate::layers::{Keys, Script};
+use crate::layers::{Function, Keys};
 use crate::layout::{ByteOrder, Encoding, Order};
 use crate::limits::STATE_KEYS_MAX;
 use crate::operation::{Operand, Operation, Register};
@@ -69,7 +69,7 @@ pub(crate) struct Plan {
     pub(crate) joins: Vec<JoinPlan>,
     pub(crate) follows: Vec<FollowPlan>,
     pub(crate) layer_uses: Vec<LayerPlan>,
-    pub(crate) scripts: Vec<ScriptPlan>,
+    pub(crate) calls: Vec<CallPlan>,
     /// Texts and bytes that the wire spells out.
     pub(crate) contents: Vec<Arc<[u8]>>,
     /// Where a packet starts.
@@ -233,11 +233,10 @@ pub(crate) struct LayerPlan {
     pub(crate) packed_key: Arc<str>,
 }
 
-/// A call of a Lua function that gives an integer.
+/// A call of a function that gives an integer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ScriptPlan {
-    pub(crate) script: Arc<Script>,
-    pub(crate) function: Arc<str>,
+pub(crate) struct CallPlan {
+    pub(crate) function: Function,
     pub(crate) arguments: Vec<ArgumentPlan>,
     pub(crate) text: u32,
 }

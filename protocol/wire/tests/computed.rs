@@ -313,6 +313,15 @@ fn integers_are_compared_and_counted() {
 }
 
 #[test]
+fn texts_are_numbers_and_have_hashes() {
+    check(
+        "struct P { text: string(4, ascii); let number = number(text); let hash = quake_hash(text); }",
+        b"-16 ",
+        &["text = \"-16 \"", "number = -16", "hash = 21692"],
+    );
+}
+
+#[test]
 fn a_wire_asks_for_ports_and_direction() {
     let wire = wire(
         "struct P {

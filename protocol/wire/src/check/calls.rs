@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use super::Checker;
 use super::declared::{HeadKind, Scope, Typed, ValueType};
-use super::model::{Circumstance, Expression, Look, Measure, Number, ScriptCall, Type};
+use super::model::{Call, Circumstance, Expression, Look, Measure, Number, Type};
 use crate::arithmetic;
+use crate::layers::Function;
 use crate::syntax::ast::{Arithmetic, Expr, ExprKind, Ident};
 use crate::values::codec::Codec;
 
 /// All functions, with what they are called with.
-pub(super) const FUNCTIONS: [(&str, &str); 14] = [
+pub(super) const FUNCTIONS: [(&str, &str); 16] = [
     ("left", "left()"),
     ("position", "position()"),
     ("peek", "peek(TYPE)` or `peek(TYPE, BITS_AHEAD)"),
@@ -21,6 +22,8 @@ pub(super) const FUNCTIONS: [(&str, &str); 14] = [
     ("min", "min(A, B)"),
     ("max", "max(A, B)"),
     ("popcount", "popcount(A)"),
+    ("number", "number(TEXT)"),
+    ("quake_hash", "quake_hash(TEXT)"),
     ("source_port", "source_port()"),
     ("destination_port", "destination_port()"),
     ("from_first", "from_first()"),
@@ -74,9 +77,11 @@ impl<'a> Checker<'a, '_> {
             ("peek", [of]) => self.peek(of, None, whole, scope),
             ("peek", [of, ahead]) => self.peek(of, Some(ahead), whole, scope),
             ("lua", [function, arguments @ ..]) => {
-                let call = self.script_call(function, arguments, whole, scope)?;
-                integer(Expression::Script(Box::new(call)))
+                let (script, name) = self.lua_function(function)?;
+                self.call_of(Function::Lua(script, name), arguments, whole, scope)
             }
+            ("number", [_]) => self.call_of(Function::Number, arguments, whole, scope),
+            ("quake_hash", [_]) => self.call_of(Function::QuakeHash, arguments, whole, scope),
             ("count", [field]) => self.measure(Measure::Count, field, scope),
             ("size", [field]) => self.measure(Measure::Bytes, field, scope),
             ("bits", [field]) => self.measure(Measure::Bits, field, scope),
@@ -102,35 +107,39 @@ impl<'a> Checker<'a, '_> {
         None
     }
 
-    fn script_call(
+    fn call_of(
         &mut self,
-        function: &Expr<'a>,
+        function: Function,
         arguments: &[Expr<'a>],
         whole: &Expr<'a>,
         scope: Option<&Scope<'a>>,
-    ) -> Option<ScriptCall> {
-        let (script, name) = self.lua_function(function)?;
+    ) -> Option<Typed> {
+        let of_text = !matches!(function, Function::Lua(..));
         let mut checked = Vec::new();
         for argument in arguments {
             let (value, found) = self.typed(argument, scope)?;
             let is_content = match found {
-                ValueType::Integer | ValueType::Bool => false,
                 ValueType::Text | ValueType::Bytes => true,
+                ValueType::Integer | ValueType::Bool if !of_text => false,
                 _ => {
                     let found = self.shown(found);
                     self.report(argument.span, format!("this is {found}"))
-                        .label("a Lua function takes integers, truth values, texts and bytes");
+                        .label(if of_text {
+                            "expected a text or bytes"
+                        } else {
+                            "a Lua function takes integers, truth values, texts and bytes"
+                        });
                     return None;
                 }
             };
             checked.push((value, is_content));
         }
-        Some(ScriptCall {
-            script,
-            function: name,
+        let call = Call {
+            function,
             arguments: checked,
             text: whole.span.text(self.text).into(),
-        })
+        };
+        Some((Expression::Called(Box::new(call)), ValueType::Integer))
     }
 
     fn folded(

@@ -21,7 +21,7 @@ const LAYER_SETTINGS: [&str; 5] = [
     "inflated_max",
 ];
 
-pub(super) const TRANSFORMS: [&str; 13] = [
+pub(super) const TRANSFORMS: [&str; 14] = [
     "zlib",
     "deflate",
     "gzip",
@@ -31,6 +31,7 @@ pub(super) const TRANSFORMS: [&str; 13] = [
     "xor",
     "xor_text",
     "huffman",
+    "adaptive_huffman",
     "chacha20_poly1305",
     "aes128_gcm",
     "aes256_gcm",
@@ -261,6 +262,7 @@ impl<'a> Checker<'a, '_> {
             "lz4" => Some((Transform::Lz4, &[("the number of bytes", Of::Integer)][..])),
             "lz4_frame" => plain(Transform::Lz4Frame),
             "zstd" => plain(Transform::Zstd),
+            "adaptive_huffman" => plain(Transform::AdaptiveHuffman),
             "xor" => Some((Transform::Xor, &[("a key", Of::Either)][..])),
             "xor_text" => Some((Transform::XorText, &xor_text[..])),
             "chacha20_poly1305" => Some((Transform::ChaCha20Poly1305, &cipher[..])),

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use crate::facts::{Kind, Meaning, Rules};
-use crate::layers::{HuffmanTable, Script, Transform};
+use crate::layers::{Function, HuffmanTable, Transform};
 use crate::layout::{BitOrder, ByteOrder, Encoding, Order};
 use crate::property::Property;
 use crate::said_back::SaidBack;
@@ -480,14 +480,13 @@ pub(crate) enum Expression {
     State(Box<StatePath>),
     /// Whether a value is not unresolved.
     Known(Box<Expression>),
-    Script(Box<ScriptCall>),
+    Called(Box<Call>),
 }
 
-/// An integer that a Lua function gives.
+/// An integer that a function gives.
 #[derive(Clone, Debug)]
-pub(crate) struct ScriptCall {
-    pub(crate) script: Arc<Script>,
-    pub(crate) function: Arc<str>,
+pub(crate) struct Call {
+    pub(crate) function: Function,
     /// Each with whether it is a text or bytes.
     pub(crate) arguments: Vec<(Expression, bool)>,
     pub(crate) text: Arc<str>,

@@ -1,9 +1,11 @@
 //! Transforms between the bytes of a packet and those of a stream inside it: compression, ciphers,
 //! scripts. All of it is pure: bytes and arguments in, bytes or a reason out.
 
+mod adaptive;
 mod argument;
 mod cipher;
 mod compression;
+mod function;
 #[cfg(feature = "lua")]
 pub mod guest;
 mod huffman;
@@ -19,6 +21,7 @@ mod xor_text;
 use std::sync::Arc;
 
 pub(crate) use argument::{Argument, Failure};
+pub(crate) use function::Function;
 pub(crate) use huffman::{CODE_BITS_MAX, CodeConflict, HuffmanTable, SYMBOLS_MAX};
 pub use keys::{Keys, KeysError};
 pub(crate) use script::{Script, begin_packet, slow, steps};
@@ -46,6 +49,8 @@ pub(crate) enum Transform {
     XorText,
     /// A code for each byte, the bits of each byte in this order.
     Huffman(Arc<HuffmanTable>, BitOrder),
+    /// A Huffman code that learns from each byte.
+    AdaptiveHuffman,
     /// RFC 8439; the tag follows the text. Key, nonce, associated data.
     ChaCha20Poly1305,
     /// NIST SP 800-38D; the tag follows the text. Key, nonce, associated data.
@@ -78,6 +83,7 @@ impl Transform {
             Transform::Xor => xor::xor(packed, &xor::key(arguments)?),
             Transform::XorText => xor_text::xor_text(packed, arguments),
             Transform::Huffman(table, order) => table.unpack(packed, *order, max),
+            Transform::AdaptiveHuffman => adaptive::unpack(packed, max),
             Transform::ChaCha20Poly1305 | Transform::Aes128Gcm | Transform::Aes256Gcm => {
                 cipher::open(self.cipher(), arguments, packed)
             }
@@ -107,6 +113,7 @@ impl Transform {
             Transform::Xor => xor::xor(inner, &xor::key(arguments)?),
             Transform::XorText => xor_text::xor_text(inner, arguments),
             Transform::Huffman(table, order) => table.pack(inner, *order),
+            Transform::AdaptiveHuffman => adaptive::pack(inner),
             Transform::ChaCha20Poly1305 | Transform::Aes128Gcm | Transform::Aes256Gcm => {
                 cipher::seal(self.cipher(), arguments, inner)
             }
@@ -154,6 +161,7 @@ mod tests {
             (Transform::Gzip, vec![]),
             (Transform::Lz4Frame, vec![]),
             (Transform::Zstd, vec![]),
+            (Transform::AdaptiveHuffman, vec![]),
             (Transform::Xor, vec![Argument::Integer(0xdead_beef)]),
             (Transform::Xor, vec![bytes(5)]),
             (

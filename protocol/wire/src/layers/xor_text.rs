@@ -23,14 +23,7 @@ pub(super) fn xor_text(bytes: &[u8], arguments: &[Argument]) -> Result<Vec<u8>, 
     };
     let from =
         usize::try_from(*from).map_err(|_| Failure::because("the place is no number of bytes"))?;
-    let mut letters = text
-        .iter()
-        .take_while(|&&letter| letter != 0)
-        .map(|&letter| match letter {
-            b'%' | 0x80.. => REPLACED,
-            letter => letter,
-        })
-        .cycle();
+    let mut letters = letters(text).cycle();
     let mut key = (*key & 0xff) as u8;
     let mut changed = bytes.to_vec();
     for (place, byte) in changed.iter_mut().enumerate().skip(from) {
@@ -38,6 +31,15 @@ pub(super) fn xor_text(bytes: &[u8], arguments: &[Argument]) -> Result<Vec<u8>, 
         *byte ^= key;
     }
     Ok(changed)
+}
+
+/// What Quake 3's messages carry of a text, which ends at a zero.
+pub(super) fn letters(text: &[u8]) -> impl Iterator<Item = u8> + Clone {
+    let letters = text.iter().take_while(|&&letter| letter != 0);
+    letters.map(|&letter| match letter {
+        b'%' | 0x80.. => REPLACED,
+        letter => letter,
+    })
 }
 
 #[cfg(test)]

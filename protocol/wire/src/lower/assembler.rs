@@ -6,7 +6,7 @@ use super::shortcuts;
 use crate::limits::OPERATIONS_MAX;
 use crate::operation::{Operand, Operation, Register};
 use crate::program::{
-    FollowPlan, JoinPlan, LayerPlan, Plan, ScriptPlan, SetPlan, StateSlot, SwitchTable,
+    CallPlan, FollowPlan, JoinPlan, LayerPlan, Plan, SetPlan, StateSlot, SwitchTable,
 };
 use crate::syntax::ast::Compare;
 
@@ -221,9 +221,9 @@ impl Assembler {
         u16::try_from(self.plan.layer_uses.len() - 1).map_err(|_| NotLowered::TooLarge)
     }
 
-    pub(super) fn script(&mut self, call: ScriptPlan) -> Result<u16, NotLowered> {
-        self.plan.scripts.push(call);
-        u16::try_from(self.plan.scripts.len() - 1).map_err(|_| NotLowered::TooLarge)
+    pub(super) fn function_call(&mut self, call: CallPlan) -> Result<u16, NotLowered> {
+        self.plan.calls.push(call);
+        u16::try_from(self.plan.calls.len() - 1).map_err(|_| NotLowered::TooLarge)
     }
 
     pub(super) fn set(&mut self, set: SetPlan) -> Result<u16, NotLowered> {

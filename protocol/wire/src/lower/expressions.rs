@@ -5,10 +5,9 @@ use std::sync::Arc;
 
 use super::bindings::Bindings;
 use super::{FieldKey, Lowering, NotLowered};
-use crate::check::model::{Expression, Look, ScriptCall, StructId};
+use crate::check::model::{Call, Expression, Look, StructId};
 use crate::operation::{NO_FIELD, Operand, Operation, Register};
-use crate::program::{FieldInfo, ScriptPlan, Shown};
-use crate::property::OfProperty;
+use crate::program::{CallPlan, FieldInfo, Shown};
 use crate::syntax::ast::{Arithmetic, Compare};
 
 impl Lowering<'_> {
@@ -57,7 +56,7 @@ impl Lowering<'_> {
                 text,
                 key,
             } => self.look((*look, ahead, text), key.as_ref(), bindings),
-            Expression::Script(call) => self.script(call, bindings),
+            Expression::Called(call) => self.called(call, bindings),
             Expression::Context(what) => {
                 let (what, to) = (*what, self.register()?);
                 self.assembler.push(Operation::Circumstance { what, to })?;
@@ -122,20 +121,19 @@ impl Lowering<'_> {
         Ok(Operand::Register(to))
     }
 
-    /// What a script answers.
-    fn script(&mut self, call: &ScriptCall, bindings: &Bindings) -> Result<Operand, NotLowered> {
+    /// What a function gives.
+    fn called(&mut self, call: &Call, bindings: &Bindings) -> Result<Operand, NotLowered> {
         let (arguments, text) = (
             self.given(&call.arguments, bindings)?,
             self.text(&call.text),
         );
-        let call = self.assembler.script(ScriptPlan {
-            script: call.script.clone(),
+        let call = self.assembler.function_call(CallPlan {
             function: call.function.clone(),
             arguments,
             text,
         })?;
         let to = self.register()?;
-        self.assembler.push(Operation::Script { to, call })?;
+        self.assembler.push(Operation::Function { to, call })?;
         Ok(Operand::Register(to))
     }
 
@@ -202,19 +200,9 @@ impl Lowering<'_> {
     fn look_info(&mut self, structure: StructId, key: &Arc<str>, text: &Arc<str>) -> u32 {
         self.info(FieldKey::Look(structure, key.clone()), || FieldInfo {
             name: key.clone(),
-            is_element: false,
             type_name: text.clone(),
-            annotation: None,
             shown: Shown::Unsigned,
-            is_repeat: false,
-            varint: None,
-            padding: None,
-            constant: None,
-            rest: None,
-            packed_key: None,
-            of_property: OfProperty::default(),
-            said_back: None,
-            is_per_copy: false,
+            ..FieldInfo::default()
         })
     }
 

@@ -95,10 +95,10 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
         self.sink.end_stream(None);
     }
 
-    /// The integer that a Lua function gives; unresolved, where something that it is told is.
-    pub(super) fn script(&mut self, to: Register, call: u16) -> Result<(), Stop> {
+    /// The integer that a function gives; unresolved, where something that it is told is.
+    pub(super) fn call_function(&mut self, to: Register, call: u16) -> Result<(), Stop> {
         let plan = self.plan;
-        let Some(call) = plan.scripts.get(usize::from(call)) else {
+        let Some(call) = plan.calls.get(usize::from(call)) else {
             return Ok(());
         };
         let mut arguments = Vec::new();
@@ -115,14 +115,14 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
                 Err(stop) => return Err(stop),
             }
         }
-        match call.script.integer(&call.function, &arguments) {
+        match call.function.of(&arguments) {
             Ok(value) => {
                 self.keep(to, value.into());
                 Ok(())
             }
             Err(failure) => {
                 self.sink.because(failure.to_string());
-                Err(Stop::here(Problem::Script { text: call.text }))
+                Err(Stop::here(Problem::Function { text: call.text }))
             }
         }
     }

@@ -145,7 +145,7 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
                 self.keep(before, i128::from(around == ByteOrder::Big));
                 self.tape.set_byte_order(order);
             }
-            Operation::Script { to, call } => self.script(to, call)?,
+            Operation::Function { to, call } => self.call_function(to, call)?,
             Operation::Foresee { to, field } => {
                 let present = self.tape.foresee(field);
                 self.keep(to, i128::from(present));

@@ -50,8 +50,8 @@ pub(crate) enum Problem {
     Unpack {
         text: u32,
     },
-    /// The text of a call of a Lua function without a value; the sink was told why.
-    Script {
+    /// The text of a call of a function without a value; the sink was told why.
+    Function {
         text: u32,
     },
     /// No symbol of a Huffman table begins with the next bits.

@@ -63,7 +63,7 @@ impl Full<'_> {
             Problem::Unpack { text: index } => {
                 format!("`{}` does not unpack: {}", text(index), self.why)
             }
-            Problem::Script { text: index } => {
+            Problem::Function { text: index } => {
                 format!("`{}` has no value: {}", text(index), self.why)
             }
             Problem::NoCode => "no symbol of the Huffman table begins with these bits".to_owned(),
