@@ -49,10 +49,25 @@ pub(crate) struct Dictionary {
     pub(crate) enums: Vec<EnumTable>,
     /// Some field tells a property of objects.
     pub(crate) has_properties: bool,
+    /// What is asked of each field, by its place, for every node of it.
+    pub(crate) of_nodes: Vec<OfNode>,
     /// Some field is the number of a snapshot.
     pub(crate) has_snapshots: bool,
     /// For each field that has to be a certain text or certain bytes, these bytes.
     pub(crate) contents: BTreeMap<u32, Arc<[u8]>>,
+}
+
+/// What is asked of a field for every node of it: so small that all of them stay at hand.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct OfNode {
+    pub(crate) is_element: bool,
+    pub(crate) is_message: bool,
+    /// It is the number of a snapshot.
+    pub(crate) is_snapshot: bool,
+    /// It is that of the snapshot that it tells the differences from.
+    pub(crate) is_base: bool,
+    /// The property of objects that it tells.
+    pub(crate) property: Option<u16>,
 }
 
 /// Operations with everything that their indices point to.
@@ -322,6 +337,11 @@ impl Shown {
 impl Dictionary {
     pub(crate) fn field(&self, field: u32) -> Option<&FieldInfo> {
         self.fields.get(field as usize)
+    }
+
+    pub(crate) fn of_node(&self, field: u32) -> OfNode {
+        let found = self.of_nodes.get(field as usize);
+        found.copied().unwrap_or_default()
     }
 
     pub(crate) fn enumeration(&self, table: u16) -> Option<&EnumTable> {

@@ -1,6 +1,6 @@
 //! What the messages of a decoded packet tell of properties of replicated objects.
 
-use crate::program::{FieldInfo, Shown};
+use crate::program::{FieldInfo, OfNode, Shown};
 use crate::property::PropertyId;
 use crate::tree::{Tree, TreeId, TreeNode, Value};
 use crate::wire::Decoded;
@@ -39,11 +39,11 @@ impl Decoded {
         let mut open = Open::default();
         let mut next = 0;
         while let Some(node) = tree.get(TreeId(next)) {
-            let message = open.message(node);
-            if let Some(info) = node.info()
-                && let (Some(property), Some(message)) = (info.of_property.property, message)
-            {
-                let values = values(tree, node, info.of_property.is_marked);
+            let asked = node.asked();
+            let message = open.message(node, asked);
+            if let (Some(property), Some(message)) = (asked.property, message) {
+                let is_marked = node.info().is_some_and(|info| info.of_property.is_marked);
+                let values = values(tree, node, is_marked);
                 if !values.is_empty() {
                     told.push(ToldProperty {
                         message,
@@ -76,18 +76,18 @@ impl Decoded {
                 Value::Delta { value, .. } => u64::try_from(value?).ok(),
                 _ => None,
             };
-            match (node.annotation(), open.message(node)) {
-                (Some("snapshot"), Some(message)) => {
-                    found.extend(number().map(|number| ToldSnapshot {
-                        message,
-                        number,
-                        base: None,
-                    }));
-                }
-                (Some("base"), Some(message)) => {
-                    bases.extend(number().map(|number| (message, number)));
-                }
-                _ => {}
+            let asked = node.asked();
+            let Some(message) = open.message(node, asked) else {
+                continue;
+            };
+            if asked.is_snapshot {
+                found.extend(number().map(|number| ToldSnapshot {
+                    message,
+                    number,
+                    base: None,
+                }));
+            } else if asked.is_base {
+                bases.extend(number().map(|number| (message, number)));
             }
         }
         for each in &mut found {
@@ -107,7 +107,7 @@ struct Open {
 
 impl Open {
     /// The message that a node is of, or begins; nodes are asked for in their order.
-    fn message(&mut self, node: TreeNode<'_>) -> Option<u32> {
+    fn message(&mut self, node: TreeNode<'_>, asked: OfNode) -> Option<u32> {
         while self
             .messages
             .last()
@@ -115,7 +115,7 @@ impl Open {
         {
             self.messages.pop();
         }
-        if node.annotation() == Some("message") {
+        if asked.is_message {
             self.messages.push((self.count, after(node)));
             self.count += 1;
         }

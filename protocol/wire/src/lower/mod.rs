@@ -27,7 +27,7 @@ use crate::check::model::{
 use crate::check::properties::is_marked;
 use crate::limits::{DEPTH_MAX, OPERATIONS_MAX};
 use crate::operation::Register;
-use crate::program::{Dictionary, EnumMember, EnumTable, FieldInfo, Plan, Program, Shown};
+use crate::program::{Dictionary, EnumMember, EnumTable, FieldInfo, OfNode, Plan, Program, Shown};
 use crate::property::OfProperty;
 use crate::said_back::SaidBack;
 
@@ -39,17 +39,14 @@ pub(crate) fn lower(model: &Model, protocol: &Protocol) -> Result<Program, NotLo
     let mut shared = Shared::default();
     let full = plan(model, protocol, &weights, &mut shared, Sinks::Full)?;
     let facts = plan(model, protocol, &weights, &mut shared, Sinks::Facts)?;
-    let mut annotations = shared
-        .fields
-        .iter()
-        .map(|field| field.annotation.as_deref());
-    let has_snapshots = annotations.any(|it| it == Some("snapshot"));
+    let of_nodes: Vec<OfNode> = shared.fields.iter().map(of_node).collect();
     Ok(Program {
         dictionary: Arc::new(Dictionary {
             order: protocol.order,
             reorders: shared.reorders,
             has_properties: !model.properties.is_empty(),
-            has_snapshots,
+            has_snapshots: of_nodes.iter().any(|it| it.is_snapshot),
+            of_nodes,
             protocol: (model.protocols.len() > 1).then(|| protocol.name.clone()),
             fields: shared.fields,
             enums: enum_tables(model),
@@ -414,6 +411,17 @@ fn annotation(structure: &Struct) -> Option<Arc<str>> {
         Some(RangeOf::Acks) => Some("ack_range".into()),
         Some(RangeOf::Nacks) => Some("nack_range".into()),
         None => None,
+    }
+}
+
+fn of_node(field: &FieldInfo) -> OfNode {
+    let is = |annotation| field.annotation.as_deref() == Some(annotation);
+    OfNode {
+        is_element: field.is_element,
+        is_message: is("message"),
+        is_snapshot: is("snapshot"),
+        is_base: is("base"),
+        property: field.of_property.property,
     }
 }
 

@@ -118,6 +118,8 @@ impl Tree {
         StreamId((self.streams.len() - 1) as u16)
     }
 
+    // Written where it is to be: a copy of it would wait for its fields to be written one by one.
+    #[inline]
     pub(crate) fn push(&mut self, node: Node) -> TreeId {
         self.nodes.push(node);
         TreeId(self.nodes.len() as u32 - 1)

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{NO_NODE, Node, REST, Tree, TreeId, UNRESOLVED, Value, show};
 use crate::bits::BitReader;
 use crate::layout::{Order, StreamId};
-use crate::program::{Dictionary, FieldInfo, Shown};
+use crate::program::{Dictionary, FieldInfo, OfNode, Shown};
 use crate::values::codec::Codec;
 use crate::values::text::unit_bytes;
 use crate::values::uuid;
@@ -101,6 +101,10 @@ impl<'t> TreeNode<'t> {
     /// The name of the value of the other side that it says back: `@takes(NAME)`.
     pub fn takes(self) -> Option<&'t str> {
         self.info()?.said_back.as_ref()?.takes.as_deref()
+    }
+
+    pub(crate) fn asked(self) -> OfNode {
+        self.tree.dictionary.of_node(self.node.field)
     }
 
     /// Whether it is another thing in each copy of its message: `@per_copy`.

@@ -62,8 +62,9 @@ impl<'p> Full<'p> {
         self.program.dictionary.field(field)
     }
 
+    #[inline]
     fn add(&mut self, field: u32, bits: Range<u32>, raw: u64) -> TreeId {
-        let is_element = self.info(field).is_some_and(|info| info.is_element);
+        let is_element = self.program.dictionary.of_node(field).is_element;
         let (mut index, mut parent) = (0, NO_NODE);
         if let Some(open) = self.open.last_mut() {
             parent = open.node.0;
