@@ -28,8 +28,15 @@ impl Lowering<'_> {
             Type::Flags(id) => (None, &self.model.enumeration(id).base),
             _ => (None, &field.field_type),
         };
-        let value = self.value(value, bindings)?;
         let (low, high) = base.limits().unwrap_or((0, i128::from(u64::MAX)));
+        let is_within = match value {
+            Expression::Integer(value) => (low..=high).contains(value),
+            _ => matches!(field.field_type, Type::Bool),
+        };
+        let value = self.value(value, bindings)?;
+        if self.sinks == Sinks::Facts && field.meaning.is_none() && is_within {
+            return Ok(field.read.then_some(Binding::Constant(value)));
+        }
         let limits = self.assembler.constant_pair(low, high)?;
         let bits = match *base {
             Type::Unsigned(bits) | Type::Signed(bits) | Type::Range { bits, .. } => bits,
