@@ -22,6 +22,7 @@ pub(crate) struct BitReader<'a> {
 
 impl<'a> BitReader<'a> {
     /// The caller sees to it that the packet has fewer than `u32::MAX / 8` bytes.
+    #[inline]
     pub(crate) fn new(bytes: &'a [u8], order: Order) -> BitReader<'a> {
         let last = match bytes.last_chunk::<8>() {
             Some(last) => u64::from_le_bytes(*last),
