@@ -11,7 +11,7 @@ use netreel_plugin::Plugin;
 use netreel_record::open;
 use netreel_reel::{Ending, EventKind};
 use netreel_replay::{Driver, Outcome};
-use support::{CPP17, CPP20, Compiler, checked, file, replay, session};
+use support::{CPP17, CPP20, Compiler, checked, file, replay, run, session};
 
 const CPP: [&str; 2] = ["netreel.hpp", "netreel_console.hpp"];
 const BARE: [&str; 2] = ["-fno-exceptions", "-fno-rtti"];
@@ -247,7 +247,7 @@ fn the_ten_lines_of_the_page_record() {
         let Some(program) = compiler.build(&source, folder.path(), &[]) else {
             return;
         };
-        checked(Command::new(program).current_dir(folder.path()));
+        checked(run(&program).current_dir(folder.path()));
         let reel = folder.path().join("player.reel");
         let opened = open(&reel).unwrap();
         assert_eq!(*opened.ending(), Ending::Clean);
