@@ -195,7 +195,8 @@ impl RecordedSocket {
     fn send_now(&self, packet: &[u8], to: Option<SocketAddr>) -> io::Result<usize> {
         let shown = to.unwrap_or_else(|| self.peer());
         let of = self.journal.sent(self.id(), shown, packet);
-        let flags = SendFlags::NOSIGNAL;
+        // A datagram that nobody takes raises no signal.
+        let flags = SendFlags::empty();
         let result = match to {
             Some(to) => rustix::net::sendto(&self.socket, packet, flags, &to),
             None => rustix::net::send(&self.socket, packet, flags),
