@@ -1,5 +1,7 @@
 //! The index that the command keeps beside the reels of a large session.
 
+mod support;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -62,7 +64,7 @@ fn write(folder: &Path, packets: u32, last: u8) {
 }
 
 fn command(folder: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_netreel"));
+    let mut command = support::command();
     let (name, options) = arguments.split_first().unwrap();
     command.arg(name).arg(folder).args(options);
     command.env("XDG_CACHE_HOME", folder.join("cache"));

@@ -40,7 +40,7 @@ impl Running {
     /// Towards somebody else than its own server.
     fn towards(target: SocketAddr, out: &Path, flags: &[&str]) -> Running {
         let server = socket();
-        let mut child = Command::new(env!("CARGO_BIN_EXE_netreel"))
+        let mut child = support::command()
             .args(["record", "--out", out.to_str().unwrap()])
             .args(["--proxy", &format!("127.0.0.1:0={target}")])
             .args(flags)

@@ -1,99 +1,15 @@
-//! `netreel.exe`, beside this system's command: `./dev windows` says where it is.
+//! What `netreel.exe` records, plays and draws, beside this system's command.
+//! `./dev windows` says where it is.
 
 mod support;
 
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use support::answers::{CAPTURES, COMMANDS, RECORDINGS, captures};
+use support::beside::{is_here, linux, text};
 use support::{free_port, netreel, skipped, windows};
-
-/// What is asked besides [`COMMANDS`].
-const STATS: [&[&str]; 2] = [&["stats"], &["stats", "--json"]];
-
-/// Whether there is a `netreel.exe`; says that the test is skipped where there is none.
-fn is_here() -> bool {
-    let here = windows::folder().is_some();
-    if !here {
-        skipped("NETREEL_WINDOWS is not set");
-    }
-    here
-}
-
-fn text(path: &Path) -> &str {
-    path.to_str().expect("a path in UTF-8")
-}
-
-/// This system's command.
-fn linux(arguments: &[&str]) -> String {
-    let ran = Command::new(env!("CARGO_BIN_EXE_netreel"))
-        .args(arguments)
-        .output()
-        .expect("the command starts");
-    String::from_utf8(ran.stdout).expect("UTF-8")
-}
-
-/// What both commands say of it, in the repository's folder, is the same.
-fn same(arguments: &[&str]) {
-    let asked = |mut command: Command| {
-        let command = command
-            .args(arguments)
-            .current_dir(env!("CARGO_MANIFEST_DIR"));
-        let ran = windows::output(command);
-        let [out, err] = [ran.stdout, ran.stderr].map(|it| String::from_utf8(it).expect("UTF-8"));
-        (ran.status.code(), out, err)
-    };
-    let ours = asked(Command::new(env!("CARGO_BIN_EXE_netreel")));
-    let theirs = asked(support::command());
-    assert_eq!((ours.0, ours.2), (theirs.0, theirs.2), "{arguments:?}");
-    let mut lines = ours.1.lines().zip(theirs.1.lines());
-    let different = lines.find(|(ours, theirs)| ours != theirs);
-    assert!(ours.1 == theirs.1, "{arguments:?}: {different:?}");
-}
-
-#[test]
-fn what_tests_recorded_is_answered_as_on_this_system() {
-    if !is_here() {
-        return;
-    }
-    let recordings = std::fs::read_dir("tests/recordings").expect("the recordings");
-    let recordings = recordings.map(|entry| entry.expect("a recording").path());
-    let others = [
-        "tests/shrunk/failing",
-        "protocol/wire/tests/recordings/quake3.dm_71",
-    ];
-    for path in recordings.chain(others.map(PathBuf::from)) {
-        for asked in COMMANDS.map(|(_, asked)| asked).into_iter().chain(STATS) {
-            same(&[asked, &[text(&path)]].concat());
-        }
-    }
-}
-
-#[test]
-fn statistics_of_captures_are_those_of_this_system() {
-    if !is_here() {
-        return;
-    }
-    let recorded = RECORDINGS.map(|(file, wire)| (file, Some(wire)));
-    let mut asked: Vec<_> = ["host", "owner"]
-        .map(|mode| (format!("samples/sessions/{mode}"), None))
-        .into();
-    asked.extend(
-        recorded.map(|(file, wire)| (format!("protocol/wire/tests/recordings/{file}"), wire)),
-    );
-    if let Some(folder) = captures() {
-        asked.extend(CAPTURES.map(|(file, wire)| (format!("{}/{file}", folder.display()), wire)));
-    }
-    for (path, wire) in asked {
-        let wire = wire.map(|wire| format!("samples/wires/{wire}.wire"));
-        let wire: Vec<&str> = wire.iter().flat_map(|wire| ["--wire", wire]).collect();
-        for stats in STATS {
-            same(&[stats, &[&path], &wire].concat());
-        }
-    }
-}
 
 /// A node of the sample game, which its console drives.
 struct Game {
@@ -158,6 +74,10 @@ fn a_session_of_both_systems_is_one() {
     }
     a.say("spawn");
     host.wait("has 41");
+    // The same by the console of this system and of Windows.
+    let asked = ["console", &a.console, "--say", "has 41"];
+    let told = netreel(&asked).expect(0).out;
+    assert_eq!((told.contains("yes"), &told), (true, &linux(&asked)));
     host.say("pick up 41");
     host.wait("holds 41");
     host.say("throw away 41");
@@ -358,4 +278,88 @@ fn the_picture_of_the_inspector_is_that_of_this_system() {
     netreel(&draw(&theirs)).expect(0);
     let [ours, theirs] = [ours, theirs].map(|it| std::fs::read(it).expect("a picture"));
     assert!(ours == theirs, "they differ");
+}
+
+/// An X server without a screen, and the display that it is.
+struct Screen(Child, String);
+
+impl Screen {
+    /// `None` where there is no Xvfb; says that the test is skipped.
+    fn open(folder: &Path) -> Option<Screen> {
+        let number = folder.join("display");
+        // The server writes its number where it is told to.
+        let server = Command::new("sh")
+            .args(["-c", "exec Xvfb -displayfd 3 -nolisten tcp 3>\"$1\"", "sh"])
+            .arg(&number)
+            .stderr(Stdio::null())
+            .spawn();
+        let mut screen = Screen(server.expect("a shell"), String::new());
+        while !screen.1.ends_with('\n') {
+            if screen.0.try_wait().expect("a child").is_some() {
+                skipped("Xvfb is not here");
+                return None;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+            screen.1 = std::fs::read_to_string(&number).unwrap_or_default();
+        }
+        screen.1 = format!(":{}", screen.1.trim());
+        Some(screen)
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn the_game_plays_in_a_window_until_that_is_closed() {
+    if !is_here() {
+        return;
+    }
+    if netreel(&["inspect", "--help"]).code != Some(0) {
+        skipped("netreel.exe was built without the window");
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let Some(screen) = Screen::open(folder.path()) else {
+        return;
+    };
+    let out = folder.path().join("reels");
+    // A Windows of its own, whose desktop is on that screen, and which offers nobody to install more.
+    let own = folder.path().join("windows");
+    std::fs::create_dir(&own).expect("a folder");
+    let on_screen = |mut command: Command| {
+        command
+            .env("DISPLAY", &screen.1)
+            .env("WINEPREFIX", &own)
+            .env("WINEDLLOVERRIDES", "mscoree,mshtml=")
+            .env("LIBGL_ALWAYS_SOFTWARE", "1");
+        command
+    };
+    let mut game = on_screen(support::command())
+        .args(["play", "--out", text(&out)])
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("the command starts");
+    // It closes windows, as a click does, and ends nobody who has none.
+    let close = || {
+        let mut close = on_screen(windows::command(Path::new("taskkill")));
+        let close = close.args(["/im", "netreel.exe"]).output();
+        close.expect("it runs")
+    };
+    let begun = Instant::now();
+    while game.try_wait().expect("a child").is_none() {
+        assert!(begun.elapsed() < Duration::from_secs(180), "no window");
+        std::thread::sleep(Duration::from_secs(1));
+        close();
+    }
+    assert_eq!(support::ended(&mut game).code(), Some(0));
+    let info: serde_json::Value =
+        serde_json::from_str(&linux(&["info", text(&out), "--json"])).expect("JSON");
+    let nodes = info["nodes"].as_array().expect("nodes");
+    assert_eq!(nodes.len(), 4, "{info}");
+    assert!(nodes.iter().all(|node| node["complete"] == true), "{info}");
 }

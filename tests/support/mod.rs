@@ -3,6 +3,8 @@
 #[allow(dead_code)]
 pub mod answers;
 #[allow(dead_code)]
+pub mod beside;
+#[allow(dead_code)]
 pub mod net;
 #[allow(dead_code)]
 pub mod plugins;
