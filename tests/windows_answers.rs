@@ -230,7 +230,7 @@ fn exit_codes_say_the_same() {
     let codes = [
         (vec!["check", "samples/sessions/owner"], 0),
         (vec!["check", host], 1),
-        (vec!["check", "samples/sessions/host/X.reel"], 2),
+        (vec!["check", "samples/sessions/owner/A.reel"], 2),
         (vec!["replay", host], 0),
         ([&["replay", host], &other[..]].concat(), 1),
         (vec!["replay", host, "--no-such-option"], 2),
