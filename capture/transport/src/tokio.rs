@@ -200,8 +200,8 @@ impl RecordedSocket {
         let result = match to {
             Some(to) => rustix::net::sendto(&self.socket, packet, flags, &to),
             None => rustix::net::send(&self.socket, packet, flags),
-        };
-        let result = result.map_err(io::Error::from);
+        }
+        .map_err(io::Error::from);
         self.journal.send_result(of, outcome(&result, packet.len()));
         result
     }
