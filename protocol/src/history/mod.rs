@@ -57,9 +57,10 @@ pub use migrations::{Migration, MigrationStep, MigrationWhat};
 pub(crate) use model::Standing;
 pub use model::{Belief, Delivery, Effect, Joined, Link, Object, Span};
 use model::{Parting, Straggler};
-pub(crate) use nodes::{is_about_object, rules_of};
+pub(crate) use nodes::rules_of;
 pub(crate) use overtaken::had_newer;
 pub use punctual::{Late, Punctuality};
+pub(crate) use roles::is_about_object;
 pub(crate) use unrecorded::took_part_unrecorded;
 pub(crate) use until::{Unjudged, unjudged};
 

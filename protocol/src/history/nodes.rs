@@ -12,6 +12,7 @@ use super::acts::{Act, acts};
 use super::belief::{Believer, Speaker};
 use super::claims::is_whole;
 use super::facts::Facts;
+use super::roles::is_about_object;
 use super::streams::{HandedOver, StreamNumber};
 use super::walked::{Inbox, NodeHistory, Walked};
 use super::wholes::FragmentPart;
@@ -558,12 +559,4 @@ impl<'a> Walk<'a> {
             .get(place as usize)
             .map(|joined| &joined.facts)
     }
-}
-
-/// Whether messages of this role change what a node believes of an object.
-pub(crate) fn is_about_object(role: Role) -> bool {
-    matches!(
-        role,
-        Role::Create | Role::Update | Role::Destroy | Role::Migrate | Role::MigrateOrder
-    )
 }

@@ -15,3 +15,11 @@ pub(super) const ACTS: [Role; 5] = [
 pub(super) fn may_tell(role: Role) -> bool {
     role == Role::Fragment || ACTS.contains(&role)
 }
+
+/// Whether messages of this role change what a node believes of an object.
+pub(crate) fn is_about_object(role: Role) -> bool {
+    matches!(
+        role,
+        Role::Create | Role::Update | Role::Destroy | Role::Migrate | Role::MigrateOrder
+    )
+}

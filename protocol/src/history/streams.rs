@@ -20,8 +20,7 @@ use super::finding::says_the_same;
 use super::keyed::{Key, Keyed};
 use super::line::Line;
 use super::meetings::Meetings;
-use super::nodes::is_about_object;
-use super::roles::may_tell;
+use super::roles::{is_about_object, may_tell};
 use super::sequence::unwrap;
 use crate::session::bits::Bits;
 use crate::session::{

@@ -18,7 +18,7 @@ use super::{Case, Found};
 use crate::figures::duration;
 use crate::history::existence::Existence;
 use crate::history::lanes::awaited;
-use crate::history::nodes::is_about_object;
+use crate::history::roles::is_about_object;
 use crate::history::settled::take_ns;
 use crate::history::state::value::{apart_words, words};
 use crate::history::state::{Held, Known, Lasting, Owned, States};

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use netreel_wire::{MessageFacts, Role};
 
 use crate::history::History;
-use crate::history::nodes::is_about_object;
+use crate::history::roles::is_about_object;
 use crate::session::facts::values::{Values, write};
 use crate::session::{MessageId, ObjectFact, PacketId, Session, name_type};
 

@@ -9,6 +9,7 @@ use netreel_wire::{Kind, KindId, MessageFacts, PacketFacts, Role};
 use super::traffic::{self, Traffic};
 use crate::session::clock::map::ClockMap;
 use crate::session::facts::parts::Shape;
+use crate::session::facts::reader::Reader;
 use crate::session::facts::said::Said;
 use crate::session::facts::shape::Messages;
 use crate::session::facts::told::Told;
@@ -267,6 +268,11 @@ impl Session {
             Some(wire) => Told::new(&self.rows, wire, self.workers),
             None => Told::default(),
         })
+    }
+
+    /// Reads what is known of packets one after the other.
+    pub(crate) fn reader(&self) -> Reader<'_> {
+        self.told().reader(&self.rows)
     }
 
     /// Hands over what messages tell of properties and snapshots: the packet, the message's number, and what;

@@ -39,8 +39,8 @@ impl Ports {
     }
 
     /// What `number` tells of the two ports of a packet that an end tells: the one that it left, and the one
-    /// that it went to. `None` where one of them is not a port of its node: it was translated on the way, or a
-    /// proxy tells of the packet.
+    /// that it went to. `None` where one of them is not a port of its node: it was translated on the way, or
+    /// a proxy tells of the packet.
     pub fn talk(
         &mut self,
         session: &Session,

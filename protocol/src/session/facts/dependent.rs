@@ -6,7 +6,7 @@ use netreel_wire::Wire;
 
 use super::asking::{Asking, Of, Piece};
 use super::kept::Checkpoints;
-use super::told::Told;
+use super::pieces::Pieces;
 use crate::session::PacketId;
 use crate::session::bits::Bits;
 use crate::session::read::ends::Side;
@@ -53,7 +53,7 @@ impl Dependent {
     /// What the wire says of those that nobody answered when they were asked about alone.
     pub fn run(
         &self,
-        (rows, answered): (&Rows, &Told),
+        (rows, answered): (&Rows, &Pieces),
         wire: &Wire,
         depend: &Bits,
         checkpoints: Checkpoints,
@@ -143,8 +143,8 @@ fn dependent_ends<'a>(
     })
 }
 
-/// Takes the packets that come over connections which another end sees otherwise than the one that tells them:
-/// what a wire that asks for ports says of them may differ.
+/// Takes the packets that come over connections which another end sees otherwise than the one that tells
+/// them: what a wire that asks for ports says of them may differ.
 pub(super) fn take_unlike(rows: &Rows, (at, track): (usize, &Track), depend: &mut Bits) {
     for side in [Side::Receive, Side::Seen] {
         let packets = &track.packets[side as usize];

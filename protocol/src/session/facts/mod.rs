@@ -1,6 +1,7 @@
 //! What the wire says of packets, worked out when somebody asks.
 
 mod alone;
+mod asked;
 pub(super) mod asking;
 mod bytes;
 pub(super) mod decoded;
@@ -9,6 +10,7 @@ pub(super) mod kept;
 pub(super) mod looks;
 pub(super) mod numbered;
 pub(super) mod parts;
+mod pieces;
 pub(super) mod properties;
 pub(super) mod reader;
 pub(super) mod said;

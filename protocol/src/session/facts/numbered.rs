@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use netreel_table::{Column, List};
 
-use super::reader::Reader;
 use super::told::Told;
 use crate::session::PacketId;
 use crate::session::ask::firm::Same;
@@ -44,7 +43,7 @@ impl Numbered {
     /// Goes on with the packets before this one.
     fn go_on(&mut self, told: &Told, rows: &Rows, until: u32) {
         let from = self.first.len();
-        let mut reader = Reader::new(rows, told);
+        let mut reader = told.reader(rows);
         for packet in from as u32..until {
             self.first.push(u64::from(self.messages));
             let Some((count, is_unfit)) = reader.head(PacketId(packet)) else {

@@ -4,24 +4,24 @@
 use std::ops::Range;
 
 use netreel_reel::Time;
-use netreel_table::{BlobsCursor, Cursor};
+use netreel_table::{BlobsCursor, Column, Cursor};
 
 use super::asking::Piece;
+use super::pieces::Pieces;
 use super::said::Said;
 use super::shape::{Messages, Shapes};
-use super::told::Told;
 use crate::session::read::ends::{Cursors, Side};
 use crate::session::weave::places::EndId;
 use crate::session::weave::rows::Rows;
-use crate::session::{NodeId, PacketId, Session, SessionTime};
+use crate::session::{NodeId, PacketId, SessionTime};
 
 /// See the module.
 pub(crate) struct Reader<'a> {
     rows: &'a Rows,
-    told: &'a Told,
+    pieces: &'a Pieces,
     links: Cursor<'a>,
     ends: Cursor<'a>,
-    firsts: Cursor<'a>,
+    firsts: Option<Cursor<'a>>,
     times: Cursors<'a>,
     /// For each side of each track the facts that were asked for last.
     facts: Vec<Option<Box<Nearby<'a>>>>,
@@ -38,15 +38,16 @@ struct Nearby<'a> {
 }
 
 impl<'a> Reader<'a> {
-    pub fn new(rows: &'a Rows, told: &'a Told) -> Reader<'a> {
+    /// `firsts`: for each packet the number of its first message.
+    pub fn new(rows: &'a Rows, pieces: &'a Pieces, firsts: Option<&'a Column>) -> Reader<'a> {
         let tracks = rows.tracks.iter();
         let times = tracks.map(|track| Side::ALL.map(|side| track.side(side).time_column()));
         Reader {
             rows,
-            told,
+            pieces,
             links: rows.link.cursor(),
             ends: rows.told.cursor(),
-            firsts: told.firsts().cursor(),
+            firsts: firsts.map(Column::cursor),
             times: Cursors::new(times),
             facts: (0..rows.tracks.len() * Side::ALL.len())
                 .map(|_| None)
@@ -105,7 +106,8 @@ impl<'a> Reader<'a> {
         };
         let track = self.rows.tracks.get(track)?;
         let time = track.clock.time(time, || track.side(side).number(place));
-        let first = self.firsts.get(packet.0 as usize) as u32;
+        let firsts = self.firsts.as_mut();
+        let first = firsts.map_or(0, |firsts| firsts.get(packet.0 as usize)) as u32;
         let messages = match self.facts(end) {
             Some((shapes, bytes)) => Some(shapes.read(bytes, first, said)),
             None => {
@@ -120,13 +122,13 @@ impl<'a> Reader<'a> {
     fn facts(&mut self, end: (usize, Side, usize)) -> Option<(&'a Shapes, &'a [u8])> {
         let (track, side, place) = end;
         if self.rows.tracks.get(track)?.side(side).len() < SHORT {
-            return self.told.facts(self.rows, end);
+            return self.pieces.facts(self.rows, end);
         }
         let nearby = self
             .facts
             .get_mut(track * Side::ALL.len() + side as usize)?;
         if !nearby.as_ref().is_some_and(|it| it.rows.contains(&place)) {
-            let (_, piece) = self.told.piece(end)?;
+            let (_, piece) = self.pieces.piece(end)?;
             *nearby = Some(Box::new(Nearby {
                 piece,
                 rows: piece.rows[side as usize].clone(),
@@ -136,15 +138,8 @@ impl<'a> Reader<'a> {
         let nearby = nearby.as_mut()?;
         let row = place.checked_sub(nearby.rows.start)?;
         match nearby.facts.get(row) {
-            [] => self.told.facts(self.rows, end),
+            [] => self.pieces.facts(self.rows, end),
             bytes => Some((&nearby.piece.shapes, bytes)),
         }
-    }
-}
-
-impl Session {
-    /// Reads what is known of packets one after the other.
-    pub(crate) fn reader(&self) -> Reader<'_> {
-        Reader::new(&self.rows, self.told())
     }
 }

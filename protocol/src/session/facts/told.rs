@@ -1,46 +1,38 @@
 //! What the wire says of all packets: worked out when somebody first asks for it.
 //!
 //! Reels are read again for it, several at once. Most packets say the same whatever came before them: the
-//! wire is asked about them once, at the end that tells them (`alone.rs`), or was while the reels were scanned
-//! (`SessionBuilder::with_facts`). A packet that reads what its connection keeps, or changes it, is asked about
-//! after that at each of its ends and in their order (`dependent.rs`). How a reel is cut depends on the reel alone, so that the
-//! same reels give the same bytes on any machine.
+//! wire is asked about them once, at the end that tells them (`alone.rs`), or was while the reels were
+//! scanned (`SessionBuilder::with_facts`). A packet that reads what its connection keeps, or changes it, is
+//! asked about after that at each of its ends and in their order (`dependent.rs`). How a reel is cut depends
+//! on the reel alone, so that the same reels give the same bytes on any machine.
 
 use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
-use std::sync::Arc;
 
 use netreel_reel::EventNumber;
 use netreel_table::{Blobs, Column, List, Misfit, Putting, Taking};
 use netreel_wire::{MessageFacts, PacketFacts, States, StreamId, Wire};
 
-use super::alone::{Job, by_blocks};
-use super::asking::{Answers, Piece};
-use super::dependent::{Dependent, take_unlike};
+use super::asked::ask;
+use super::asking::Answers;
 use super::kept::{Budget, Checkpoints, Kept};
 use super::numbered::Numbered;
+use super::pieces::{OfTrack, Pieces};
 use super::properties::ObjectFact;
 use super::reader::Reader;
 use super::said::Said;
-use super::shape::{Messages, Shapes};
+use super::shape::Messages;
 use super::values::Values;
-use crate::session::bits::Bits;
-use crate::session::index::plain::{put_list, put_plain, take_list, take_plain};
-use crate::session::parallel;
+use crate::session::index::plain::{put_plain, take_plain};
 use crate::session::read::ends::Side;
-use crate::session::weave::places::EndId;
 use crate::session::weave::rows::Rows;
 use crate::session::{MessageId, PacketId, Session};
 
 /// What the wire says of all packets.
 #[derive(Default)]
 pub(crate) struct Told {
-    /// For each track its pieces, in order.
-    tracks: Vec<Vec<Arc<Piece>>>,
-    /// For each track pieces that have what those lack, of packets that depend on others: of so many, the nth
-    /// connection's is the piece `n % pieces`.
-    dependent: Vec<Vec<Arc<Piece>>>,
+    pieces: Pieces,
     /// For each packet the number of its first message.
     first: Column,
     /// How many messages there are.
@@ -58,10 +50,6 @@ pub(crate) const CHECKPOINTS: Checkpoints = Checkpoints {
     budget: Budget::WHOLE,
 };
 
-/// They take no more than this many bytes for each packet, where there are enough of them.
-const CHECKPOINT_BYTES: usize = 16;
-const CHECKPOINTS_MIN: usize = 4 << 20;
-
 impl Told {
     /// Asks the wire about every packet.
     pub fn new(rows: &Rows, wire: &Wire, workers: usize) -> Told {
@@ -74,7 +62,10 @@ impl Told {
         workers: usize,
         checkpoints: Checkpoints,
     ) -> Told {
-        let mut told = Told::asked(rows, wire, workers, checkpoints, Vec::new());
+        let mut told = Told {
+            pieces: ask(rows, wire, workers, checkpoints, Vec::new()),
+            ..Told::default()
+        };
         Numbered::default().finish(&mut told, rows);
         told
     }
@@ -87,8 +78,11 @@ impl Told {
         numbered: Option<&mut Numbered>,
     ) -> Told {
         let (rows, workers) = (&session.rows, session.workers);
-        let mut told = Told::asked(rows, wire, workers, CHECKPOINTS, known);
-        let is_known = told.dependent.iter().all(Vec::is_empty);
+        let mut told = Told {
+            pieces: ask(rows, wire, workers, CHECKPOINTS, known),
+            ..Told::default()
+        };
+        let is_known = told.pieces.dependent.iter().all(Vec::is_empty);
         match (numbered, session.same().filter(|_| is_known)) {
             (Some(numbered), Some(same)) => numbered.go_on_to(&mut told, rows, same),
             _ => Numbered::default().finish(&mut told, rows),
@@ -96,161 +90,14 @@ impl Told {
         told
     }
 
-    /// Asks the wire about the packets of which it is not known yet what it says.
-    fn asked(
-        rows: &Rows,
-        wire: &Wire,
-        workers: usize,
-        checkpoints: Checkpoints,
-        mut known: Vec<Option<Answers>>,
-    ) -> Told {
-        known.resize_with(rows.tracks.len(), || None);
-        // The tracks of which not all is known, each with whether what was sent is.
-        let mut open = Vec::new();
-        // How many steps the wire's scripts took so far.
-        let mut taken = 0u64;
-        let mut told = Told {
-            dependent: vec![Vec::new(); rows.tracks.len()],
-            ..Told::default()
-        };
-        for (at, (known, track)) in known.into_iter().zip(&rows.tracks).enumerate() {
-            let is_of = |piece: &Piece| {
-                let ends = Side::ALL.map(|side| track.side(side).len());
-                piece.rows.clone().map(|rows| rows.end) == ends
-            };
-            told.tracks.push(match known {
-                Some(Answers::Every(pieces)) => pieces,
-                Some(Answers::Sent(piece, steps)) if is_of(&piece) => {
-                    open.push((at, true));
-                    taken = taken.saturating_add(steps);
-                    vec![piece]
-                }
-                _ => {
-                    open.push((at, false));
-                    Vec::new()
-                }
-            });
-        }
-        let mut depend = Bits::default();
-        told.take_unanswered(rows, wire.has_state(), &mut open, &mut depend);
-        if wire.has_state() {
-            told.take_told_elsewhere(rows, &open, &mut depend);
-        }
-        let tracks = || {
-            open.iter()
-                .filter_map(|&(at, is_sent)| Some((at, is_sent, rows.tracks.get(at)?)))
-        };
-        let unread = tracks().filter(|(_, is_sent, _)| !is_sent);
-        let jobs: Vec<Job> = unread
-            .flat_map(|(at, _, track)| by_blocks(at, track))
-            .collect();
-        let packets = rows.len().saturating_mul(CHECKPOINT_BYTES);
-        let bytes_max = checkpoints.bytes_max.min(packets.max(CHECKPOINTS_MIN));
-        let part = |jobs: usize, taken: u64| Checkpoints {
-            bytes_max: bytes_max / jobs.max(1),
-            budget: checkpoints.budget.without(taken).part(jobs),
-            ..checkpoints
-        };
-        let each = part(jobs.len(), taken);
-        let pieces = parallel::map(jobs, workers, |job| (job.track, job.run(rows, wire, each)));
-        for (track, (piece, left, steps)) in pieces {
-            taken = taken.saturating_add(steps);
-            for packet in left {
-                depend.insert(packet);
-            }
-            told.tracks[track].push(Arc::new(piece));
-        }
-        if depend.is_empty() {
-            return told;
-        }
-        let jobs: Vec<Dependent> = tracks()
-            .flat_map(|(at, _, track)| Dependent::of(at, track, &depend))
-            .collect();
-        let each = part(jobs.len(), taken);
-        let pieces = parallel::map(jobs, workers, |job| {
-            (job.track, job.run((rows, &told), wire, &depend, each))
-        });
-        for (track, piece) in pieces {
-            told.dependent[track].push(Arc::new(piece));
-        }
-        told
-    }
-
-    /// Takes the packets of open tracks that others of their ends have to be asked about as well: those that
-    /// a track tells of which all is known, and those that their ends see otherwise.
-    fn take_told_elsewhere(&self, rows: &Rows, open: &[(usize, bool)], depend: &mut Bits) {
-        if open.is_empty() {
-            return;
-        }
-        let mut is_open = vec![false; rows.tracks.len()];
-        open.iter().for_each(|&(at, _)| is_open[at] = true);
-        if is_open.contains(&false) {
-            let ends = (0u32..).zip(rows.told.iter());
-            for (packet, end) in ends {
-                let (track, ..) = rows.places.find(EndId(end as u32));
-                if !is_open[track] {
-                    depend.insert(packet);
-                }
-            }
-        }
-        for &(at, _) in open {
-            if let Some(track) = rows.tracks.get(at) {
-                take_unlike(rows, (at, track), depend);
-            }
-        }
-    }
-
-    /// Whether it is known what the wire says of the packet of an end.
-    pub(super) fn is_answered(&self, end: (usize, Side, usize)) -> bool {
-        let facts = self.piece(end).map(|(_, piece)| {
-            let row = end.2.saturating_sub(piece.rows[end.1 as usize].start);
-            piece.facts[end.1 as usize].get(row)
-        });
-        facts.is_some_and(|facts| !facts.is_empty())
-    }
-
-    /// Of tracks whose sends are answered, takes the packets that are told by other ends, or depend on others,
-    /// into `depend`. Where many are and none can depend on others, the track is read as a whole instead.
-    fn take_unanswered(
-        &mut self,
-        rows: &Rows,
-        has_state: bool,
-        open: &mut [(usize, bool)],
-        depend: &mut Bits,
-    ) {
-        if open.iter().all(|(_, is_sent)| !is_sent) {
-            return;
-        }
-        let mut lacking: Vec<(usize, Vec<u32>)> = vec![Default::default(); rows.tracks.len()];
-        let mut reader = Reader::new(rows, self);
-        for packet in 0..rows.len() as u32 {
-            let (track, is_answered) = reader.answer(PacketId(packet));
-            if let Some((all, without)) = lacking.get_mut(track) {
-                *all += 1;
-                without.extend((!is_answered).then_some(packet));
-            }
-        }
-        for (at, is_sent) in open.iter_mut().filter(|(_, is_sent)| *is_sent) {
-            let (all, without) = std::mem::take(&mut lacking[*at]);
-            *is_sent = has_state || without.len() * 4 <= all;
-            match is_sent {
-                true => without.into_iter().for_each(|packet| {
-                    depend.insert(packet);
-                }),
-                false => self.tracks[*at].clear(),
-            }
-        }
+    /// Reads what is known of packets one after the other.
+    pub fn reader<'a>(&'a self, rows: &'a Rows) -> Reader<'a> {
+        Reader::new(rows, &self.pieces, Some(&self.first))
     }
 
     /// Of each track its pieces.
-    pub(super) fn tracks(&self) -> impl ExactSizeIterator<Item = Pieces<'_>> + '_ {
-        let tracks = self.tracks.iter().zip(&self.dependent);
-        tracks.map(|(pieces, dependent)| pieces.iter().chain(dependent))
-    }
-
-    /// For each packet the number of its first message.
-    pub(super) fn firsts(&self) -> &Column {
-        &self.first
+    pub(super) fn tracks(&self) -> impl ExactSizeIterator<Item = OfTrack<'_>> + '_ {
+        self.pieces.tracks()
     }
 
     /// Takes the numbers of all messages.
@@ -264,49 +111,6 @@ impl Told {
         (self.unfit, self.fragments) = (unfit, fragments);
     }
 
-    /// The facts of an end, and the shapes that read them.
-    pub(super) fn facts(&self, rows: &Rows, end: (usize, Side, usize)) -> Option<(&Shapes, &[u8])> {
-        let (piece, bytes, _) = self.find(rows, end)?;
-        Some((&piece.shapes, bytes))
-    }
-
-    /// The piece that an end is of, by its place among its track's.
-    pub(super) fn piece(
-        &self,
-        (track, side, place): (usize, Side, usize),
-    ) -> Option<(usize, &Piece)> {
-        let pieces = self.tracks.get(track)?;
-        let starts = |piece: &Arc<Piece>| piece.rows[side as usize].start <= place;
-        let at = pieces.partition_point(starts).checked_sub(1)?;
-        Some((at, pieces.get(at)?))
-    }
-
-    /// The piece that has the facts of an end, those, and where they are: the piece by its place among its
-    /// track's, and the row there.
-    fn find(
-        &self,
-        rows: &Rows,
-        end: (usize, Side, usize),
-    ) -> Option<(&Piece, &[u8], (usize, usize))> {
-        let (track, side, place) = end;
-        let at_row = |at: usize, piece: &'_ Piece| {
-            let row = place.checked_sub(piece.rows[side as usize].start)?;
-            Some((at, row))
-        };
-        let (at, piece) = self.piece(end)?;
-        let found = at_row(at, piece)?;
-        let bytes = piece.facts[side as usize].get(found.1);
-        let dependent = self.dependent.get(track).map_or(&[][..], Vec::as_slice);
-        if !bytes.is_empty() || dependent.is_empty() {
-            return Some((piece, bytes, found));
-        }
-        let connection = rows.tracks.get(track)?.side(side).connection(place);
-        let nth = connection as usize % dependent.len();
-        let piece = &**dependent.get(nth)?;
-        let found = at_row(self.tracks.get(track)?.len() + nth, piece)?;
-        Some((piece, piece.facts[side as usize].get(found.1), found))
-    }
-
     /// Hands over what the messages of all packets tell of properties, in the order of packets, with the
     /// number of each packet's first message; values get numbers among `values`.
     pub fn properties(
@@ -316,14 +120,14 @@ impl Told {
         mut take: impl FnMut(PacketId, u32, ObjectFact),
     ) {
         // For each piece the numbers of its values.
-        let numbers = |pieces: Pieces<'_>| {
+        let numbers = |pieces: OfTrack<'_>| {
             let counts = pieces.map(|it| it.properties.values().len());
             counts.map(|count| vec![None; count]).collect()
         };
         let mut numbers: Vec<Vec<Vec<Option<u32>>>> = self.tracks().map(numbers).collect();
         for (packet, first) in (0u32..).map(PacketId).zip(self.first.iter()) {
             let end = rows.told(packet);
-            let found = end.and_then(|end| Some((end, self.find(rows, end)?)));
+            let found = end.and_then(|end| Some((end, self.pieces.find(rows, end)?)));
             let Some(((track, side, _), (piece, _, (at, row)))) = found else {
                 continue;
             };
@@ -384,7 +188,7 @@ impl Told {
         said: &mut Said,
     ) -> Option<Messages<'_>> {
         let first = self.first.get(packet.0 as usize) as u32;
-        let (shapes, bytes) = self.facts(rows, end)?;
+        let (shapes, bytes) = self.pieces.facts(rows, end)?;
         Some(shapes.read(bytes, first, said))
     }
 
@@ -392,7 +196,7 @@ impl Told {
     pub fn messages_of(&self, rows: &Rows, packet: PacketId) -> Option<(Range<u32>, Messages<'_>)> {
         let end = rows.told(packet)?;
         let first = self.first.get(packet.0 as usize) as u32;
-        let (shapes, bytes) = self.facts(rows, end)?;
+        let (shapes, bytes) = self.pieces.facts(rows, end)?;
         Some(shapes.messages(bytes, first))
     }
 
@@ -425,20 +229,16 @@ impl Told {
     /// How many packets were not read, because the wire's scripts had taken all the steps that they
     /// may take.
     pub fn unread(&self) -> u64 {
-        self.pieces().map(|piece| piece.unread).sum()
+        self.pieces.all().map(|piece| piece.unread).sum()
     }
 
     /// How often what a connection keeps was forgotten, because all took too much memory together.
     pub fn forgotten(&self) -> usize {
         // What is kept goes on from one piece to the next.
-        let last = self.tracks.iter().filter_map(|pieces| pieces.last());
-        let pieces = last.chain(self.dependent.iter().flatten());
+        let last = self.pieces.tracks.iter().filter_map(|pieces| pieces.last());
+        let pieces = last.chain(self.pieces.dependent.iter().flatten());
         let kept = pieces.flat_map(|piece| piece.kept.values());
         kept.map(Kept::times_forgotten).sum()
-    }
-
-    fn pieces(&self) -> impl Iterator<Item = &Arc<Piece>> + '_ {
-        self.tracks.iter().chain(&self.dependent).flatten()
     }
 
     /// How many messages there are.
@@ -494,7 +294,7 @@ impl Told {
         let data = messages.nth(nth as usize)?.fragment_data?;
         if data.stream != StreamId(0) {
             let (_, side, place) = end;
-            let (piece, ..) = self.find(rows, end)?;
+            let (piece, ..) = self.pieces.find(rows, end)?;
             return piece.carried.get(&(side, place as u32, nth)).cloned();
         }
         let facts = PacketFacts {
@@ -513,8 +313,7 @@ impl Told {
     /// Puts it into an index.
     pub fn put(&self, to: &mut Putting<'_>) -> io::Result<()> {
         let Told {
-            tracks,
-            dependent,
+            pieces,
             first,
             messages,
             unfit,
@@ -524,34 +323,24 @@ impl Told {
         put_plain(&(messages, unfit), to)?;
         to.column(first)?;
         to.column(fragments)?;
-        [tracks, dependent].into_iter().try_for_each(|all| {
-            put_list(all, to, |pieces, to| {
-                put_list(pieces, to, |piece, to| piece.put(to))
-            })
-        })
+        pieces.put(to)
     }
 
     /// Takes what was put.
     pub fn take(from: &mut Taking) -> Result<Told, Misfit> {
         let (messages, unfit): (u32, Vec<u32>) = take_plain(from)?;
-        let pieces = |from: &mut Taking| {
-            take_list(from, |from| {
-                take_list(from, |from| Piece::from_index(from).map(Arc::new))
-            })
-        };
         Ok(Told {
             messages,
             unfit: unfit.into_iter().collect(),
             first: from.column()?,
             fragments: from.column()?,
-            tracks: pieces(from)?,
-            dependent: pieces(from)?,
+            pieces: Pieces::from_index(from)?,
         })
     }
 
     /// How many bytes of memory it takes, by what they are for.
     pub fn memory(&self) -> Vec<(&'static str, usize)> {
-        let pieces = || self.pieces();
+        let pieces = || self.pieces.all();
         let facts = pieces().flat_map(|piece| &piece.facts).map(Blobs::memory);
         let events = pieces().flat_map(|piece| piece.kept.values());
         let events = events.map(|kept| kept.events.memory());
@@ -574,7 +363,3 @@ impl Told {
         ]
     }
 }
-
-/// The pieces of a track.
-type Pieces<'a> =
-    std::iter::Chain<std::slice::Iter<'a, Arc<Piece>>, std::slice::Iter<'a, Arc<Piece>>>;
