@@ -39,11 +39,20 @@ impl Game {
         words.join(" ")
     }
 
-    fn wait(&self, what: &str) {
+    fn wait(&mut self, what: &str) {
+        assert!(self.comes_to(what), "{what}: it ended");
+    }
+
+    /// `false`: it ended before.
+    fn comes_to(&mut self, what: &str) -> bool {
         let begun = Instant::now();
         while self.say(what) != "yes" {
             assert!(begun.elapsed() < Duration::from_secs(60), "{what}: never");
+            if self.child.try_wait().expect("a child").is_some() {
+                return false;
+            }
         }
+        true
     }
 }
 
@@ -60,18 +69,21 @@ fn a_session_of_both_systems_is_one() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    let reels = folder.path().join("reels");
-    let ours = Command::new(env!("CARGO_BIN_EXE_netreel"));
-    let (mut host, mut a) = (
-        Game::new(ours, &reels),
-        Game::new(support::command(), &reels),
-    );
-    let at = format!("127.0.0.1:{}", free_port());
-    host.say(&format!("choose host {at} 2"));
-    a.say(&format!("choose join {at} A"));
-    for node in [&host, &a] {
-        node.wait("all");
-    }
+    // Somebody else may take the port before the host does.
+    let met = (0..5).find_map(|nth| {
+        let reels = folder.path().join(format!("reels{nth}"));
+        let ours = Command::new(env!("CARGO_BIN_EXE_netreel"));
+        let mut host = Game::new(ours, &reels);
+        let mut a = Game::new(support::command(), &reels);
+        let at = format!("127.0.0.1:{}", free_port());
+        host.say(&format!("choose host {at} 2"));
+        a.say(&format!("choose join {at} A"));
+        let is_met = [&mut host, &mut a]
+            .into_iter()
+            .all(|node| node.comes_to("all"));
+        is_met.then_some((host, a, reels))
+    });
+    let (mut host, mut a, reels) = met.expect("a port");
     a.say("spawn");
     host.wait("has 41");
     // The same by the console of this system and of Windows.
