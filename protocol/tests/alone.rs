@@ -58,8 +58,11 @@ fn packets(count: u32, adding: u32, unsent: u32) -> Vec<Sent> {
         .collect()
 }
 
-/// The reel of each node, and of each of its events the ack that one reading from the front finds.
-fn reels(wire: &Wire, packets: &[Sent]) -> (Vec<Arc<Reel>>, BTreeMap<(u16, u64), Option<u64>>) {
+/// Of each node and each of its events the ack that one reading of its reel from the front finds.
+type Acks = BTreeMap<(u16, u64), Option<u64>>;
+
+/// The reel of each node, and the acks in them.
+fn reels(wire: &Wire, packets: &[Sent]) -> (Vec<Arc<Reel>>, Acks) {
     let endpoint = |node: usize| -> Endpoint { ([127, 0, 0, 1], 1 + node as u16).into() };
     let mut acks = BTreeMap::new();
     let reels = (0..2).map(|node| {

@@ -49,7 +49,7 @@ pub struct Explore {
     /// The most runs, with those before --continue.
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     pub runs: u64,
-    /// The longest time.
+    /// The longest time; 0: as long as it takes.
     #[arg(long, value_name = "SECS", value_parser = super::seconds_or_never)]
     pub seconds: Option<f64>,
     /// The longest time for which a link is held.

@@ -21,7 +21,7 @@ pub struct Shrink {
     /// plugin (FILE.c).
     #[arg(long, value_name = "FILE.rs|FILE.c", value_parser = rust_or_c)]
     pub as_test: Option<PathBuf>,
-    /// The longest time.
+    /// The longest time; 0: as long as it takes.
     #[arg(long, value_name = "SECS", default_value_t = 60.0, value_parser = super::seconds_or_never)]
     pub seconds: f64,
     /// How long the nodes play on behind the end of the recording, so that all arrives.

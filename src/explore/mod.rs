@@ -150,7 +150,10 @@ fn explored(arguments: &Explore, out: &mut dyn Write) -> Result<Answer, Failure>
     let progress = Progress::new("exploring");
     let mut found: Vec<Found> = Vec::new();
     let mut failed = None;
-    let most = arguments.seconds.map(Duration::from_secs_f64);
+    let most = arguments
+        .seconds
+        .filter(|it| *it > 0.0)
+        .map(Duration::from_secs_f64);
     let limits = limits(arguments, &ground);
     let mut tell = |told: Told<'_>| {
         let over = most.is_some_and(|most| begun.elapsed() >= most);

@@ -217,7 +217,7 @@ impl Streams {
                 spoken.at = self.meetings.number(packet, link);
             }
             self.note_acks_before(spoken, &MessageFacts::default(), said.acknowledges_before);
-            let mut next = |to: &mut MessageFacts| messages.as_mut()?.next_that(&tells, to);
+            let mut next = |to: &mut MessageFacts| messages.as_mut()?.next_that(tells, to);
             while let Some(nth) = next(&mut facts) {
                 let message = MessageId(said.messages.start + nth);
                 self.take_message(session, &mut spoken, (message, &facts), is_over);

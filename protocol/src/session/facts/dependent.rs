@@ -41,7 +41,7 @@ impl Dependent {
         let ends = dependent_ends(known, depend).take(PACKETS + 1).count();
         let pieces = match ends {
             0 => 0,
-            ..=PACKETS => 1,
+            1..=PACKETS => 1,
             _ => PIECES.min(known.connections.len()).max(1),
         };
         (0..pieces).map(move |piece| Dependent {
