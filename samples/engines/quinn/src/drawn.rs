@@ -12,7 +12,7 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use ring::{hkdf, hmac};
 use rustls::crypto::ring::cipher_suite::{
-    TLS13_AES_128_GCM_SHA256, TLS13_CHACHA20_POLY1305_SHA256,
+    TLS13_AES_128_GCM_SHA256, TLS13_AES_256_GCM_SHA384, TLS13_CHACHA20_POLY1305_SHA256,
 };
 use rustls::crypto::{
     ActiveKeyExchange, CryptoProvider, GetRandomFailed, SecureRandom, SharedSecret,
@@ -53,11 +53,15 @@ impl Drawn {
         }
     }
 
-    /// What rustls works with: ciphers that netreel's `quic.wire` reads, and X25519.
+    /// What rustls works with: ciphers that netreel's `quic.wire` reads, the preferred one first, and X25519.
     pub fn provider(&self) -> Arc<CryptoProvider> {
         let key_exchange: &'static X25519 = Box::leak(Box::new(X25519(self.bytes)));
         Arc::new(CryptoProvider {
-            cipher_suites: vec![TLS13_AES_128_GCM_SHA256, TLS13_CHACHA20_POLY1305_SHA256],
+            cipher_suites: vec![
+                TLS13_AES_128_GCM_SHA256,
+                TLS13_AES_256_GCM_SHA384,
+                TLS13_CHACHA20_POLY1305_SHA256,
+            ],
             kx_groups: vec![key_exchange],
             secure_random: self.bytes,
             ..rustls::crypto::ring::default_provider()

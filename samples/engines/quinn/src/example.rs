@@ -15,7 +15,7 @@ use quinn_proto::{
 };
 use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
 use rustls::version::TLS13;
-use rustls::{KeyLog, RootCertStore};
+use rustls::{CipherSuite, KeyLog, RootCertStore};
 
 use crate::drawn::Drawn;
 use crate::host::QuicHost;
@@ -32,6 +32,8 @@ struct Start<'a> {
     today: u64,
     /// The longest packet until a longer one was found to arrive.
     mtu: u16,
+    /// Which cipher clients prefer, by its number in TLS.
+    cipher: u16,
     /// The server's, by which clients know it.
     certificate: &'a [u8],
     /// A client: the server's address. The server: its key.
@@ -44,6 +46,7 @@ impl Start<'_> {
         let head = [
             &self.today.to_le_bytes()[..],
             &self.mtu.to_le_bytes(),
+            &self.cipher.to_le_bytes(),
             &length.to_le_bytes(),
         ];
         [&head.concat(), self.certificate, self.rest].concat()
@@ -52,6 +55,7 @@ impl Start<'_> {
     fn read(bytes: &[u8]) -> Option<Start<'_>> {
         let (today, bytes) = bytes.split_first_chunk()?;
         let (mtu, bytes) = bytes.split_first_chunk()?;
+        let (cipher, bytes) = bytes.split_first_chunk()?;
         let (length, bytes) = bytes.split_first_chunk()?;
         let length = usize::from(u16::from_le_bytes(*length));
         let (certificate, rest) = bytes.split_at_checked(length)?;
@@ -59,6 +63,7 @@ impl Start<'_> {
         Some(Start {
             today,
             mtu,
+            cipher: u16::from_le_bytes(*cipher),
             certificate,
             rest,
         })
@@ -96,7 +101,11 @@ impl<T: Transport> Game<T> {
         let host = if let Some(address) = address {
             let mut roots = RootCertStore::empty();
             roots.add(certificate)?;
-            let tls = rustls::ClientConfig::builder_with_details(drawn.provider(), drawn.time());
+            let mut provider = Arc::unwrap_or_clone(drawn.provider());
+            let preferred = CipherSuite::from(start.cipher);
+            let ciphers = &mut provider.cipher_suites;
+            ciphers.sort_by_key(|it| it.suite() != preferred);
+            let tls = rustls::ClientConfig::builder_with_details(provider.into(), drawn.time());
             let tls = tls
                 .with_protocol_versions(&[&TLS13])?
                 .with_root_certificates(roots);
@@ -201,8 +210,14 @@ impl<T: Transport> Layer for Game<T> {
         self.peers.retain(|handle, _| open.contains(handle));
     }
 
-    /// A call of the game: what to say. The short are datagrams, the others go into the stream.
+    /// A call of the game: what to say. The short are datagrams, the others go into the stream. Nothing to
+    /// say renews the keys.
     fn input(&mut self, call: &[u8], _: &mut dyn Transport) -> Result<(), InputError> {
+        if call.is_empty() {
+            let all = self.host.connections();
+            all.for_each(|(_, connection)| connection.force_key_update());
+            return Ok(());
+        }
         if call.len() >= 16 {
             self.peers.values_mut().for_each(|peer| peer.say(call));
             return Ok(());
@@ -220,6 +235,11 @@ impl<T: Transport> Layer for Game<T> {
 /// Plays and records a session: `out/server.reel`, `out/a.reel`, `out/b.reel`, and the keys:
 /// `out/keys.log`.
 pub fn record(out: &Path) -> Result<(), Failure> {
+    record_with(out, CipherSuite::TLS13_AES_128_GCM_SHA256, &[])
+}
+
+/// The same with the cipher that clients prefer, and the ticks in which they renew their keys.
+pub fn record_with(out: &Path, cipher: CipherSuite, renewed: &[u64]) -> Result<(), Failure> {
     let [server, a, b] = [(); 3].map(|()| UdpTransport::bind(([127, 0, 0, 1], 0).into()));
     let sockets = [("server", server?), ("a", a?), ("b", b?)];
     let ends = [0, 1, 2].map(|end| (sockets[usize::from(end)].1.local(), LinkEnd(end)));
@@ -243,6 +263,7 @@ pub fn record(out: &Path) -> Result<(), Failure> {
         let start = Start {
             today,
             mtu: 1200,
+            cipher: cipher.into(),
             certificate: certificate.der(),
             rest: match name {
                 "server" => &key_der,
@@ -285,6 +306,10 @@ pub fn record(out: &Path) -> Result<(), Failure> {
                 let call = vec![b'a' + tick as u8 % 26; length];
                 io.input(&call);
                 game.input(&call, io)?;
+            }
+            if place > 0 && renewed.contains(&tick) {
+                io.input(&[]);
+                game.input(&[], io)?;
             }
         }
         tick += 1;

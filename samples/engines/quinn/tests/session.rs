@@ -10,11 +10,12 @@ use std::sync::{Arc, OnceLock};
 
 use netreel_protocol::export::{Frames, PcapngOptions, pcapng};
 use netreel_protocol::session::{MessageId, ReelInput, Session};
-use netreel_reel::EventKind;
+use netreel_reel::{EventKind, Reel};
 use netreel_replay::{Driver, Outcome, Report};
+use netreel_wire::{Keys, Wire};
 use proof::Proof;
-use quinn_recorded::example::{Game, record};
-use rustls::NoKeyLog;
+use quinn_recorded::example::{Game, record, record_with};
+use rustls::{CipherSuite, NoKeyLog};
 
 /// One session for all tests.
 fn session() -> &'static (tempfile::TempDir, Proof) {
@@ -27,10 +28,8 @@ fn session() -> &'static (tempfile::TempDir, Proof) {
     })
 }
 
-fn replay(node: &str, start: impl FnOnce(&mut Vec<u8>)) -> Report {
-    let reel = session().1.reel(node);
-    let mut conditions = reel.header().start.clone();
-    start(&mut conditions);
+fn replay(reel: Arc<Reel>) -> Report {
+    let conditions = reel.header().start.clone();
     let driver = Driver::new(reel).expect("a reel that can be replayed");
     let mut game = Game::new(driver.transport(), &conditions, Arc::new(NoKeyLog)).expect("start");
     driver.run(&mut game)
@@ -55,7 +54,7 @@ fn nothing_is_wrong_with_the_session() {
 #[test]
 fn every_node_is_replayed_exactly() {
     for node in ["server", "a", "b"] {
-        let report = replay(node, |_| {});
+        let report = replay(session().1.reel(node));
         assert_eq!(report.outcome, Outcome::Exact, "{node}");
         let sent = session().1.reel(node).counts()[&EventKind::Sent];
         assert_eq!(report.sends, sent, "{node}");
@@ -63,8 +62,8 @@ fn every_node_is_replayed_exactly() {
 }
 
 /// The frames of all packets that were sent, padding and acks left out: how many there are of each kind.
-fn frames_of_tshark(folder: &Path) -> Option<BTreeMap<u64, usize>> {
-    let (proof, capture) = (&session().1, folder.join("race.pcapng"));
+fn frames_of_tshark(folder: &Path, proof: &Proof) -> Option<BTreeMap<u64, usize>> {
+    let capture = folder.join("race.pcapng");
     let mut file = std::fs::File::create(&capture).expect("a file");
     let options = PcapngOptions {
         frames: Frames::Sent,
@@ -144,12 +143,10 @@ fn frame_type(name: &str) -> u64 {
     }
 }
 
-#[test]
-fn tshark_reads_the_same_frames_with_the_same_keys() {
-    let (folder, proof) = session();
-    let Some(expected) = frames_of_tshark(folder.path()) else {
-        return;
-    };
+/// tshark and the wire read the same frames of a session, and how many of each kind; `None` where there is no
+/// tshark.
+fn frames_of_both(folder: &Path, proof: &Proof) -> Option<BTreeMap<u64, usize>> {
+    let expected = frames_of_tshark(folder, proof)?;
     let wire = proof.session.wire.as_deref().expect("a wire");
     let mut frames = BTreeMap::new();
     for number in 0..proof.session.message_count() {
@@ -162,12 +159,79 @@ fn tshark_reads_the_same_frames_with_the_same_keys() {
         *frames.entry(frame_type(name)).or_insert(0) += 1;
     }
     assert_eq!(frames, expected);
+    Some(expected)
+}
+
+#[test]
+fn tshark_reads_the_same_frames_with_the_same_keys() {
+    let (folder, proof) = session();
+    let Some(expected) = frames_of_both(folder.path(), proof) else {
+        return;
+    };
     // Streams with and without an end or an offset, and datagrams of 15 bytes.
     assert!(
         expected.keys().any(|kind| (8..16).contains(kind)),
         "{expected:?}"
     );
     assert!(expected.contains_key(&0x31), "{expected:?}");
+}
+
+/// The session of a proof, read with another wire.
+fn read_by(proof: &Proof, keys: &Path, wire: &str) -> Session {
+    let inputs = proof.reels.iter().map(|opened| ReelInput {
+        name: opened.path.display().to_string(),
+        reel: Arc::clone(&opened.reel),
+    });
+    let keys = std::fs::read_to_string(keys).expect("the keys");
+    let keys = Keys::parse(&keys).expect("a key log");
+    let wire = Wire::compile("quic.wire", wire).expect("a wire");
+    let session = Session::builder().keys(keys).wire(Arc::new(wire));
+    session.build(inputs.collect()).expect("a session")
+}
+
+/// Both clients prefer a cipher, and renew their keys three times.
+fn check_cipher(cipher: CipherSuite) {
+    let folder = tempfile::tempdir().expect("a folder");
+    record_with(folder.path(), cipher, &[60, 75, 88]).expect("a session");
+    let proof = proof::open(folder.path());
+    proof.decodes();
+    assert_eq!(proof.faults(), Vec::<&_>::new());
+    for node in ["server", "a", "b"] {
+        assert_eq!(replay(proof.reel(node)).outcome, Outcome::Exact, "{node}");
+    }
+    frames_of_both(folder.path(), &proof);
+    // A reader that knows no other cipher, or none of the renewed keys, opens less.
+    let reel = proof.reel("a");
+    let wire = &reel.header().wires[0].text;
+    let others = [
+        ("set state.suite = suite;", "set state.suite = 0x1304;"),
+        ("~= updates & 1 then", "~= updates & 1 and false then"),
+    ];
+    for (of, other) in others {
+        assert_eq!(wire.matches(of).count(), 1);
+        let read = read_by(
+            &proof,
+            &folder.path().join("keys.log"),
+            &wire.replace(of, other),
+        );
+        let [read, all] = [&read, &proof.session].map(Session::message_count);
+        assert!(read < all, "{other}: {read} of {all}");
+    }
+}
+
+#[test]
+fn packets_under_aes_128_and_their_renewed_keys_are_read_and_replayed() {
+    check_cipher(CipherSuite::TLS13_AES_128_GCM_SHA256);
+}
+
+#[test]
+fn packets_under_aes_256_and_their_renewed_keys_are_read_and_replayed() {
+    check_cipher(CipherSuite::TLS13_AES_256_GCM_SHA384);
+}
+
+#[test]
+fn packets_under_chacha20_and_their_renewed_keys_are_read_and_replayed() {
+    check_cipher(CipherSuite::TLS13_CHACHA20_POLY1305_SHA256);
 }
 
 #[test]
