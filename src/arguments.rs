@@ -46,6 +46,7 @@ pub use wire::{
 #[cfg(feature = "gui")]
 use std::path::Path;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
@@ -222,6 +223,14 @@ pub struct Completions {
     /// Which shell.
     #[arg(value_name = "SHELL", value_enum)]
     pub shell: clap_complete::Shell,
+}
+
+/// The time that [`seconds_or_never`] took.
+pub fn longest(seconds: f64) -> Duration {
+    match seconds > 0.0 {
+        true => Duration::from_secs_f64(seconds),
+        false => Duration::MAX,
+    }
 }
 
 /// Seconds, 0 for never.

@@ -153,7 +153,7 @@ const WIRE_BYTES_MAX: u64 = 1 << 20;
 
 /// Opens what `source` names. What is missing is said on the error output.
 pub fn story(source: &Source) -> Result<Story, Failure> {
-    story_while(source, &Cancel::default(), |_, _| {})
+    story_read(source, Session::builder(), |_, _| {})
 }
 
 /// The same, for who asks about all packets.

@@ -229,6 +229,28 @@ fn what_was_shrunk_becomes_a_test_in_c_that_the_cured_engine_passes() {
 }
 
 #[test]
+fn no_seconds_are_as_long_as_it_takes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [out, found] = ["out", "found"].map(|name| folder.path().join(name));
+    let [host, owner] = ["sessions/host", "sessions/owner"].map(sample);
+    let shrunk = [
+        "shrink",
+        text(&host),
+        "--finding",
+        "2",
+        "--seconds",
+        "0",
+        "--json",
+    ];
+    let shrunk = netreel(&[&shrunk[..], &["--out", text(&out)]].concat()).json();
+    assert_eq!(shrunk["minimal"], true, "{shrunk}");
+    let explored = ["explore", text(&owner), "--set", "mode=host", "--runs", "3"];
+    let more = ["--seconds", "0", "--json", "--out", text(&found)];
+    let explored = netreel(&[&explored[..], &more].concat()).json();
+    assert_eq!(number(&explored, "runs"), 3);
+}
+
+#[test]
 fn every_order_of_three_packets_is_a_table() {
     let folder = tempfile::tempdir().expect("a folder");
     let session = healthy(folder.path());

@@ -270,13 +270,21 @@ fn a_program_as_it_is_is_not_recorded_and_it_says_what_to_do_instead() {
     assert!(!out.exists());
 }
 
+/// Whether there is a `netreel.exe` with the window; says that the test is skipped where there is none.
+fn has_window() -> bool {
+    if !is_here() {
+        return false;
+    }
+    let has = netreel(&["inspect", "--help"]).code == Some(0);
+    if !has {
+        skipped("netreel.exe was built without the window");
+    }
+    has
+}
+
 #[test]
 fn the_picture_of_the_inspector_is_that_of_this_system() {
-    if !is_here() {
-        return;
-    }
-    if netreel(&["inspect", "--help"]).code != Some(0) {
-        skipped("netreel.exe was built without the window");
+    if !has_window() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
@@ -328,11 +336,7 @@ impl Drop for Screen {
 
 #[test]
 fn the_game_plays_in_a_window_until_that_is_closed() {
-    if !is_here() {
-        return;
-    }
-    if netreel(&["inspect", "--help"]).code != Some(0) {
-        skipped("netreel.exe was built without the window");
+    if !has_window() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");

@@ -61,8 +61,8 @@ fn packets(count: u32, adding: u32, unsent: u32) -> Vec<Sent> {
 /// Of each node and each of its events the ack that one reading of its reel from the front finds.
 type Acks = BTreeMap<(u16, u64), Option<u64>>;
 
-/// The reel of each node, and the acks in them.
-fn reels(wire: &Wire, packets: &[Sent]) -> (Vec<Arc<Reel>>, Acks) {
+/// The bytes of the reel of each node, and the acks in them.
+fn reels(wire: &Wire, packets: &[Sent]) -> (Vec<Vec<u8>>, Acks) {
     let endpoint = |node: usize| -> Endpoint { ([127, 0, 0, 1], 1 + node as u16).into() };
     let mut acks = BTreeMap::new();
     let reels = (0..2).map(|node| {
@@ -116,29 +116,36 @@ fn reels(wire: &Wire, packets: &[Sent]) -> (Vec<Arc<Reel>>, Acks) {
             };
             writer.push(&record).expect("an event");
         }
-        Arc::new(Reel::from_bytes(writer.finish().expect("its bytes")).expect("a reel"))
+        writer.finish().expect("its bytes")
     });
     let reels = reels.collect();
     (reels, acks)
 }
 
+fn opened(reels: &[Vec<u8>]) -> Vec<ReelInput> {
+    let inputs = ["A", "B"].into_iter().zip(reels);
+    inputs
+        .map(|(name, bytes)| ReelInput {
+            name: format!("{name}.reel"),
+            reel: Arc::new(Reel::from_bytes(bytes.clone()).expect("a reel")),
+        })
+        .collect()
+}
+
+fn compiled(wire: &str) -> Arc<Wire> {
+    Arc::new(Wire::compile("w.wire", wire).unwrap_or_else(|error| panic!("{error}")))
+}
+
 #[track_caller]
 fn check(wire: &str, packets: &[Sent]) {
-    let wire = Arc::new(Wire::compile("w.wire", wire).unwrap_or_else(|error| panic!("{error}")));
+    let wire = compiled(wire);
     let (reels, acks) = reels(&wire, packets);
     for (with_facts, workers) in [(false, 1), (false, 2), (true, 1), (true, 2)] {
         let mut how = Session::builder().wire(wire.clone()).workers(workers);
         if with_facts {
             how = how.with_facts();
         }
-        let inputs = ["A", "B"]
-            .into_iter()
-            .zip(&reels)
-            .map(|(name, reel)| ReelInput {
-                name: format!("{name}.reel"),
-                reel: reel.clone(),
-            });
-        let session = how.build(inputs.collect()).expect("a session");
+        let session = how.build(opened(&reels)).expect("a session");
         assert_eq!(session.packet_count(), packets.len());
         // Looks go forward and back, so that they begin from states that others left.
         let order = (0..packets.len() as u32).chain((0..packets.len() as u32).rev().step_by(7));
@@ -155,6 +162,27 @@ fn check(wire: &str, packets: &[Sent]) {
             assert_eq!(decoded.facts.ack.map(|ack| ack.value), expected, "{at}");
         }
     }
+}
+
+#[test]
+fn a_reel_that_is_damaged_is_asked_about_what_came_from_one_that_grows() {
+    let wire = compiled(WITH_STATE);
+    let (mut reels, _) = reels(&wire, &packets(40_000, 30, 0));
+    // In the first of its blocks.
+    reels[1][30_000] ^= 0xff;
+    let how = || Session::builder().wire(wire.clone());
+    let acks = |session: &Session| {
+        let all = (0..session.packet_count() as u32).map(PacketId);
+        let acks = all.map(|id| session.said(id)?.ack);
+        acks.collect::<Vec<_>>()
+    };
+    let expected = how().build(opened(&reels)).expect("a session");
+    let sent = expected.counts(NodeId(1)).expect("a reel").0;
+    assert!(!expected.nodes[1].holes.is_empty() && sent > 2000, "{sent}");
+    let grown = how().growing().look(opened(&reels)).expect("a session");
+    assert_eq!(acks(&grown), acks(&expected));
+    let along = how().with_facts().build(opened(&reels)).expect("a session");
+    assert_eq!(acks(&along), acks(&expected));
 }
 
 #[test]
@@ -181,7 +209,7 @@ fn no_packet_depends_on_others() {
 
 #[test]
 fn what_touches_the_state_is_not_said_alone() {
-    let wire = Wire::compile("w.wire", WITH_STATE).unwrap_or_else(|error| panic!("{error}"));
+    let wire = compiled(WITH_STATE);
     let mut facts = PacketFacts::default();
     for (adds, expected) in [(0, true), (1, false)] {
         let packet = [9, 0, 0, 0, adds, 5];

@@ -23,7 +23,7 @@ use netreel_replay::explore::{
 };
 use netreel_replay::together::Plan;
 
-use crate::arguments::Explore;
+use crate::arguments::{Explore, longest};
 use crate::open;
 use crate::outcome::{Answer, Failure};
 use crate::progress::Progress;
@@ -150,13 +150,11 @@ fn explored(arguments: &Explore, out: &mut dyn Write) -> Result<Answer, Failure>
     let progress = Progress::new("exploring");
     let mut found: Vec<Found> = Vec::new();
     let mut failed = None;
-    let most = arguments
-        .seconds
-        .filter(|it| *it > 0.0)
-        .map(Duration::from_secs_f64);
     let limits = limits(arguments, &ground);
     let mut tell = |told: Told<'_>| {
-        let over = most.is_some_and(|most| begun.elapsed() >= most);
+        let over = arguments
+            .seconds
+            .is_some_and(|it| begun.elapsed() >= longest(it));
         let mut heals = false;
         match &told {
             Told::Counts(counts) => progress.say(words(counts, found.len())),

@@ -30,12 +30,7 @@ pub fn story(folder: &Path, wire: Option<&Arc<Wire>>) -> Result<Story, String> {
         no_index: true,
     };
     let wire = wire.cloned();
-    let story = open::in_silence(
-        &source,
-        &source.paths,
-        wire,
-        Session::builder().with_facts(),
-    );
+    let story = open::in_silence(&source, &source.paths, wire, Session::builder());
     story.map_err(|failure| failure.to_string())
 }
 

@@ -17,7 +17,7 @@ use netreel_replay::explore::{
 use netreel_replay::together::StoryNode;
 use serde_json::json;
 
-use crate::arguments::Shrink;
+use crate::arguments::{Shrink, longest};
 use crate::explore::anew::{Anew, CheckedError, Written, evidence};
 use crate::explore::{in_a_process, maker, same_again, swapped, watch};
 use crate::open;
@@ -101,13 +101,12 @@ fn shrunk(arguments: &Shrink, out: &mut dyn Write) -> Result<Answer, Failure> {
     let shown = anew.findings(&whole)?;
     let reason = staying(&reasons, &shown, arguments.finding.is_some())?;
     let begun = Instant::now();
-    let longest = (arguments.seconds > 0.0).then(|| Duration::from_secs_f64(arguments.seconds));
     let signals = Signals::catch();
     watch(&ground);
     let progress = Progress::new("shrinking");
     let mut tries = 0;
     let shrunk = shrink(&ground, &mut |cut| {
-        if longest.is_some_and(|it| begun.elapsed() >= it) || signals.asked() > 0 {
+        if begun.elapsed() >= longest(arguments.seconds) || signals.asked() > 0 {
             return Ok(None);
         }
         tries += 1;
