@@ -210,8 +210,8 @@ impl Engine {
     }
 
     /// Plays until `packets` are sent; writes a reel a node, and all packets as they are sent into
-    /// one capture.
-    pub fn make(&self, nodes: u8, packets: u64, folder: &Path, capture: &Path) -> Made {
+    /// one capture. Without a capture the server's reel is all that is written.
+    pub fn make(&self, nodes: u8, packets: u64, folder: &Path, capture: Option<&Path>) -> Made {
         let connections = self.connections();
         assert!(!connections.is_empty(), "the capture has connections");
         let mut play = Play::new(self, &connections, nodes, folder, capture);
@@ -232,7 +232,7 @@ struct Play<'a> {
     /// When each client's next packet is due.
     due: BinaryHeap<Reverse<(u64, usize)>>,
     flying: BinaryHeap<Reverse<Flying>>,
-    frames: Frames,
+    frames: Option<Frames>,
     draw: Draw,
     sent: u64,
     payload: Vec<u8>,
@@ -244,7 +244,7 @@ impl<'a> Play<'a> {
         connections: &'a [Connection],
         nodes: u8,
         folder: &Path,
-        capture: &Path,
+        capture: Option<&Path>,
     ) -> Play<'a> {
         let (wire, _) = engine.wire();
         let reel = |name: &str| {
@@ -259,7 +259,10 @@ impl<'a> Play<'a> {
         };
         server.push(Time(0), opened);
         let clients = (1..nodes).map(|number| Client {
-            reel: reel(&format!("C{number:02}")),
+            reel: match capture {
+                Some(_) => reel(&format!("C{number:02}")),
+                None => NodeReel::none(),
+            },
             address: [10, 0, 0, 1 + number],
             play: 0,
             at: 0,
@@ -277,7 +280,7 @@ impl<'a> Play<'a> {
             due: due.collect(),
             clients,
             flying: BinaryHeap::new(),
-            frames: Frames::create(capture, reels::START_UTC_NS),
+            frames: capture.map(|path| Frames::create(path, reels::START_UTC_NS)),
             draw: Draw::named(2, engine.name),
             sent: 0,
             payload: Vec::new(),
@@ -318,7 +321,9 @@ impl<'a> Play<'a> {
         } else {
             (self.server_end, local)
         };
-        self.frames.push(now, from, to, &self.payload);
+        if let Some(frames) = &mut self.frames {
+            frames.push(now, from, to, &self.payload);
+        }
         let (sender, socket) = if packet.to_server {
             (&mut client.reel, socket)
         } else {
@@ -394,7 +399,9 @@ impl<'a> Play<'a> {
 
     fn finish(mut self) -> Made {
         self.arrive(u64::MAX);
-        self.frames.finish();
+        if let Some(frames) = self.frames {
+            frames.finish();
+        }
         let clients = self.clients.into_iter().map(|client| client.reel.finish());
         Made {
             packets: self.sent,

@@ -6,6 +6,9 @@
 //! missed. The command itself is measured, so it has to be built before:
 //! `cargo build --release --package netreel`.
 //!
+//! `--only soak` plays a server's day: a hundred million packets in the server's reel, which takes 7 GB,
+//! and `check` of it.
+//!
 //! The sessions are made once, into `target/story-bench`, always the same: boxes of the sample
 //! engine ([`boxes`]), and servers of RakNet, Quake 3 and Minetest with their clients, of the
 //! captures in `../shared/captures` or `NETREEL_CAPTURES` or of the small ones in the repository
@@ -36,7 +39,12 @@ use child::Usage;
 use engines::{ENGINES, Engine};
 use table::{Asked, Beside, Row, Run};
 
-/// Every session: what is played, and by how many nodes.
+/// A server's day, of which its own reel is all that there is: 100 million packets. It is played where
+/// `--only` names it.
+const SOAK: (&str, u8) = ("soak", 32);
+const SOAK_PACKETS: u64 = 100_000_000;
+
+/// Every other session: what is played, and by how many nodes.
 const SESSIONS: [(&str, u8); 7] = [
     ("boxes", 4),
     ("boxes", 16),
@@ -62,7 +70,8 @@ struct Made {
 }
 
 struct Arguments {
-    packets: u64,
+    /// `None`: as many as the session has when nobody says.
+    packets: Option<u64>,
     only: String,
     check: bool,
     /// A session to make, and nothing else: memory of the making is not counted as a command's.
@@ -92,14 +101,12 @@ fn main() -> ExitCode {
         }
     };
     if let Some(name) = &arguments.make {
-        let chosen = SESSIONS
-            .iter()
-            .find(|(engine, nodes)| *name == full_name(engine, *nodes));
+        let chosen = sessions().find(|(engine, nodes)| *name == full_name(engine, *nodes));
         let Some((engine, nodes)) = chosen else {
             eprintln!("there is no session {name}");
             return ExitCode::from(2);
         };
-        make(engine, *nodes, arguments.packets, &places);
+        make(engine, nodes, arguments.packets(engine), &places);
         return ExitCode::SUCCESS;
     }
     if !places.netreel.is_file() {
@@ -109,12 +116,13 @@ fn main() -> ExitCode {
         );
         return ExitCode::from(2);
     }
-    let chosen = SESSIONS
-        .into_iter()
-        .filter(|(name, nodes)| full_name(name, *nodes).starts_with(&arguments.only));
+    let chosen = sessions().filter(|&(name, nodes)| match arguments.only.as_str() {
+        "" => name != SOAK.0,
+        only => full_name(name, nodes).starts_with(only),
+    });
     let mut missed = false;
     for (name, nodes) in chosen {
-        let session = match session(name, nodes, arguments.packets, &places) {
+        let session = match session(name, nodes, arguments.packets(name), &places) {
             Ok(session) => session,
             Err(why) => {
                 eprintln!("{}: {why}", full_name(name, nodes));
@@ -134,7 +142,7 @@ fn main() -> ExitCode {
 impl Arguments {
     fn read(mut words: impl Iterator<Item = String>) -> Result<Arguments, String> {
         let mut arguments = Arguments {
-            packets: 1_000_000,
+            packets: None,
             only: String::new(),
             check: false,
             make: None,
@@ -145,7 +153,7 @@ impl Arguments {
                 "--packets" => {
                     let number = value()?.replace('_', "");
                     let number = number.parse().ok().filter(|number| *number > 0);
-                    arguments.packets = number.ok_or("--packets needs a number above 0")?;
+                    arguments.packets = Some(number.ok_or("--packets needs a number above 0")?);
                 }
                 "--only" => arguments.only = value()?,
                 "--make" => arguments.make = Some(value()?),
@@ -157,6 +165,20 @@ impl Arguments {
         }
         Ok(arguments)
     }
+}
+
+impl Arguments {
+    /// How many packets a session has.
+    fn packets(&self, name: &str) -> u64 {
+        self.packets.unwrap_or(match name == SOAK.0 {
+            true => SOAK_PACKETS,
+            false => 1_000_000,
+        })
+    }
+}
+
+fn sessions() -> impl Iterator<Item = (&'static str, u8)> {
+    SESSIONS.into_iter().chain([SOAK])
 }
 
 /// Where things are.
@@ -195,6 +217,7 @@ fn full_name(name: &str, nodes: u8) -> String {
 }
 
 fn engine(name: &str) -> Option<&'static Engine> {
+    let name = if name == SOAK.0 { "raknet" } else { name };
     ENGINES.iter().find(|engine| engine.name == name)
 }
 
@@ -205,7 +228,11 @@ fn make(name: &str, nodes: u8, packets: u64, places: &Places) {
     let reels = folder.join("reels");
     fs::create_dir_all(&reels).expect("room in the target folder");
     let made = match engine(name) {
-        Some(engine) => engine.make(nodes, packets, &reels, &folder.join("all.pcap")),
+        Some(engine) => {
+            let capture = folder.join("all.pcap");
+            let is_soak = name == SOAK.0;
+            engine.make(nodes, packets, &reels, (!is_soak).then_some(&*capture))
+        }
         None => boxes::make(nodes, packets, &reels),
     };
     let text = format!("{} {} {}\n", made.packets, made.events, source(name));
@@ -368,6 +395,12 @@ fn measure(session: &Session, places: &Places) -> bool {
         command.env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY");
         asked.push((what, command));
     };
+    if session.name == SOAK.0 {
+        ask(Asked::Soak, &reels, &["check"], &[]);
+        return measure_each(session, asked, &cache, &said)
+            .iter()
+            .any(Row::is_missed);
+    }
     ask(Asked::Info, &reels, &["info"], &[]);
     ask(Asked::Check, &reels, &["check"], &[]);
     ask(Asked::Filter, &reels, &["packets", "--filter", FILTER], &[]);
@@ -389,21 +422,7 @@ fn measure(session: &Session, places: &Places) -> bool {
         );
     }
 
-    table::heads();
-    let packets = session.made.packets;
-    let mut rows = Vec::new();
-    for (what, mut command) in asked {
-        if let Err(error) = session.forget(&cache) {
-            println!("{}: {error}", session.folder.display());
-            return true;
-        }
-        for run in [Run::First, Run::Again] {
-            let row = Row::new(what, run, packets, run_it(&mut command, &said));
-            table::print(&row);
-            rows.push(row);
-        }
-    }
-    let _ = session.forget(&cache);
+    let rows = measure_each(session, asked, &cache, &said);
     let mut missed = rows.iter().any(Row::is_missed);
     match engine {
         Some(engine) => missed |= beside_tshark(engine, session, &rows, &said),
@@ -411,6 +430,28 @@ fn measure(session: &Session, places: &Places) -> bool {
         None => {}
     }
     missed
+}
+
+/// Runs each command twice: once where nothing but the recording is there, and again.
+fn measure_each(
+    session: &Session,
+    asked: Vec<(Asked, Command)>,
+    cache: &Path,
+    said: &Path,
+) -> Vec<Row> {
+    table::heads();
+    let packets = session.made.packets;
+    let mut rows = Vec::new();
+    for (what, mut command) in asked {
+        session.forget(cache).expect("room in the target folder");
+        for run in [Run::First, Run::Again] {
+            let row = Row::new(what, run, packets, run_it(&mut command, said));
+            table::print(&row);
+            rows.push(row);
+        }
+    }
+    let _ = session.forget(cache);
+    rows
 }
 
 fn run_it(command: &mut Command, said: &Path) -> Usage {

@@ -12,9 +12,9 @@ use netreel_reel::{
 /// The calendar's time at the session's first moment: 2025-01-01, 00:00:00 UTC.
 pub const START_UTC_NS: u64 = 1_735_689_600_000_000_000;
 
-/// The reel of one node.
+/// The reel of one node, or what would be that of one that is not recorded.
 pub struct NodeReel {
-    writer: ReelWriter<FileAppend>,
+    writer: Option<ReelWriter<FileAppend>>,
 }
 
 /// A header whose node has the same clock as all others of the session.
@@ -42,19 +42,29 @@ impl NodeReel {
         let path = folder.join(format!("{}.reel", header.node));
         let file = File::create(path).expect("a file in the bench's folder");
         let writer = ReelWriter::create(FileAppend::new(file), header).expect("a small header");
-        NodeReel { writer }
+        NodeReel {
+            writer: Some(writer),
+        }
+    }
+
+    /// Of a node that is not recorded.
+    pub fn none() -> NodeReel {
+        NodeReel { writer: None }
     }
 
     /// Appends an event of the node's only thread.
     pub fn push(&mut self, time: Time, event: Event<'_>) -> EventNumber {
-        let number = self.writer.next_number();
+        let Some(writer) = &mut self.writer else {
+            return EventNumber(0);
+        };
+        let number = writer.next_number();
         let record = Record {
             number,
             time,
             thread: ThreadId(0),
             event,
         };
-        self.writer.push(&record).expect("room for the session");
+        writer.push(&record).expect("room for the session");
         number
     }
 
@@ -67,8 +77,11 @@ impl NodeReel {
 
     /// Ends the reel; how many events it holds.
     pub fn finish(self) -> u64 {
-        let events = self.writer.next_number().0;
-        self.writer.finish().expect("room for the session");
+        let Some(writer) = self.writer else {
+            return 0;
+        };
+        let events = writer.next_number().0;
+        writer.finish().expect("room for the session");
         events
     }
 }

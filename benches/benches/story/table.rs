@@ -12,12 +12,14 @@ const INDEX_TARGET: Duration = Duration::from_millis(300);
 const FILTER_TARGET: Duration = Duration::from_millis(500);
 const PEAK_TARGET: u64 = 600_000_000;
 const STORY_PEAK_TARGET: u64 = 150_000_000;
+const SOAK_PEAK_TARGET: u64 = 2_000_000_000;
 
 /// What a program is asked.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Asked {
     Info,
     Check,
+    Soak,
     Filter,
     Objects,
     Picture,
@@ -50,7 +52,7 @@ impl Asked {
     fn words(self) -> &'static str {
         match self {
             Asked::Info => "info",
-            Asked::Check => "check",
+            Asked::Check | Asked::Soak => "check",
             Asked::Filter => "packets --filter",
             Asked::Objects => "objects",
             Asked::Picture => "inspect --screenshot",
@@ -90,7 +92,9 @@ impl Row {
     /// with 2 where not all could be judged.
     fn is_answered(&self) -> bool {
         match self.asked {
-            Asked::Check | Asked::CheckCapture => matches!(self.usage.code, Some(0..=2)),
+            Asked::Check | Asked::Soak | Asked::CheckCapture => {
+                matches!(self.usage.code, Some(0..=2))
+            }
             _ => self.usage.code == Some(0),
         }
     }
@@ -113,6 +117,7 @@ impl Row {
                 self.at_most(PEAK_TARGET, ten),
             ],
             (Asked::Filter, Run::Again) => vec![self.within(FILTER_TARGET, ten)],
+            (Asked::Soak, _) => vec![self.at_most(SOAK_PEAK_TARGET, 100 * MILLION)],
             // A million packets may take this much; more of them may take more.
             (Asked::Check, _) if self.packets < 2 * MILLION => {
                 vec![self.at_most(STORY_PEAK_TARGET, MILLION)]
