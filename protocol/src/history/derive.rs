@@ -32,11 +32,7 @@ pub(super) fn derive(session: &Session, mut streams: Streams, cancel: &Cancel) -
             streams.was_born(object, stamp.time);
         }
     }
-    let facts = Facts {
-        session,
-        streams: &streams,
-        wholes: &wholes,
-    };
+    let facts = Facts::new(session, &streams, &wholes);
     let all: Vec<(NodeId, &Node)> = (0u16..).map(NodeId).zip(&session.nodes).collect();
     let walked = parallel::map(all, session.workers(), |(id, node)| {
         let mut learning = Learning::new((session, &streams), id);

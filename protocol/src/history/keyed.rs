@@ -88,6 +88,18 @@ impl<K: Key, V> Keyed<K, V> {
         self.all.get(number as usize).map(|(key, _)| *key)
     }
 
+    /// No more keys come, or few: gives back memory that was taken for more; what each value takes for
+    /// more it gives back itself.
+    pub fn shrink(&mut self, shrink: impl Fn(&mut V)) {
+        self.all.iter_mut().for_each(|(_, value)| shrink(value));
+        self.all.shrink_to_fit();
+    }
+
+    /// All keys and their values, in the order in which these came.
+    pub fn into_iter(self) -> impl Iterator<Item = (K, V)> {
+        self.all.into_iter()
+    }
+
     /// All keys, in their order.
     pub fn iter(&self) -> impl Iterator<Item = (K, &V)> + '_ {
         let numbers = self.numbers.iter();

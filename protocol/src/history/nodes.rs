@@ -10,7 +10,6 @@ use netreel_wire::{MessageFacts, Role, Rules};
 
 use super::acts::{Act, acts};
 use super::belief::{Believer, Speaker};
-use super::claims::is_whole;
 use super::facts::Facts;
 use super::roles::is_about_object;
 use super::streams::{HandedOver, StreamNumber};
@@ -308,11 +307,7 @@ impl Walk<'_> {
         if sender.is_none_or(|node| node.recorded) {
             return false;
         }
-        let lines = self.facts.streams.lines();
-        let others = lines
-            .filter(|(other, _)| other.ordered == stream.ordered && is_whole(session, other.from));
-        let begins = others.filter_map(|(_, line)| Some(line.from(i64::MIN).next()?.0));
-        let usual = begins.min();
+        let usual = self.facts.usual_begin(stream.ordered);
         usual.is_some_and(|usual| usual < next && next - usual <= LACKING_MAX)
     }
 

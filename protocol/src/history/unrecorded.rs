@@ -30,34 +30,40 @@ pub(crate) fn took_part_unrecorded(session: &Session) -> BTreeSet<NodeId> {
         .wire
         .as_ref()
         .is_some_and(|wire| !wire.kinds().is_empty());
-    let (mut spoke, mut understood) = (BTreeSet::new(), BTreeSet::new());
     let mut links = session.links().iter();
     if !links.any(|&(from, to)| unrecorded(from) || unrecorded(to)) {
-        return spoke;
+        return BTreeSet::new();
     }
+    let mut reader = session.reader();
+    let mut spoke = vec![false; session.nodes.len()];
+    let mut understood = spoke.clone();
     for packet in (0..session.packet_count()).map(|place| PacketId(place as u32)) {
-        let Some((from, to)) = session.link(packet) else {
+        let Some((from, to)) = reader.link(packet) else {
             continue;
         };
-        let is_known = |node: NodeId, known: &BTreeSet<NodeId>| known.contains(&node);
-        let both = is_known(from, &understood) && is_known(to, &understood);
-        if !unrecorded(from) && (!unrecorded(to) || both) || both && is_known(from, &spoke) {
+        let [one, other] = [from, to].map(|node| usize::from(node.0));
+        let both = understood[one] && understood[other];
+        if !unrecorded(from) && (!unrecorded(to) || both) || both && spoke[one] {
             continue;
         }
-        let said = session.said(packet).unwrap_or_default();
-        if said.protocol.is_none() || said.diagnostics > 0 {
+        if !reader.fits(packet) {
             continue;
         }
-        if unrecorded(from) {
-            spoke.insert(from);
-        }
+        spoke[one] |= unrecorded(from);
         if both {
             continue;
         }
         let mut messages = session.messages_of(packet);
         if !has_kinds || messages.any(|(_, facts)| facts.kind.is_some()) {
-            understood.extend([from, to]);
+            (understood[one], understood[other]) = (true, true);
         }
     }
-    spoke.intersection(&understood).copied().collect()
+    let both = spoke
+        .into_iter()
+        .zip(understood)
+        .map(|(one, other)| one && other);
+    let took_part = (0u16..).map(NodeId).zip(both);
+    took_part
+        .filter_map(|(node, it)| it.then_some(node))
+        .collect()
 }

@@ -8,7 +8,7 @@
 //! whatever their numbers. A warning where the partner went on sending to the old port for longer than a
 //! second.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::IpAddr;
 
 use netreel_wire::Value;
@@ -16,8 +16,9 @@ use netreel_wire::Value;
 use super::words::{came, sent};
 use super::{Case, Found};
 use crate::figures::duration;
-use crate::history::meetings::passed;
+use crate::history::keyed::Keyed;
 use crate::history::sequence::unwrap;
+use crate::history::streams::NumberedLink;
 use crate::history::{Evidence, Finding, Level};
 use crate::session::{NodeId, PacketId, Session, SessionTime};
 
@@ -49,14 +50,59 @@ const UNNOTICED_NS: i64 = 1_000_000_000;
 /// An address, and the number in the protocol.
 type Who = (IpAddr, Option<u64>);
 
-/// What one port and one partner said to each other, in the order of their packets.
-#[derive(Default)]
+/// What one port said to one partner, as far as it tells who that is.
 struct Talk {
-    there: Vec<(SessionTime, PacketId)>,
-    back: Vec<(SessionTime, PacketId)>,
-    /// The tokens that its first packets say back, and its last ones.
+    begins: (SessionTime, PacketId),
+    ends: (SessionTime, PacketId),
+    packets: usize,
+    /// Its first packets, and its last ones, in the order of packets.
+    first: Vec<PacketId>,
+    last: VecDeque<PacketId>,
+    /// The tokens that these say back.
     tokens: [Tokens; 2],
 }
+
+impl Talk {
+    fn new(at: SessionTime, packet: PacketId) -> Talk {
+        Talk {
+            begins: (at, packet),
+            ends: (at, packet),
+            packets: 0,
+            first: Vec::new(),
+            last: VecDeque::new(),
+            tokens: Default::default(),
+        }
+    }
+
+    fn take(&mut self, at: SessionTime, packet: PacketId) {
+        self.ends = (at, packet);
+        self.packets += 1;
+        if self.first.len() < PACKETS_MIN {
+            self.first.push(packet);
+        }
+        if self.last.len() == PACKETS_MIN {
+            self.last.pop_front();
+        }
+        self.last.push_back(packet);
+    }
+
+    /// For how long, in ns, it may have been silent before it goes on at another port, where no token tells.
+    fn pause_ns(&self) -> i64 {
+        let length_ns = self.ends.0.0.saturating_sub(self.begins.0.0);
+        let apart_ns = length_ns / self.packets.max(1) as i64;
+        PAUSE_NS.max(apart_ns.saturating_mul(PAUSES))
+    }
+}
+
+/// What a partner said to a port where nobody is any more: how many packets, and the last.
+#[derive(Clone, Copy, Default)]
+struct Still {
+    packets: usize,
+    last: Option<(SessionTime, PacketId)>,
+}
+
+/// Of a port and a partner what the first said to the second.
+type Talks = BTreeMap<(NodeId, NodeId), Talk>;
 
 /// What packets say back, with what the wire calls it.
 type Tokens = BTreeSet<(String, String)>;
@@ -70,28 +116,51 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
     let mut talks = talks(session, &moved);
     if session.wire.as_ref().is_some_and(|wire| wire.says_back()) {
         for talk in talks.values_mut() {
-            let (first, last) = (talk.there.iter(), talk.there.iter().rev());
-            talk.tokens = [tokens(session, first), tokens(session, last)];
+            let last = talk.last.iter().rev();
+            talk.tokens = [tokens(session, talk.first.iter()), tokens(session, last)];
         }
     }
-    let mut found = Vec::new();
+    // By the partner and who it may be, when each talk begins, and its port.
+    let mut begun: BTreeMap<(NodeId, Who), Vec<(SessionTime, NodeId)>> = BTreeMap::new();
+    for (&(port, partner), talk) in &talks {
+        if let Some(&who) = moved.get(&port) {
+            let begun = begun.entry((partner, who)).or_default();
+            begun.push((talk.begins.0, port));
+        }
+    }
+    begun.values_mut().for_each(|begun| begun.sort_unstable());
+    let mut moves = BTreeMap::new();
     for (&(old, partner), before) in &talks {
-        let same_partner = talks.iter().filter(|&(&(new, with), _)| {
-            with == partner && new != old && moved.get(&new) == moved.get(&old)
+        let Some(&who) = moved.get(&old) else {
+            continue;
+        };
+        let begun = begun.get(&(partner, who)).map_or(&[][..], Vec::as_slice);
+        let silent = before.ends.0.0;
+        let pause_max = before.pause_ns().max(TOKEN_PAUSE_NS);
+        let until = silent.saturating_add(pause_max);
+        let soonest = begun.partition_point(|(at, _)| at.0 < silent.saturating_sub(LATE_NS));
+        let near = begun[soonest..].iter().take_while(|(at, _)| at.0 <= until);
+        let mut next = near.filter(|&&(_, new)| {
+            let after = talks.get(&(new, partner)).filter(|_| new != old);
+            after.is_some_and(|after| follows(session, before, after, who.1.is_some()))
         });
-        let mut next: Vec<_> = same_partner
-            .filter(|(_, after)| {
-                let has_name = moved.get(&old).is_some_and(|(_, peer)| peer.is_some());
-                follows(session, before, after, has_name)
-            })
-            .map(|(&(new, _), after)| (new, after))
-            .collect();
         // Of two that could be it nobody can say which.
-        if let (Some((new, after)), true) = (next.pop(), next.is_empty()) {
-            found.extend(finding(session, (old, new, partner), before, after));
+        if let (Some(&(_, new)), None) = (next.next(), next.next()) {
+            moves.insert((old, partner), (new, Still::default()));
         }
     }
-    found
+    if moves.is_empty() {
+        return Vec::new();
+    }
+    heard_still(session, &talks, &mut moves);
+    let found = moves
+        .into_iter()
+        .filter_map(|((old, partner), (new, still))| {
+            let before = talks.get(&(old, partner))?;
+            let after = talks.get(&(new, partner))?;
+            finding(session, (old, new, partner), (before, after), still)
+        });
+    found.collect()
 }
 
 /// Nodes that are known by one endpoint alone, where several have one address and one number in the
@@ -110,39 +179,57 @@ fn may_have_moved(session: &Session) -> BTreeMap<NodeId, Who> {
     all.into_iter().filter(|(_, who)| several(who)).collect()
 }
 
-fn talks(session: &Session, moved: &BTreeMap<NodeId, Who>) -> BTreeMap<(NodeId, NodeId), Talk> {
-    let mut talks: BTreeMap<(NodeId, NodeId), Talk> = BTreeMap::new();
+fn talks(session: &Session, moved: &BTreeMap<NodeId, Who>) -> Talks {
+    let is_moved: Vec<bool> = (0u16..)
+        .zip(&session.nodes)
+        .map(|(node, _)| moved.contains_key(&NodeId(node)))
+        .collect();
+    let mut talks: Keyed<NumberedLink, Talk> = Keyed::default();
+    let mut reader = session.reader();
     for packet in (0..session.packet_count() as u32).map(PacketId) {
-        let (Some((from, to)), Some(at)) = (session.link(packet), passed(session, packet)) else {
+        let Some(((from, to), at)) = reader.passed(packet) else {
             continue;
         };
-        if moved.contains_key(&from) {
-            talks
-                .entry((from, to))
-                .or_default()
-                .there
-                .push((at, packet));
-        } else if moved.contains_key(&to) {
-            talks.entry((to, from)).or_default().back.push((at, packet));
+        if is_moved.get(usize::from(from.0)) == Some(&true) {
+            let talk = talks.entry((from, to, 0), || Talk::new(at, packet));
+            talk.take(at, packet);
         }
     }
+    let talks = talks.into_iter();
     talks
+        .map(|((from, to, _), talk)| ((from, to), talk))
+        .collect()
+}
+
+/// Counts what partners said to old ports after the new ones began.
+fn heard_still(
+    session: &Session,
+    talks: &Talks,
+    moves: &mut BTreeMap<(NodeId, NodeId), (NodeId, Still)>,
+) {
+    let mut reader = session.reader();
+    for packet in (0..session.packet_count() as u32).map(PacketId) {
+        let Some(((partner, old), at)) = reader.passed(packet) else {
+            continue;
+        };
+        let Some((new, still)) = moves.get_mut(&(old, partner)) else {
+            continue;
+        };
+        let begins = talks.get(&(*new, partner)).map(|after| after.begins.0);
+        if begins.is_some_and(|begins| at > begins) {
+            still.packets += 1;
+            still.last = Some((at, packet));
+        }
+    }
 }
 
 /// Whether the second is what became of the first.
 fn follows(session: &Session, before: &Talk, after: &Talk, has_name: bool) -> bool {
-    if before.there.len() < PACKETS_MIN || after.there.len() < PACKETS_MIN {
+    if before.packets < PACKETS_MIN || after.packets < PACKETS_MIN {
         return false;
     }
-    let (Some(&(first, _)), Some(&(last, last_packet))) =
-        (before.there.first(), before.there.last())
-    else {
-        return false;
-    };
-    let Some(&(begins, first_packet)) = after.there.first() else {
-        return false;
-    };
-    let apart_ns = last.0.saturating_sub(first.0) / before.there.len() as i64;
+    let ((first, _), (last, last_packet)) = (before.begins, before.ends);
+    let (begins, first_packet) = after.begins;
     let pause_ns = begins.0.saturating_sub(last.0);
     if pause_ns < -LATE_NS || begins <= first {
         return false;
@@ -152,7 +239,7 @@ fn follows(session: &Session, before: &Talk, after: &Talk, has_name: bool) -> bo
     let have_one_token = both_say.then(|| !one.is_disjoint(other));
     let pause_max = match have_one_token {
         Some(true) => TOKEN_PAUSE_NS,
-        _ => PAUSE_NS.max(apart_ns.saturating_mul(PAUSES)),
+        _ => before.pause_ns(),
     };
     if pause_ns > pause_max || have_one_token == Some(false) {
         return false;
@@ -172,12 +259,8 @@ fn follows(session: &Session, before: &Talk, after: &Talk, has_name: bool) -> bo
 }
 
 /// The tokens that some packets say back, with what the wire calls each.
-fn tokens<'a>(
-    session: &Session,
-    packets: impl Iterator<Item = &'a (SessionTime, PacketId)>,
-) -> Tokens {
-    let packets = packets.take(PACKETS_MIN);
-    let decoded = packets.filter_map(|&(_, packet)| session.decode(packet));
+fn tokens<'a>(session: &Session, packets: impl Iterator<Item = &'a PacketId>) -> Tokens {
+    let decoded = packets.filter_map(|&packet| session.decode(packet));
     let mut tokens = Tokens::new();
     for decoded in decoded {
         let said = decoded
@@ -193,20 +276,11 @@ fn tokens<'a>(
 
 /// Whether a number of two bytes in front of the packets counts each of them, and goes on.
 fn counts_on(session: &Session, before: &Talk, after: &Talk) -> bool {
-    let latest = before
-        .there
-        .iter()
-        .rev()
-        .take(PACKETS_MIN)
-        .rev()
-        .map(|&(_, packet)| session.payload(packet));
+    let latest = before.last.iter().map(|&packet| session.payload(packet));
     let Some(latest) = latest.collect::<Option<Vec<_>>>() else {
         return false;
     };
-    let next = after
-        .there
-        .first()
-        .and_then(|&(_, packet)| session.payload(packet));
+    let next = session.payload(after.begins.1);
     let Some(next) = next else { return false };
     let read = |bytes: &[u8], at: usize, is_little: bool| -> Option<i64> {
         let pair = bytes.get(at..at + 2)?.try_into().ok()?;
@@ -236,26 +310,20 @@ fn counts_on(session: &Session, before: &Talk, after: &Talk) -> bool {
 fn finding(
     session: &Session,
     (old, new, partner): (NodeId, NodeId, NodeId),
-    before: &Talk,
-    after: &Talk,
+    (before, after): (&Talk, &Talk),
+    still: Still,
 ) -> Option<Found> {
-    let &(_, last) = before.there.last()?;
-    let &(begins, first) = after.there.first()?;
-    let still: Vec<(SessionTime, PacketId)> = before
-        .back
-        .iter()
-        .filter(|(at, _)| *at > begins)
-        .copied()
-        .collect();
-    let until = still.last().map_or(begins, |&(at, _)| at);
+    let (_, last) = before.ends;
+    let (begins, first) = after.begins;
+    let until = still.last.map_or(begins, |(at, _)| at);
     let unnoticed_ns = until.0.saturating_sub(begins.0);
-    let is_unnoticed = unnoticed_ns > UNNOTICED_NS && still.len() >= PACKETS_MIN;
+    let is_unnoticed = unnoticed_ns > UNNOTICED_NS && still.packets >= PACKETS_MIN;
     let port = |node: NodeId| Some(session.node(node)?.endpoints.first()?.port());
     let pieces = [
         (Some(last), "the last packet from the old port"),
         (Some(first), "the first from the new one"),
         (
-            still.last().map(|&(_, packet)| packet),
+            still.last.map(|(_, packet)| packet),
             "the last packet to the old port",
         ),
     ];
@@ -271,7 +339,7 @@ fn finding(
             "; {partner_name} went on sending to port {} for {} ({} packets), where nobody is any more",
             port(old)?,
             duration(unnoticed_ns),
-            still.len()
+            still.packets
         )
     } else {
         String::new()

@@ -45,23 +45,20 @@ const SOME: usize = 1 << 18;
 /// What passed on each link that had packets.
 pub(crate) fn traffic(rows: &Rows, workers: usize) -> BTreeMap<(NodeId, NodeId), Traffic> {
     let starts: Vec<usize> = (0..rows.len()).step_by(SOME).collect();
-    let counted = parallel::map(starts, workers, |start| {
-        let mut links: Vec<(Traffic, Lengths)> = vec![Default::default(); rows.links.len()];
-        count(rows, start, &mut links);
-        links
-    });
+    let counted = parallel::map(starts, workers, |start| count(rows, start));
     let mut links: Vec<(Traffic, Lengths)> = vec![Default::default(); rows.links.len()];
-    for some in counted {
-        for ((sum, all), (part, lengths)) in links.iter_mut().zip(some) {
-            sum.packets += part.packets;
-            sum.bytes += part.bytes;
-            sum.doubtful += part.doubtful;
-            sum.duplicated += part.duplicated;
-            for (sum, part) in sum.fates.iter_mut().zip(part.fates) {
-                *sum += part;
-            }
-            all.append(lengths);
+    for (link, part, lengths) in counted.into_iter().flatten() {
+        let Some((sum, all)) = links.get_mut(link) else {
+            continue;
+        };
+        sum.packets += part.packets;
+        sum.bytes += part.bytes;
+        sum.doubtful += part.doubtful;
+        sum.duplicated += part.duplicated;
+        for (sum, part) in sum.fates.iter_mut().zip(part.fates) {
+            *sum += part;
         }
+        all.append(lengths);
     }
     let reordered = reordered(rows, workers);
     let counted = rows.links.iter().zip(links).zip(reordered).map(
@@ -74,7 +71,11 @@ pub(crate) fn traffic(rows: &Rows, workers: usize) -> BTreeMap<(NodeId, NodeId),
     counted.collect()
 }
 
-fn count(rows: &Rows, start: usize, links: &mut [(Traffic, Lengths)]) {
+/// What some packets tell of the links that they are of.
+fn count(rows: &Rows, start: usize) -> Vec<(usize, Traffic, Lengths)> {
+    let mut links: Vec<(usize, Traffic, Lengths)> = Vec::new();
+    // Of each link its place among these: few of thousands have packets at a time.
+    let mut places = vec![u32::MAX; rows.links.len()];
     let told = rows
         .told
         .iter_from(start)
@@ -91,9 +92,14 @@ fn count(rows: &Rows, start: usize, links: &mut [(Traffic, Lengths)]) {
     };
     let packets = (start as u32..).zip(told.zip(kinds)).take(SOME);
     for (id, ((told, receipt), (link, state))) in packets {
-        let Some((traffic, lengths)) = links.get_mut(link as usize) else {
+        let Some(own) = places.get_mut(link as usize) else {
             continue;
         };
+        if *own == u32::MAX {
+            *own = links.len() as u32;
+            links.push((link as usize, Traffic::default(), Lengths::default()));
+        }
+        let (_, traffic, lengths) = &mut links[*own as usize];
         let (at, side, place) = rows.places.find(EndId(told as u32));
         let Some(track) = rows.tracks.get(at) else {
             continue;
@@ -121,6 +127,7 @@ fn count(rows: &Rows, start: usize, links: &mut [(Traffic, Lengths)]) {
             lengths.push(received.saturating_sub(sent));
         }
     }
+    links
 }
 
 /// How many packets of each link arrived first after one that was sent later between the same

@@ -98,14 +98,7 @@ impl<'a> Reader<'a> {
     ) -> Option<((NodeId, NodeId), SessionTime, Option<Messages<'a>>)> {
         let link = self.link(packet)?;
         let end = self.end(packet);
-        let (track, side, place) = end;
-        let ends = self.rows.tracks.get(track)?.side(side);
-        let time = match ends.len() < SHORT {
-            true => ends.time(place),
-            false => Time(self.times.get(track, side, place)),
-        };
-        let track = self.rows.tracks.get(track)?;
-        let time = track.clock.time(time, || track.side(side).number(place));
+        let time = self.time(end)?;
         let firsts = self.firsts.as_mut();
         let first = firsts.map_or(0, |firsts| firsts.get(packet.0 as usize)) as u32;
         let messages = match self.facts(end) {
@@ -116,6 +109,23 @@ impl<'a> Reader<'a> {
             }
         };
         Some((link, time, messages))
+    }
+
+    /// Who sent a packet, to whom, and when it was first known.
+    pub fn passed(&mut self, packet: PacketId) -> Option<((NodeId, NodeId), SessionTime)> {
+        let end = self.end(packet);
+        Some((self.link(packet)?, self.time(end)?))
+    }
+
+    /// When an end was.
+    fn time(&mut self, (track, side, place): (usize, Side, usize)) -> Option<SessionTime> {
+        let known = self.rows.tracks.get(track)?;
+        let ends = known.side(side);
+        let time = match ends.len() < SHORT {
+            true => ends.time(place),
+            false => Time(self.times.get(track, side, place)),
+        };
+        Some(known.clock.time(time, || ends.number(place)))
     }
 
     /// The facts of an end, and the shapes that read them.

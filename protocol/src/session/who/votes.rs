@@ -9,8 +9,10 @@ use super::canonical::canonical;
 use crate::session::read::ends::{Ends, RawEnd};
 use crate::session::read::scan::Scan;
 
-/// How many payloads of a foreign endpoint are looked at, in each reel, to see whose they are.
-const LOOKED_AT: usize = 512;
+/// How many payloads of a foreign endpoint are looked at, in each reel, to see whose they are: so many, or
+/// fewer where thousands of endpoints share what may be looked at in all.
+const LOOKED_AT: std::ops::RangeInclusive<usize> = 64..=512;
+const LOOKED_AT_ALL: usize = 1 << 22;
 /// How many of them tell whose they are, where a reel has not all that it might have sent.
 pub(super) const SENT_MIN: usize = 6;
 /// How many more in a row that are one's than are not tell it, too.
@@ -41,13 +43,14 @@ struct Sample {
 }
 
 impl Sample {
-    fn add(&mut self, payload: (u64, u32)) {
+    /// Takes the next payload; fewer than `looked_at` are kept.
+    fn add(&mut self, payload: (u64, u32), looked_at: usize) {
         let stride = self.stride.max(1);
         if self.passed.is_multiple_of(stride) && self.known.insert(payload) {
             self.kept.push(payload);
         }
         self.passed += 1;
-        if self.kept.len() >= LOOKED_AT {
+        if self.kept.len() >= looked_at {
             let mut place = 0;
             self.kept.retain(|payload| {
                 place += 1;
@@ -71,6 +74,8 @@ pub(super) fn senders(
     direct: &BTreeSet<(usize, usize)>,
 ) -> BTreeMap<Endpoint, Votes> {
     let mut looked_at: BTreeMap<(Endpoint, usize), Sample> = BTreeMap::new();
+    let each = LOOKED_AT_ALL / foreign.len().max(1);
+    let each = each.clamp(*LOOKED_AT.start(), *LOOKED_AT.end());
     for (reel, scan) in scans.iter().enumerate() {
         let peers = foreign_peers(scan, foreign);
         if peers.iter().all(Option::is_none) {
@@ -79,7 +84,7 @@ pub(super) fn senders(
         for receive in telling(&scan.receives) {
             if let Some(peer) = peers.get(receive.connection as usize).copied().flatten() {
                 let sample = looked_at.entry((peer, reel)).or_default();
-                sample.add((receive.hash, receive.length));
+                sample.add((receive.hash, receive.length), each);
             }
         }
     }
