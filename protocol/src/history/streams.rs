@@ -12,8 +12,8 @@ use netreel_table::{Column, List};
 use netreel_wire::{KindId, MessageFacts, Promise, Role, Sequence};
 
 pub(super) use anew::{Restart, Sign};
-pub(super) use stream::MessageStream;
-use stream::{Anew, FOLLOWS_MAX, NumberedLink, Numbers, OneStream, Spoken};
+use stream::{Anew, FOLLOWS_MAX, Numbers, OneStream, Spoken};
+pub(super) use stream::{MessageStream, NumberedLink};
 
 use super::elsewhere::{Elsewhere, elsewhere};
 use super::finding::says_the_same;
@@ -344,6 +344,11 @@ impl Streams {
         for column in columns.into_iter().chain(more) {
             column.shrink();
         }
+        self.streams.shrink(|own| {
+            own.numbers.line.shrink();
+            own.ordered.shrink();
+        });
+        self.ways.shrink(|own| own.line.shrink());
         let copies = self.resends.iter();
         self.copies = copies.map(|&(copy, first)| (first, copy)).collect();
         self.copies.sort_unstable();

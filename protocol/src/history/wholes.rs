@@ -105,7 +105,10 @@ impl Wholes {
 
     /// Puts messages together whose fragments are known.
     fn of(session: &Session, found: Vec<Vec<MessageId>>) -> Wholes {
-        let mut wholes = Wholes::default();
+        let mut wholes = Wholes {
+            joined: Vec::with_capacity(found.len()),
+            ..Wholes::default()
+        };
         let protocol = |fragments: &[MessageId]| {
             let packet = session.carrier(*fragments.first()?)?;
             session.said(packet)?.protocol

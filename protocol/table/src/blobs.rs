@@ -2,7 +2,7 @@
 
 use crate::column::CHUNK;
 use crate::packed::Packed;
-use crate::{Column, Cursor};
+use crate::{Column, Cursor, aside};
 
 /// A row of bytes for each number from 0 on; most rows are short, and many may be empty.
 #[derive(Clone, Debug, Default)]
@@ -63,6 +63,8 @@ impl Blobs {
         BlobsCursor {
             blobs: self,
             ends: self.ends.cursor(),
+            chunk: usize::MAX,
+            chunk_bytes: CHUNK * self.bytes.len() / self.len().max(1),
         }
     }
 
@@ -83,6 +85,10 @@ impl Blobs {
 pub struct BlobsCursor<'a> {
     blobs: &'a Blobs,
     ends: Cursor<'a>,
+    /// The chunk of the row that was asked for last.
+    chunk: usize,
+    /// How many bytes the rows of a chunk have about.
+    chunk_bytes: usize,
 }
 
 impl<'a> BlobsCursor<'a> {
@@ -91,6 +97,10 @@ impl<'a> BlobsCursor<'a> {
     pub fn get(&mut self, row: usize) -> &'a [u8] {
         if row >= self.blobs.len() {
             return &[];
+        }
+        if row / CHUNK != self.chunk {
+            self.chunk = row / CHUNK;
+            aside::touch(self.chunk_bytes);
         }
         let start = match row.checked_sub(1) {
             Some(before) if before / CHUNK == row / CHUNK => self.ends.get(before),

@@ -11,6 +11,8 @@
 
 use bytes::Bytes;
 
+use crate::aside;
+
 /// How many rows are packed together.
 pub const CHUNK: usize = 256;
 
@@ -192,6 +194,16 @@ impl Column {
         iter
     }
 
+    /// Hands over all rows in order, at most a [`CHUNK`] at a time, with the place of the first.
+    pub fn for_each_chunk(&self, mut take: impl FnMut(usize, &[u64])) {
+        let mut rows = [0; CHUNK];
+        for place in 0..self.chunks.len() {
+            self.unpack(place, &mut rows);
+            take(place * CHUNK, &rows);
+        }
+        take(self.chunks.len() * CHUNK, &self.open);
+    }
+
     /// For rows most of which are asked for next to each other.
     pub fn cursor(&self) -> Cursor<'_> {
         Cursor {
@@ -305,7 +317,7 @@ impl Column {
         self.open.clear();
         if self.chunks.len().is_multiple_of(SEGMENT) {
             let full = std::mem::take(&mut self.tail);
-            self.full.push(full.into_boxed_slice().into());
+            self.full.push(aside::share(full));
         }
     }
 
@@ -314,6 +326,7 @@ impl Column {
             return;
         };
         let bytes = self.bytes_of(place);
+        aside::touch(chunk.length());
         for (at, row) in rows.iter_mut().enumerate() {
             *row = chunk.get(bytes, at);
         }
@@ -483,6 +496,12 @@ mod tests {
             assert_eq!(cursor.get(row), *value);
         }
         assert_eq!(cursor.get(rows.len()), 0);
+        let mut handed = Vec::new();
+        column.for_each_chunk(|first, some| {
+            assert_eq!(first, handed.len());
+            handed.extend_from_slice(some);
+        });
+        assert_eq!(handed, rows);
         assert_eq!(
             column.iter_from(rows.len() / 2).len(),
             rows.len() - rows.len() / 2

@@ -5,6 +5,7 @@
 //!
 //! Why it is so: `docs/decisions/session.md`.
 
+mod aside;
 mod blobs;
 mod column;
 mod list;

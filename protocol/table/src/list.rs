@@ -76,13 +76,6 @@ impl<T: Clone> List<T> {
             .chain(open)
     }
 
-    /// All rows, in order, in slices; the place of the first of each.
-    pub fn pieces(&self) -> impl Iterator<Item = (usize, &[T])> {
-        let full = self.full.iter().map(|rows| &rows[..]);
-        let pieces = full.chain([&self.open[..]]).enumerate();
-        pieces.map(|(at, rows)| (at * ROWS, rows))
-    }
-
     /// The first row for which this does not hold, where it holds for all before it and none after.
     pub fn partition_point(&self, holds: impl Fn(&T) -> bool) -> usize {
         let is_before = |rows: &Arc<[T]>| rows.last().is_some_and(&holds);
@@ -120,11 +113,6 @@ mod tests {
             copy.push(length);
             assert_eq!((list.len(), copy.len()), (length, length + 1));
             assert!(list.iter().copied().eq(0..length));
-            let pieces = list.pieces().flat_map(|(first, rows)| {
-                assert_eq!(rows.first().copied().unwrap_or(first), first);
-                rows.iter().copied()
-            });
-            assert!(pieces.eq(0..length));
             for from in [0, 1, ROWS - 1, ROWS, 2 * ROWS + 5, length, length + 9] {
                 let rows = copy.iter_from(from).copied();
                 assert!(rows.eq(from..length + 1), "{from} of {length}");

@@ -4,6 +4,11 @@ use std::ops::Deref;
 
 use bytes::Bytes;
 
+use crate::aside;
+
+/// So many bytes are shared once no more are put behind them.
+const SHARED_MIN: usize = 1 << 16;
+
 /// See the module.
 #[derive(Clone, Debug)]
 pub(crate) enum Packed {
@@ -44,18 +49,22 @@ impl Packed {
         }
     }
 
-    /// How many bytes of memory it holds on to; what it shares is not its own.
+    /// How many bytes it holds on to, in memory or in a file.
     pub fn memory(&self) -> usize {
         match self {
             Packed::Own(bytes) => bytes.capacity(),
-            Packed::Shared(_) => 0,
+            Packed::Shared(bytes) => bytes.len(),
         }
     }
 
     /// Gives back memory that was taken for more bytes.
     pub fn shrink(&mut self) {
-        if let Packed::Own(bytes) = self {
-            bytes.shrink_to_fit();
+        match self {
+            Packed::Own(bytes) if bytes.len() >= SHARED_MIN => {
+                *self = Packed::Shared(aside::share(std::mem::take(bytes)));
+            }
+            Packed::Own(bytes) => bytes.shrink_to_fit(),
+            Packed::Shared(_) => {}
         }
     }
 }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 use netreel_reel::{Event, EventNumber, Time};
-use netreel_table::{Column, Cursor, List, Misfit, Putting, Taking};
+use netreel_table::{Column, Cursor, Misfit, Putting, Taking};
 use serde::{Deserialize, Serialize};
 
 use crate::session::index::plain::{put_plain, take_plain};
@@ -75,7 +75,7 @@ pub(crate) struct Ends {
     connections: Column,
     lengths: Column,
     /// Empty once the ends are matched.
-    hashes: List<u64>,
+    hashes: Column,
     /// How long packets were of which the reel has the first bytes.
     cut: BTreeMap<u32, u32>,
     failed: BTreeSet<u32>,
@@ -196,7 +196,7 @@ impl Ends {
             number: EventNumber(number),
             time: Time(time),
             connection: Ends::way_of(way).0,
-            hash: self.hashes.get(place).copied().unwrap_or(0),
+            hash: self.hashes.get(place),
             length,
             whole: self.whole(place, length),
             failed: self.is_failed(place),
@@ -311,13 +311,13 @@ impl Ends {
     }
 
     /// The hashes of all payloads, until they are forgotten.
-    pub fn hashes(&self) -> &List<u64> {
+    pub fn hashes(&self) -> &Column {
         &self.hashes
     }
 
     /// Lets go of what only matching needs.
     pub fn forget_hashes(&mut self) {
-        self.hashes = List::default();
+        self.hashes = Column::default();
     }
 
     /// Gives back memory that was taken for more ends.
@@ -395,7 +395,7 @@ impl Ends {
             times,
             connections,
             lengths,
-            hashes: List::default(),
+            hashes: Column::default(),
             cut,
             failed,
             rhythm,

@@ -158,7 +158,7 @@ impl Settled {
                 let hashes = (first..).zip(rows.hashes().iter_from(first as usize));
                 let free = hashes
                     .filter(|(place, _)| !ends.contains(*place))
-                    .map(|(_, hash)| *hash);
+                    .map(|(_, hash)| hash);
                 again.extend(free.filter(|hash| self.hashes.contains(*hash)));
             }
         }
@@ -169,7 +169,7 @@ impl Settled {
         for (scan, ends) in scans.iter().zip(&mut self.ends) {
             for (side, ends) in Side::ALL.into_iter().zip(ends) {
                 let hashes = (0..).zip(scan.side(side).hashes().iter());
-                for (place, _) in hashes.filter(|(_, hash)| again.contains(*hash)) {
+                for (place, _) in hashes.filter(|(_, hash)| again.contains(hash)) {
                     let was_there = usize::from(ends.contains(place));
                     self.count -= was_there;
                     self.packets -= was_there * usize::from(side == Side::Send);

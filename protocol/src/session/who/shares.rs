@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use netreel_table::CHUNK;
+
 use super::roads::Roads;
 use crate::session::bits::Bits;
 use crate::session::read::ends::Side;
@@ -159,27 +161,23 @@ impl Gathering<'_> {
         self.own = own;
     }
 
-    /// Takes the ends of a plain side that have these hashes, the first of which is of this place.
+    /// Takes the ends of a plain side that have these hashes, no more than a chunk, the first of which is of
+    /// this place.
     fn take_all(&mut self, (reel, side): (usize, Side), first: usize, hashes: &[u64]) {
         let count = self.shares.len() as u64;
-        let mut found = [0; GATHERED];
-        for (nth, some) in hashes.chunks(GATHERED).enumerate() {
-            let mut all = 0;
-            for (at, &hash) in some.iter().enumerate() {
-                // Whether it is one is not foreseen: it is noted, and the next one in its place where
-                // it is not.
-                found[all] = at;
-                all += usize::from(part_of(hash, self.bits).wrapping_sub(self.first) < count);
-            }
-            for &at in &found[..all] {
-                self.take((reel, side, first + nth * GATHERED + at), some[at]);
-            }
+        let mut found = [0; CHUNK];
+        let mut all = 0;
+        for (at, &hash) in hashes.iter().enumerate().take(CHUNK) {
+            // Whether it is one is not foreseen: it is noted, and the next one in its place where it is
+            // not.
+            found[all] = at;
+            all += usize::from(part_of(hash, self.bits).wrapping_sub(self.first) < count);
+        }
+        for &at in &found[..all] {
+            self.take((reel, side, first + at), hashes[at]);
         }
     }
 }
-
-/// How many hashes are looked at before those of them are taken that are wanted.
-const GATHERED: usize = 512;
 
 /// Ends of a tray that are put in order.
 #[derive(Default)]
@@ -236,21 +234,21 @@ impl Roads<'_> {
                 let settled = settled.get(reel).map(|it| &it[side as usize]);
                 if let Some(settled) = settled.filter(|it| !it.is_empty()) {
                     for place in settled.others(ends.len() as u32) {
-                        if let Some(&hash) = hashes.get(place as usize) {
-                            gathering.take((reel, side, place as usize), hash);
+                        let place = place as usize;
+                        if place < hashes.len() {
+                            gathering.take((reel, side, place), hashes.get(place));
                         }
                     }
                     continue;
                 }
-                for (first, hashes) in hashes.pieces() {
+                hashes.for_each_chunk(|first, hashes| {
                     if self.is_plain(side) {
-                        gathering.take_all((reel, side), first, hashes);
-                        continue;
+                        return gathering.take_all((reel, side), first, hashes);
                     }
                     for (place, &hash) in (first..).zip(hashes) {
                         gathering.take((reel, side, place), hash);
                     }
-                }
+                });
             }
         }
         gathering.shares
