@@ -1,6 +1,7 @@
 //! When each packet's sender learnt that it had arrived.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use netreel_table::Column;
 use netreel_wire::{MessageFacts, Sequence};
@@ -28,20 +29,16 @@ pub(super) struct Acks {
 }
 
 impl Acks {
-    /// What all nodes have heard of so many packets.
-    pub fn new(heard: Vec<Heard>, packets: usize) -> Acks {
+    /// What all nodes have heard; `receipts` are those that they noted.
+    pub fn new(heard: Vec<Heard<'_>>, receipts: &[AtomicU32]) -> Acks {
         let mut acks = Acks::default();
-        let mut rows = vec![0u32; packets];
         for Heard { learnt, .. } in heard {
-            for (packet, end) in learnt.acked {
-                if let Some(row) = rows.get_mut(packet.0 as usize) {
-                    *row = end + 1;
-                }
-            }
             acks.named.extend(learnt.named);
             acks.ambiguous.extend(learnt.ambiguous);
         }
-        acks.acked.extend(rows.into_iter().map(u64::from));
+        let rows = receipts.iter();
+        let rows = rows.map(|row| u64::from(row.load(Ordering::Relaxed)));
+        acks.acked.extend(rows);
         acks.acked.shrink();
         acks.named.sort_unstable();
         acks.ambiguous.sort_unstable();
@@ -49,14 +46,18 @@ impl Acks {
     }
 }
 
+/// For each of so many packets room for the receipt that told its sender of its arrival.
+pub(super) fn receipts(packets: usize) -> Vec<AtomicU32> {
+    (0..packets).map(|_| AtomicU32::new(0)).collect()
+}
+
 /// What a node has heard of the arrival of its packets.
-#[derive(Default)]
-pub(super) struct Heard {
+pub(super) struct Heard<'a> {
     acks: BTreeMap<(NodeId, u16), Acked>,
     newest_messages: BTreeMap<MessageStream, i64>,
     /// All messages before this place are known to have arrived.
     all_before: BTreeMap<MessageStream, i64>,
-    learnt: Learnt,
+    learnt: Learnt<'a>,
 }
 
 /// What a node learns of the arrival of its packets, as far as it came.
@@ -64,7 +65,7 @@ pub(super) struct Learning<'a> {
     session: &'a Session,
     streams: &'a Streams,
     node: NodeId,
-    pub heard: Heard,
+    pub heard: Heard<'a>,
     /// What the latest packet says.
     said: Said,
 }
@@ -82,12 +83,11 @@ struct Acked {
     settled: u64,
 }
 
-/// Packets that are known to have arrived, each with the end that told of it.
-#[derive(Default)]
-struct Learnt {
-    acked: Vec<(PacketId, Receipt)>,
-    /// All of these. There may be thousands of nodes, each with a few of all packets.
-    known: RoaringBitmap,
+/// What a node learnt of packets and messages.
+struct Learnt<'a> {
+    /// For each packet of the session, once its sender knows of its arrival, the end that told of it, plus
+    /// one. Nobody but its sender looks at the row of a packet.
+    receipts: &'a [AtomicU32],
     /// Messages that an ack named, each by the copy that was sent first, with the end that told of it.
     named: Vec<(MessageId, Receipt)>,
     /// All of these.
@@ -99,11 +99,18 @@ struct Learnt {
     ambiguous: Vec<PacketId>,
 }
 
-impl Learnt {
+impl Learnt<'_> {
     fn note(&mut self, packet: PacketId, end: Receipt) {
-        if self.known.insert(packet.0) {
-            self.acked.push((packet, end));
+        if let Some(row) = self.receipts.get(packet.0 as usize)
+            && row.load(Ordering::Relaxed) == 0
+        {
+            row.store(end + 1, Ordering::Relaxed);
         }
+    }
+
+    fn is_known(&self, packet: PacketId) -> bool {
+        let row = self.receipts.get(packet.0 as usize);
+        row.is_some_and(|row| row.load(Ordering::Relaxed) != 0)
     }
 
     /// The same of a packet that carried the message at a place, of which an ack was heard; perhaps one
@@ -138,7 +145,7 @@ impl Learnt {
                 self.settled.insert(first);
             }
             Meant::Alone => {}
-            Meant::OneOfSeveral if self.known.contains(packet.0) => {}
+            Meant::OneOfSeveral if self.is_known(packet) => {}
             Meant::OneOfSeveral => self.ambiguous.push(packet),
         }
         self.note(packet, end);
@@ -146,12 +153,29 @@ impl Learnt {
 }
 
 impl<'a> Learning<'a> {
-    pub fn new((session, streams): (&'a Session, &'a Streams), node: NodeId) -> Learning<'a> {
+    /// `receipts` has room for each packet of the session.
+    pub fn new(
+        (session, streams): (&'a Session, &'a Streams),
+        node: NodeId,
+        receipts: &'a [AtomicU32],
+    ) -> Learning<'a> {
+        let learnt = Learnt {
+            receipts,
+            named: Vec::new(),
+            known_messages: RoaringBitmap::new(),
+            settled: RoaringBitmap::new(),
+            ambiguous: Vec::new(),
+        };
         Learning {
             session,
             streams,
             node,
-            heard: Heard::default(),
+            heard: Heard {
+                acks: BTreeMap::new(),
+                newest_messages: BTreeMap::new(),
+                all_before: BTreeMap::new(),
+                learnt,
+            },
             said: Said::default(),
         }
     }
@@ -313,7 +337,7 @@ impl Acked {
         line: &Line,
         (ack, bits): (i64, Option<(u64, u8)>),
         told: (Receipt, Stamp),
-        learnt: &mut Learnt,
+        learnt: &mut Learnt<'_>,
     ) {
         let (bits, count) = bits.unwrap_or((0, 0));
         let count = u32::from(count).min(64);
@@ -355,13 +379,13 @@ fn learn(
     line: &Line,
     place: i64,
     (end, stamp): (Receipt, Stamp),
-    learnt: &mut Learnt,
+    learnt: &mut Learnt<'_>,
 ) -> bool {
     let Some(first) = line.first(place).map(PacketId) else {
         return true;
     };
     let others = line.others(place);
-    if others.is_empty() && learnt.known.contains(first.0) {
+    if others.is_empty() && learnt.is_known(first) {
         return true;
     }
     let sent = others.partition_point(|&packet| had_been_sent(session, PacketId(packet), stamp));
@@ -534,14 +558,15 @@ mod tests {
             .expect("a session");
         let streams = Streams::new(&session);
         let nodes = (0..session.nodes.len() as u16).map(NodeId);
+        let receipts = receipts(session.packet_count());
         let heard = nodes.map(|node| {
-            let mut learning = Learning::new((&session, &streams), node);
+            let mut learning = Learning::new((&session, &streams), node, &receipts);
             for (end, crossing, stamp) in session.ends(node) {
                 learning.take(end, crossing, stamp);
             }
             learning.heard
         });
-        let acks = Acks::new(heard.collect(), session.packet_count());
+        let acks = Acks::new(heard.collect(), &receipts);
         let found: Vec<u64> = sent
             .iter()
             .enumerate()

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use netreel_system::Cancel;
 
-use super::acks::{Acks, Learning};
+use super::acks::{self, Acks, Learning};
 use super::claims::{Claiming, Claims};
 use super::facts::Facts;
 use super::found::proofs;
@@ -34,8 +34,9 @@ pub(super) fn derive(session: &Session, mut streams: Streams, cancel: &Cancel) -
     }
     let facts = Facts::new(session, &streams, &wholes);
     let all: Vec<(NodeId, &Node)> = (0u16..).map(NodeId).zip(&session.nodes).collect();
+    let receipts = acks::receipts(session.packet_count());
     let walked = parallel::map(all, session.workers(), |(id, node)| {
-        let mut learning = Learning::new((session, &streams), id);
+        let mut learning = Learning::new((session, &streams), id, &receipts);
         let mut claiming = Claiming::new((session, &streams), id);
         let is_walked = node.recorded && cancel.goes_on();
         let mut walk = is_walked.then(|| facts.follow((id, node)));
@@ -67,7 +68,8 @@ pub(super) fn derive(session: &Session, mut streams: Streams, cancel: &Cancel) -
         acked,
         named,
         ambiguous,
-    } = Acks::new(heard, session.packet_count());
+    } = Acks::new(heard, &receipts);
+    drop(receipts);
     let undelivered = undelivered(session, &streams, &nodes);
     let stragglers = stragglers(&nodes);
     let mixed = std::mem::take(&mut wholes.mixed);

@@ -20,7 +20,11 @@ pub(super) fn unrecorded(session: &Session) -> Option<String> {
 /// of a kind that the wire knows went from it or to it. So a peer that answers with nothing but acks
 /// took part. Who was only spoken to did not, nor did a group address, nor a server of another
 /// protocol, whose packets do not fit the wire.
-pub(crate) fn took_part_unrecorded(session: &Session) -> BTreeSet<NodeId> {
+pub(crate) fn took_part_unrecorded(session: &Session) -> &BTreeSet<NodeId> {
+    session.took_part.get_or_init(|| took_part(session))
+}
+
+fn took_part(session: &Session) -> BTreeSet<NodeId> {
     let unrecorded = |node: NodeId| {
         let node = session.nodes.get(usize::from(node.0));
         node.is_some_and(|node| !node.recorded)

@@ -53,7 +53,7 @@ pub(crate) use read::source::is_closed;
 pub(crate) use weave::places::EndId;
 pub use who::proxied::network_answers;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
@@ -109,6 +109,8 @@ pub struct Session {
     ways: BTreeMap<(NodeId, NodeId), (i64, i64)>,
     told: OnceLock<Told>,
     traffic: OnceLock<BTreeMap<(NodeId, NodeId), Traffic>>,
+    /// Who took part without a reel, once somebody asked (`history/unrecorded.rs`).
+    pub(crate) took_part: OnceLock<BTreeSet<NodeId>>,
     /// Of each node that was not recorded, by its place: the packets that were seen of it, ordered by the
     /// observer's events.
     seen: OnceLock<Vec<Seen>>,

@@ -58,6 +58,7 @@ pub(crate) fn put(session: &Session, reels: &[Arc<Reel>], to: &mut Putting<'_>) 
         firm: _,
         same: _,
         ways,
+        took_part: _,
         kept_history: _,
     } = session;
     let place = |reel: &Option<Arc<Reel>>| reel.as_ref().map(|it| place(it, reels)).transpose();

@@ -200,7 +200,7 @@ impl<'a, 'b> Filling<'a, 'b> {
         };
         let received = receipt.map(|receipt| self.time(receipt));
         let is_failed = side == Side::Send && ends.is_failed(place);
-        let fate = match received {
+        let mut fate = match received {
             Some(_)
                 if self.any_captured
                     && sent.is_some()
@@ -228,7 +228,13 @@ impl<'a, 'b> Filling<'a, 'b> {
                     departed,
                 };
                 let missing = self.missing(&lone, (at, link.1));
-                self.filled.missing.push((id, missing));
+                let receiver = self.order.nodes.get(usize::from(link.1.0));
+                match receiver.is_some_and(|node| node.recorded) || self.before.is_some() {
+                    true => self.filled.missing.push((id, missing)),
+                    // Nothing that comes later tells more of it.
+                    false if missing.dropped => fate = Fate::Lost,
+                    false => {}
+                }
             }
         }
         self.note(link, (side, departed), received, odd.as_deref());
