@@ -1,17 +1,19 @@
 //! Builds the library that `netreel record` loads into programs, so that the command can carry it.
 //!
 //! The package `capture/preload` cannot be a dependency: its hooks would be linked into the
-//! command. It has no dependencies of its own, so that the compiler is all that is needed.
+//! command. It depends on `capture/shared` alone, which depends on nothing, so that the compiler is
+//! all that is needed.
 
 use std::path::PathBuf;
 use std::process::Command;
 
 fn main() {
-    // A link to the sources of `capture/preload`; in a packed crate they stand in its place.
-    println!("cargo::rerun-if-changed=carried");
+    // Links to the sources of both packages; in a packed crate they stand in their place.
+    println!("cargo::rerun-if-changed=carried/preload");
+    println!("cargo::rerun-if-changed=carried/shared");
     println!("cargo::rerun-if-changed=build.rs");
-    let variable = |name: &str| std::env::var_os(name).unwrap_or_default();
-    let library = PathBuf::from(variable("OUT_DIR")).join("libnetreel_preload.so");
+    let folder = PathBuf::from(variable("OUT_DIR"));
+    let library = folder.join("libnetreel_preload.so");
     let known = ["x86_64", "aarch64"].map(Into::into);
     let glibc = variable("CARGO_CFG_TARGET_OS") == "linux"
         && variable("CARGO_CFG_TARGET_ENV") == "gnu"
@@ -21,18 +23,17 @@ fn main() {
         std::fs::write(&library, b"").expect("cannot write to OUT_DIR");
         return;
     }
-    let mut compiler = Command::new(variable("RUSTC"));
+    let shared = folder.join("libnetreel_shared.rlib");
+    let mut compiler = compiler("shared", "rlib");
+    compiler.arg("-o").arg(&shared);
+    run(compiler);
+    let mut compiler = self::compiler("preload", "cdylib");
     compiler
-        .arg("carried/lib.rs")
-        .args(["--edition", "2024", "--crate-name", "netreel_preload"])
-        .args(["--crate-type", "cdylib", "--cap-lints", "allow"])
-        .args(["-C", "opt-level=3", "-C", "codegen-units=1"])
-        .args(["-C", "panic=abort", "-C", "strip=symbols"])
+        .args(["-C", "codegen-units=1", "-C", "strip=symbols"])
         // A hook that is given to whoever looks it up is ours, whatever else is preloaded.
         .args(["-C", "link-arg=-Wl,-Bsymbolic-functions"])
-        .args(["--cfg", "feature=\"carried\""])
-        .arg("--target")
-        .arg(variable("TARGET"))
+        .args(["--cfg", "feature=\"carried\"", "--extern"])
+        .arg(format!("netreel_shared={}", shared.display()))
         .arg("-o")
         .arg(&library);
     let linker = variable("RUSTC_LINKER");
@@ -41,6 +42,28 @@ fn main() {
             .arg("-C")
             .arg(format!("linker={}", linker.to_string_lossy()));
     }
+    run(compiler);
+}
+
+fn variable(name: &str) -> std::ffi::OsString {
+    std::env::var_os(name).unwrap_or_default()
+}
+
+/// Cargo's own compiler, for the package of that name.
+fn compiler(name: &str, kind: &str) -> Command {
+    let mut compiler = Command::new(variable("RUSTC"));
+    compiler
+        .arg(format!("carried/{name}/lib.rs"))
+        .args(["--edition", "2024", "--cap-lints", "allow"])
+        .args(["--crate-type", kind, "--crate-name"])
+        .arg(format!("netreel_{name}"))
+        .args(["-C", "opt-level=3", "-C", "panic=abort"])
+        .arg("--target")
+        .arg(variable("TARGET"));
+    compiler
+}
+
+fn run(mut compiler: Command) {
     let status = compiler.status().expect("cannot run the compiler");
     assert!(status.success(), "the preload library does not compile");
 }

@@ -125,9 +125,9 @@ fn the_library_for_unmodified_programs_is_packed_with_who_builds_it() {
     ]);
     for file in [
         "build.rs",
-        "carried/lib.rs",
-        "carried/replay/network.rs",
-        "carried/reel/ring.rs",
+        "carried/preload/lib.rs",
+        "carried/preload/replay/network.rs",
+        "carried/shared/ring.rs",
     ] {
         assert!(list.lines().any(|line| line == file), "{file}: {list}");
     }

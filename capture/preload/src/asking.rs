@@ -2,8 +2,9 @@
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
+use netreel_shared::hello::{HELLO_MAGIC, Hello, MUTED, Welcome};
+
 use crate::environment::recorder_path;
-use crate::hello::{HELLO_MAGIC, Hello, MUTED, Welcome};
 use crate::sys::{self, IoVec, MsgHdr, nr};
 
 /// Of the reel, where there is one already.

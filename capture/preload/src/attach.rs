@@ -6,16 +6,17 @@
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
-use crate::asking::{IDENTITY, ask, tell};
-use crate::bell::Bell;
-use crate::body::{self, EventKind};
-use crate::call::CallId;
-use crate::hello::{
+use netreel_shared::bell::Bell;
+use netreel_shared::body::{self, EventKind};
+use netreel_shared::call::CallId;
+use netreel_shared::hello::{
     ACCEPTED, KIND_ATTACH, KIND_MORE, KIND_SEGMENTS, KIND_TRIPWIRE, KIND_UNMAPPED, MUTED, REPLAYED,
     Welcome,
 };
+use netreel_shared::ring::{RING_PAGE, RingControl, RingHead, RingMemory, RingWriter};
+
+use crate::asking::{IDENTITY, ask, tell};
 use crate::replay;
-use crate::ring::{RING_PAGE, RingControl, RingHead, RingMemory, RingWriter};
 use crate::sys::{self, nr};
 use crate::thread::{THREAD_AT, Thread, now};
 use crate::{floor, printed, threads, tripwire, typed};

@@ -2,8 +2,9 @@
 
 use core::ffi::c_void;
 
+use netreel_shared::call::CallId;
+
 use crate::attach;
-use crate::call::CallId;
 use crate::hook::hook;
 use crate::sys::{IoVec, MMsgHdr, MsgHdr, TimeSpec, TimeVal, errno, nr};
 use crate::{

@@ -9,8 +9,9 @@
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
+use netreel_shared::call::CallId;
+
 use crate::attach;
-use crate::call::CallId;
 use crate::hook::{self, Left, Real, hook};
 use crate::points::name;
 use crate::push::pushing;

@@ -6,8 +6,9 @@
 use core::ffi::{CStr, c_char, c_void};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
+use netreel_shared::call::CallId;
+
 use crate::attach;
-use crate::call::CallId;
 use crate::hook::{Onward, hook, passing};
 use crate::numbered::fileno;
 use crate::objects::Function;

@@ -3,7 +3,8 @@
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use crate::call::ClockId;
+use netreel_shared::call::ClockId;
+
 use crate::hook::hook;
 use crate::push::pushing;
 use crate::replay;

@@ -4,7 +4,8 @@
 //! An eventfd is raised before that is done, so that whatever the thread did before comes before what
 //! another thread does that was woken by it, in a replay too.
 
-use crate::call::CallId;
+use netreel_shared::call::CallId;
+
 use crate::hook::hook;
 use crate::push::pushing;
 use crate::replay::{self, Did};

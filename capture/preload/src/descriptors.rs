@@ -2,8 +2,9 @@
 
 use core::ffi::{c_char, c_void};
 
+use netreel_shared::call::{CallId, PastId};
+
 use crate::attach;
-use crate::call::{CallId, PastId};
 use crate::children;
 use crate::corks;
 use crate::endpoint::Endpoint;

@@ -1,6 +1,7 @@
 //! An endpoint as the bodies of events have it, made from what a C program has.
 
-use crate::body;
+use netreel_shared::body;
+
 use crate::sys;
 
 /// The longest one: of IPv6.

@@ -4,8 +4,9 @@
 use core::ffi::{CStr, c_char};
 use core::sync::atomic::{AtomicU64, Ordering};
 
+use netreel_shared::call::CallId;
+
 use crate::attach;
-use crate::call::CallId;
 use crate::paths::{here, path_of};
 use crate::push::pushing_unless_busy;
 use crate::replay;

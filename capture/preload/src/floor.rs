@@ -8,13 +8,14 @@
 
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
+use netreel_shared::call::{CallId, PastId};
+use netreel_shared::tape::THREADS_MAX;
+
 use crate::attach;
-use crate::call::{CallId, PastId};
 use crate::holder::{Holder, Stuck, Watch};
 use crate::hook::{self, Left};
 use crate::push::pushing;
 use crate::sys::{self, PollFd, TimeSpec, errno, nr, pause, set_errno};
-use crate::tape::THREADS_MAX;
 use crate::thread::now;
 use crate::{replay, sockets, threads};
 

@@ -4,8 +4,9 @@
 use core::ffi::c_char;
 use core::sync::atomic::{AtomicU64, Ordering};
 
+use netreel_shared::call::CallId;
+
 use crate::attach;
-use crate::call::CallId;
 use crate::files::{ENOENT, O_NOFOLLOW, sum};
 use crate::paths::{self, AsItSays, Look, Workspace};
 use crate::push::pushing_unless_busy;

@@ -1,7 +1,8 @@
 //! Packets that the kernel has joined (`UDP_GRO`): it is asked how long each was, also where the
 //! program does not ask.
 
-use crate::call::PastId;
+use netreel_shared::call::PastId;
+
 use crate::hook::{self, Real};
 use crate::points;
 use crate::sockets;

@@ -5,29 +5,14 @@
 //! shared with the recorder. It starts no thread, allocates nothing, writes no file, and leaves
 //! results, bytes and `errno` as they were.
 //!
-//! No package depends on this one, and it depends on none: the command carries it inside.
+//! No package depends on this one, and it depends on `capture/shared` alone: the command carries it
+//! inside.
 //!
 //! Why it is so: `docs/decisions/programs.md`.
 
 #![cfg_attr(feature = "carried", no_std)]
 // The C library's functions have no words of their own here.
 #![allow(missing_docs)]
-
-#[allow(dead_code)]
-#[path = "reel/bell.rs"]
-mod bell;
-#[allow(dead_code)]
-#[path = "reel/body.rs"]
-mod body;
-#[allow(missing_docs)]
-#[path = "reel/call.rs"]
-mod call;
-#[allow(dead_code)]
-#[path = "reel/ring.rs"]
-mod ring;
-#[allow(dead_code)]
-#[path = "reel/tape.rs"]
-mod tape;
 
 mod asking;
 mod attach;
@@ -46,7 +31,6 @@ mod files;
 mod filters;
 mod floor;
 mod found;
-mod hello;
 mod holder;
 mod hook;
 mod hosts;

@@ -8,7 +8,8 @@
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
-use crate::call::{CallId, PastId};
+use netreel_shared::call::{CallId, PastId};
+
 use crate::hook::{self, Real, hook};
 use crate::objects::range_of;
 use crate::push::pushing;

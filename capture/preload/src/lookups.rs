@@ -6,7 +6,8 @@
 
 use core::ffi::{CStr, c_char, c_void};
 
-use crate::call::PastId;
+use netreel_shared::call::PastId;
+
 use crate::hook::{Hooked, Onward, find, next, passing};
 use crate::objects::{Function, Place, View};
 use crate::sockets;

@@ -6,7 +6,8 @@
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
-use crate::call::CallId;
+use netreel_shared::call::CallId;
+
 use crate::hook::{self, Real, hook};
 use crate::locks::{does, find_unwinder, is_free, push, shared};
 use crate::sys::pause;

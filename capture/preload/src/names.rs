@@ -3,7 +3,8 @@
 
 use core::ffi::{c_char, c_void};
 
-use crate::call::CallId;
+use netreel_shared::call::CallId;
+
 use crate::endpoint::Endpoint;
 use crate::floor;
 use crate::hook::hook;

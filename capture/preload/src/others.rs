@@ -1,7 +1,8 @@
 //! Descriptors of other kinds than UDP sockets, whose numbers UDP sockets may have had: also where
 //! the C library closed those inside itself. Of TCP connections it is told that they are made.
 
-use crate::call::CallId;
+use netreel_shared::call::CallId;
+
 use crate::children;
 use crate::endpoint::Endpoint;
 use crate::hook::hook;

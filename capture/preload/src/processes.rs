@@ -2,8 +2,9 @@
 
 use core::ffi::{CStr, c_char, c_void};
 
+use netreel_shared::call::CallId;
+
 use crate::attach;
-use crate::call::CallId;
 use crate::children;
 use crate::floor;
 use crate::hook::hook;

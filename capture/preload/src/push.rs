@@ -2,13 +2,14 @@
 
 use core::sync::atomic::Ordering;
 
+use netreel_shared::body::{self, EventKind};
+use netreel_shared::call::{CallId, ClockId};
+use netreel_shared::ring::RingWriter;
+
 use crate::attach;
-use crate::body::{self, EventKind};
-use crate::call::{CallId, ClockId};
 use crate::endpoint::Endpoint;
 use crate::floor;
 use crate::printed;
-use crate::ring::RingWriter;
 use crate::sys::pause;
 use crate::thread::{Thread, now};
 use crate::vectors::Vectors;

@@ -3,7 +3,8 @@
 
 use core::sync::atomic::Ordering;
 
-use crate::call::CallId;
+use netreel_shared::call::CallId;
+
 use crate::push::pushing;
 use crate::replay::{self, Did};
 use crate::sys::{IoVec, errno, set_errno};

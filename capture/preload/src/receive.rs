@@ -2,7 +2,8 @@
 
 use core::ffi::c_void;
 
-use crate::call::CallId;
+use netreel_shared::call::CallId;
+
 use crate::counters;
 use crate::floor;
 use crate::hook::{self, Real, hook};

@@ -1,6 +1,6 @@
 //! Replay: a program that is started again gets the recorded answers instead of the system's.
 //!
-//! The command hands over a tape ([`crate::tape`]) in place of a ring file. Each hook takes the
+//! The command hands over a tape ([`netreel_shared::tape`]) in place of a ring file. Each hook takes the
 //! next entry of its thread and answers from it; threads that had to do with packets go one after
 //! the other, in the recorded order. Nothing is sent. Where the program does something else than
 //! it did, that is written beside the tape, and the process ends.
@@ -18,14 +18,15 @@ mod waits;
 
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
-use crate::attach;
-use crate::body::EventKind;
-use crate::call::{CallId, ClockId};
-use crate::sys::{self, IoVec, nr};
-use crate::tape::{
+use netreel_shared::body::EventKind;
+use netreel_shared::call::{CallId, ClockId};
+use netreel_shared::tape::{
     CAME_AT, CAME_MAX, Came, Entry, ONE_AT_A_TIME, OPENED_AT, OPENED_MAX, Opened, THREADS_AT,
     THREADS_MAX, TapeControl, state, why,
 };
+
+use crate::attach;
+use crate::sys::{self, IoVec, nr};
 use crate::vectors::Vectors;
 use crate::{cancels, signals, threads};
 
@@ -350,35 +351,6 @@ pub fn stray(did: Did<'_>) -> ! {
         why: why::OTHER_THREAD,
         ..did
     })
-}
-
-impl TapeControl {
-    /// Whether the recorded threads ran one at a time.
-    #[inline]
-    fn one_thread(&self) -> bool {
-        self.ordered == ONE_AT_A_TIME
-    }
-
-    /// Whether it does not matter how often a thread sleeps: where several ran at the same time,
-    /// each in its order.
-    #[inline]
-    fn sleeps_as_often_as_it_has_to(&self) -> bool {
-        self.ordered != 0 && !self.one_thread() && self.threads > 1
-    }
-}
-
-impl Entry {
-    /// How far it is to the next one.
-    #[inline]
-    fn size(&self) -> u64 {
-        (size_of::<Entry>() + self.length as usize).next_multiple_of(8) as u64
-    }
-
-    /// Which call it is of, if it is one.
-    #[inline]
-    fn called(&self) -> Option<CallId> {
-        (self.kind == EventKind::Called as u8).then_some(CallId(self.id))
-    }
 }
 
 impl TapeTurn {

@@ -2,8 +2,9 @@
 //! library makes them. So it keeps a [copy](filters) of each, asks it before every call of its own,
 //! and does without what is forbidden.
 
+use netreel_shared::call::{CallId, PastId};
+
 use crate::attach;
-use crate::call::{CallId, PastId};
 use crate::filters::{self, Filter};
 use crate::hook::hook;
 use crate::push::pushing;

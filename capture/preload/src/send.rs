@@ -1,7 +1,8 @@
 //! Every way to send on a UDP socket.
 
-use crate::body::{self, EventKind, SendOutcome};
-use crate::call::{CallId, PastId};
+use netreel_shared::body::{self, EventKind, SendOutcome};
+use netreel_shared::call::{CallId, PastId};
+
 use crate::children;
 use crate::corks::{self, First, To, Whole};
 use crate::counters;

@@ -4,8 +4,9 @@
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
+use netreel_shared::call::CallId;
+
 use crate::attach;
-use crate::call::CallId;
 use crate::floor;
 use crate::hook::hook;
 use crate::push::pushing_unless_busy;

@@ -2,9 +2,10 @@
 
 use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
+use netreel_shared::body::{self, EventKind};
+use netreel_shared::call::{CallId, PastId};
+
 use crate::attach;
-use crate::body::{self, EventKind};
-use crate::call::{CallId, PastId};
 use crate::children;
 use crate::corks;
 use crate::endpoint::Endpoint;

@@ -2,9 +2,10 @@
 
 use core::ffi::{CStr, c_char};
 
+use netreel_shared::hello::KIND_WATCH;
+
 use crate::asking::tell;
 use crate::environment::variable;
-use crate::hello::KIND_WATCH;
 use crate::stat::Stat;
 use crate::sys::{self, AT_FDCWD, errno, nr, set_errno};
 

@@ -1,7 +1,8 @@
 //! What a receive put into the program's memory, and the events that hold it.
 
-use crate::body::{self, EventKind};
-use crate::call::{CallId, PastId};
+use netreel_shared::body::{self, EventKind};
+use netreel_shared::call::{CallId, PastId};
+
 use crate::endpoint::Endpoint;
 use crate::push::pushing;
 use crate::sockets;

@@ -1,7 +1,8 @@
 //! What a thread remembers from one event to the next, and the clock of its events.
 
+use netreel_shared::ring::RingWriter;
+
 use crate::hook::Real;
-use crate::ring::RingWriter;
 use crate::sys::{self, TimeSpec};
 
 /// What a thread remembers. It lies in the page before the thread's ring, behind what the reader

@@ -4,17 +4,18 @@
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
+use netreel_shared::call::PastId;
+use netreel_shared::ring::RingHead;
+use netreel_shared::tape::{MAIN_THREAD, THREADS_MAX, thread_identity};
+
 use crate::attach;
-use crate::call::PastId;
 use crate::cancels;
 use crate::floor::{self, Own};
 use crate::hook::{self, hook};
 use crate::locks;
 use crate::meets;
 use crate::push::pushing_unless_busy;
-use crate::ring::RingHead;
 use crate::sys::{self, nr};
-use crate::tape::{MAIN_THREAD, THREADS_MAX, thread_identity};
 use crate::{replay, sockets};
 
 /// What is remembered of a thread while it lives.

@@ -3,7 +3,8 @@
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use crate::call::CallId;
+use netreel_shared::call::CallId;
+
 use crate::hook::{Real, calls};
 use crate::{attach, counters, reads, replay, sockets, stdio};
 

@@ -3,8 +3,9 @@
 
 use core::ffi::c_void;
 
+use netreel_shared::call::PastId;
+
 use crate::attach;
-use crate::call::PastId;
 use crate::hook::hook;
 use crate::sockets;
 use crate::sys::{errno, set_errno};

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 
+use netreel_shared::body::SendOutcome;
+use netreel_shared::call::{CallId, ClockId};
+
 use crate::plain::{PlainError, plain_read};
 use crate::tag::{self, ClockState, Context, LastTick, ShortPacket, State};
 use crate::varint::{Cursor, unzigzag};
-use crate::{
-    CallId, ClockId, Endpoint, Event, EventNumber, Record, SendOutcome, SocketId, ThreadId, Time,
-};
+use crate::{Endpoint, Event, EventNumber, Record, SocketId, ThreadId, Time};
 
 /// The events of one block, in order.
 #[derive(Clone, Debug)]

@@ -3,11 +3,14 @@
 use std::collections::HashMap;
 use std::net::SocketAddr;
 
+use netreel_shared::body::SendOutcome;
+use netreel_shared::call::{CallId, ClockId};
+
 use crate::frame::FRAME_HEAD;
 use crate::plain::plain_parts;
 use crate::tag::{self, ClockState, Context, LastTick, ShortPacket, State};
 use crate::varint::{put, zigzag};
-use crate::{CallId, ClockId, Endpoint, Event, EventNumber, Record, SendOutcome};
+use crate::{Endpoint, Event, EventNumber, Record};
 
 /// Collects the events of one block.
 #[derive(Debug)]

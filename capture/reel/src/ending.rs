@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
+use netreel_shared::ring::RING_VERSION;
+
 use crate::EventNumber;
-use crate::ring::RING_VERSION;
 
 /// A recording that a limit ended, or that ended before its program, has a
 /// [`Note`](crate::Event::Note) as its last event, which begins so and goes on with the reason: `it has

@@ -1,9 +1,9 @@
 //! What a reel holds: everything that crossed the boundary of a network layer, on both sides.
 
-use crate::{
-    Believed, CallId, ClockId, Endpoint, EventKind, EventNumber, FaultVerdict, SendOutcome,
-    SocketId, ThreadId, Time, Trigger,
-};
+use netreel_shared::body::{EventKind, SendOutcome};
+use netreel_shared::call::{CallId, ClockId};
+
+use crate::{Believed, Endpoint, EventNumber, FaultVerdict, SocketId, ThreadId, Time, Trigger};
 
 /// One event with its place in the order and on the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,46 +112,6 @@ pub enum Event<'a> {
     Interface { link_type: u32, name: &'a [u8] },
     /// The game says what it believes of `object`, the protocol's number, from here on.
     Believed { object: u64, believed: Believed<'a> },
-}
-
-impl EventKind {
-    /// A word for people, and for what is typed: `poll-empty`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            EventKind::SocketOpened => "socket-opened",
-            EventKind::SocketClosed => "socket-closed",
-            EventKind::Sent => "sent",
-            EventKind::SendResult => "send-result",
-            EventKind::Received => "received",
-            EventKind::PollEmpty => "poll-empty",
-            EventKind::ReceiveFailed => "receive-failed",
-            EventKind::Clock => "clock",
-            EventKind::Random => "random",
-            EventKind::Input => "input",
-            EventKind::Tick => "tick",
-            EventKind::Note => "note",
-            EventKind::Snapshot => "snapshot",
-            EventKind::Switched => "switched",
-            EventKind::Dropped => "dropped",
-            EventKind::Stalled => "stalled",
-            EventKind::WriteFailed => "write-failed",
-            EventKind::ClockRead => "clock-read",
-            EventKind::Called => "called",
-            EventKind::Seen => "seen",
-            EventKind::Fault => "fault",
-            EventKind::CaptureDrops => "capture-drops",
-            EventKind::Triggered => "triggered",
-            EventKind::Interface => "interface",
-            EventKind::Believed => "believed",
-            EventKind::Cut => "cut",
-            EventKind::Relay => "relay",
-        }
-    }
-
-    /// The kind that [`name`](EventKind::name) calls so.
-    pub fn named(name: &str) -> Option<EventKind> {
-        EventKind::ALL.into_iter().find(|kind| kind.name() == name)
-    }
 }
 
 impl Event<'_> {

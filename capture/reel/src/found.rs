@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{CallId, Event, Reel};
+use netreel_shared::call::CallId;
+
+use crate::{Event, Reel};
 
 /// How one was before the program changed it first.
 #[derive(Clone, Debug, PartialEq, Eq)]

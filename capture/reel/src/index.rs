@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Endpoint, Event, EventKind, EventNumber, Record, SocketId, Time};
+use netreel_shared::body::EventKind;
+
+use crate::{Endpoint, Event, EventNumber, Record, SocketId, Time};
 
 /// Where one block is, and what is in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -25,9 +25,6 @@
 //! Why it is so: `docs/decisions/recording.md`.
 
 mod believed;
-pub mod bell;
-mod body;
-mod call;
 mod compress;
 mod decode;
 mod encode;
@@ -50,13 +47,11 @@ mod read_at;
 mod recover;
 mod redacted;
 mod reel;
-pub mod ring;
 mod scan;
 mod start;
 mod stored;
 mod tag;
 mod tail;
-pub mod tape;
 mod time;
 mod trigger;
 mod varint;
@@ -65,8 +60,6 @@ mod writer;
 pub use believed::{
     BELIEF_LINE, Believed, SaidNumber, SaidValue, said_value, say_numbers, say_text,
 };
-pub use body::{EventKind, SendOutcome};
-pub use call::{CallId, ClockId, PastId, StartId, is_terminal};
 pub use decode::{BlockProblem, Records};
 pub use ending::{CutWhy, Damage, Ending, Gap, GapWhy, LIMIT_NOTE, Recovery, RingError};
 pub use event::{Event, Record};
@@ -77,6 +70,9 @@ pub use header::{ClockAnchor, Header, WireText};
 pub use id::{Endpoint, EventNumber, SocketId, ThreadId};
 pub use index::{BlockInfo, Totals};
 pub use join::Opening;
+pub use netreel_shared::body::{EventKind, SendOutcome};
+pub use netreel_shared::call::{CallId, ClockId, PastId, StartId, is_terminal};
+pub use netreel_shared::{bell, ring, tape};
 pub use os_code::{os_code_words, says_nobody_listens};
 pub use part::{MissingParts, OpenedPart, Part};
 pub use plain::{OwnedRecord, PlainError, PlainHead, plain_parts, plain_read};

@@ -20,7 +20,7 @@ pub struct Part {
     /// Whether recording was on when it began.
     pub on: bool,
     /// What an unmodified program was started with: the details of its start's events
-    /// ([`CallId::START`](crate::CallId::START)), which stand in the first part.
+    /// ([`CallId::START`](netreel_shared::call::CallId::START)), which stand in the first part.
     #[serde(skip)]
     pub begun: Vec<Vec<u8>>,
 }

@@ -5,11 +5,12 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
 
-use crate::body;
+use netreel_shared::body::{self, EventKind, SendOutcome};
+use netreel_shared::call::{CallId, ClockId};
+
 use crate::varint::Cursor;
 use crate::{
-    Believed, CallId, ClockId, Endpoint, Event, EventKind, EventNumber, FaultVerdict, SendOutcome,
-    SocketId, Time, Trigger, TriggerCause,
+    Believed, Endpoint, Event, EventNumber, FaultVerdict, SocketId, Time, Trigger, TriggerCause,
 };
 
 /// The longest fixed part of a body: two IPv6 endpoints.

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use crate::{CallId, Event, Reel};
+use netreel_shared::call::CallId;
+
+use crate::{Event, Reel};
 
 /// How a process ended, as its parent was told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

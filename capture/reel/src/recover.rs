@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use netreel_shared::ring::{RING_CAPACITY, RING_MAGIC, RING_PAGE, RING_VERSION, read_record};
+
 use crate::decode::Records;
 use crate::encode::BlockEncoder;
 use crate::ending::{GapWhy, Recovery, RingError};
@@ -12,8 +14,6 @@ use crate::plain::plain_read;
 use crate::scan::Scan;
 use crate::stored::Body;
 use crate::{Event, EventNumber, Record, ThreadId, Time};
-
-use crate::ring::{RING_CAPACITY, RING_MAGIC, RING_PAGE, RING_VERSION, read_record};
 
 /// The bytes of a ring file, and what they say.
 #[derive(Debug)]

@@ -309,7 +309,7 @@ impl Reel {
     }
 
     /// How many events there are of each kind that occurs.
-    pub fn counts(&self) -> std::collections::BTreeMap<crate::EventKind, u64> {
+    pub fn counts(&self) -> std::collections::BTreeMap<netreel_shared::body::EventKind, u64> {
         self.totals.counts()
     }
 

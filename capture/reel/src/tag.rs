@@ -2,7 +2,9 @@
 //!
 //! `docs/reel-format.md` has the table; the names here are its rows.
 
-use crate::{ClockId, Endpoint, Time};
+use netreel_shared::call::ClockId;
+
+use crate::{Endpoint, Time};
 
 /// Declares the next context (thread, socket) and makes it the current one.
 pub(crate) const CONTEXT_NEW: u8 = 0x01;

@@ -5,9 +5,8 @@ use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 
+use netreel_shared::hello::{HELLO_MAGIC, Hello, Welcome};
 use rustix::net::{self, RecvFlags, SendFlags};
-
-use super::hello::{HELLO_MAGIC, Hello, Welcome};
 
 /// What the process says, with the descriptor that it passes.
 pub(super) fn read_hello(socket: &OwnedFd) -> Option<(Hello, Option<OwnedFd>)> {

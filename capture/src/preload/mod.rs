@@ -19,10 +19,6 @@ mod tripwire;
 mod wanted;
 mod watch;
 
-#[allow(missing_docs)]
-#[path = "../../carried/hello.rs"]
-mod hello;
-
 pub use again::{
     Came, Descriptor, Printed, Rerun, RerunEnd, Standard, Terminal, Then, WrittenFile,
 };

@@ -15,11 +15,11 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use netreel_reel::tape::{TapeControl, state};
+use netreel_shared::hello::{HELLO_MAGIC, KIND_ATTACH, MUTED, REPLAYED, Welcome};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{self, SocketFlags};
 
 use super::again::{Rerun, RerunEnd, Then};
-use super::hello::{HELLO_MAGIC, KIND_ATTACH, MUTED, REPLAYED, Welcome};
 use super::library::Unpacked;
 use super::messages::{read_hello, write_welcome};
 use super::serve::listen;

@@ -1,9 +1,10 @@
 //! What a thread of a replayed program does, which is compared with the tape.
 
-use crate::body::EventKind;
-use crate::call::CallId;
+use netreel_shared::body::EventKind;
+use netreel_shared::call::CallId;
+use netreel_shared::tape::why;
+
 use crate::sys::IoVec;
-use crate::tape::why;
 
 /// What this thread did.
 #[derive(Clone, Copy)]

@@ -2,9 +2,10 @@
 
 use core::sync::atomic::Ordering;
 
-use crate::call::CallId;
+use netreel_shared::call::CallId;
+use netreel_shared::tape::{NextFloor, TapeControl, why};
+
 use crate::floor::Own;
-use crate::tape::{NextFloor, TapeControl, why};
 use crate::threads;
 
 use super::places::place;

@@ -1,7 +1,8 @@
 //! Files that the program changed when it was recorded: where they lie in a replay.
 
+use netreel_shared::tape::{SCRATCH_AT, SCRATCH_MAX, TapeControl};
+
 use crate::paths::is_below;
-use crate::tape::{SCRATCH_AT, SCRATCH_MAX, TapeControl};
 
 use super::tape;
 

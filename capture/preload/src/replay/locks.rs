@@ -6,11 +6,12 @@
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use crate::call::CallId;
+use netreel_shared::call::CallId;
+use netreel_shared::tape::{NO_THREAD, Order, STEPS_AT, THREADS_MAX, TapeControl, why};
+
 use crate::cancels;
 use crate::locks::{ECANCELED, is_got};
 use crate::sys::{self, nr, pause, set_errno};
-use crate::tape::{NO_THREAD, Order, STEPS_AT, THREADS_MAX, TapeControl, why};
 use crate::threads;
 
 use super::places::is_free;

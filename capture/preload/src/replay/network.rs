@@ -1,13 +1,14 @@
 //! UDP sockets in a replay: packets come from the tape, and what is sent is compared with it.
 
-use crate::body::EventKind;
-use crate::call::CallId;
+use netreel_shared::body::EventKind;
+use netreel_shared::call::CallId;
+use netreel_shared::tape::{UNKNOWN_RESULT, why};
+
 use crate::corks;
 use crate::endpoint::Endpoint;
 use crate::floor;
 use crate::sockets;
 use crate::sys::{self, IoVec, MMsgHdr, nr, set_errno};
-use crate::tape::{UNKNOWN_RESULT, why};
 use crate::vectors::Vectors;
 
 use super::{Did, TapeTurn, is_muted, part, result, scatter, stray, tape, turn};

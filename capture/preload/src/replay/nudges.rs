@@ -4,7 +4,8 @@
 
 use core::sync::atomic::Ordering;
 
-use crate::call::CallId;
+use netreel_shared::call::CallId;
+
 use crate::signals;
 
 use super::{TapeTurn, next_entry, own_number, tape};

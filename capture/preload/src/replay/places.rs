@@ -6,11 +6,12 @@
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use crate::body::EventKind;
-use crate::call::CallId;
+use netreel_shared::body::EventKind;
+use netreel_shared::call::CallId;
+use netreel_shared::tape::{Entry, FLOORS_AT, NextFloor, ONE_AT_A_TIME, THREADS_MAX, TapeControl};
+
 use crate::floor::count_anew;
 use crate::locks::ECANCELED;
-use crate::tape::{Entry, FLOORS_AT, NextFloor, ONE_AT_A_TIME, THREADS_MAX, TapeControl};
 
 use super::queue::{QUEUES, Queue};
 use super::{TapeTurn, entry_at, find, floor, locks, next_entry, over, own_number, tape};

@@ -3,8 +3,9 @@
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
+use netreel_shared::tape::{PRINTED_AT, PRINTED_MAX, Printed, TapeControl};
+
 use crate::sys::{self, nr, pause};
-use crate::tape::{PRINTED_AT, PRINTED_MAX, Printed, TapeControl};
 
 use super::tape;
 

@@ -2,8 +2,9 @@
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
+use netreel_shared::tape::THREADS_MAX;
+
 use crate::sys::{self, TimeSpec, nr};
-use crate::tape::THREADS_MAX;
 
 /// Where a thread waits for its turn.
 pub struct Queue {

@@ -2,9 +2,10 @@
 
 use core::sync::atomic::Ordering;
 
-use crate::call::CallId;
+use netreel_shared::call::CallId;
+use netreel_shared::tape::why;
+
 use crate::sys::{EpollEvent, PollFd, TimeSpec, TimeVal, pause};
-use crate::tape::why;
 
 use super::queue::QUEUES;
 use super::{Did, TapeTurn, own_number, own_turn, part, places, result, tape, turn};

@@ -11,8 +11,8 @@ use std::process::{Child, Command};
 
 use super::super::again::{Descriptor, Rerun};
 use super::standard::Standards;
-use crate::preload::hello::VARIABLE;
 use crate::preload::library::Unpacked;
+use netreel_shared::hello::VARIABLE;
 use netreel_system::signals::{END, bit};
 
 /// Starts it, with its ends of `standards`.

@@ -9,10 +9,10 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command};
 
+use netreel_shared::hello::VARIABLE;
 use rustix::net::{self, AddressFamily, SocketFlags, SocketType};
 
 use super::super::Wanted;
-use super::super::hello::VARIABLE;
 use super::super::library::Unpacked;
 use netreel_system::signals::Signals;
 

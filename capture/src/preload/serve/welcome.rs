@@ -5,16 +5,16 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::Duration;
 
+use netreel_shared::hello::{
+    HELLO_MAGIC, Hello, KIND_ATTACH, KIND_MORE, KIND_SEGMENTS, KIND_TRIPWIRE, KIND_UNMAPPED,
+    KIND_WATCH, Welcome,
+};
 use netreel_transport::WhenFull;
 use rustix::net::{self, SocketFlags};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use super::super::descendants::descends_from_this;
 use super::super::escape::has_system_calls;
-use super::super::hello::{
-    HELLO_MAGIC, Hello, KIND_ATTACH, KIND_MORE, KIND_SEGMENTS, KIND_TRIPWIRE, KIND_UNMAPPED,
-    KIND_WATCH, Welcome,
-};
 use super::super::messages::{read_hello, write_welcome};
 use super::super::process::{Process, RINGS_MAX, Seen};
 use super::super::tripwire::{Tripwire, Watched};

@@ -5,9 +5,6 @@
 //! copies, and publishes by storing the tail; the reader gives room back by storing the head, and
 //! does so only once the events stand in the reel. What was published is therefore always in one
 //! of the two files. `docs/reel-format.md` has the layout.
-//!
-//! This file depends on `core` alone, so that a library which is loaded into foreign programs can
-//! include it as it stands.
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 

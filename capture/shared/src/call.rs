@@ -1,13 +1,11 @@
 //! The names of what an unmodified program asks its operating system for.
 //!
-//! This file depends on `core` alone, so that the library which is loaded into foreign programs
-//! can include it as it stands. `docs/reel-format.md` has the layout of each call's details.
+//! `docs/reel-format.md` has the layout of each call's details.
 
 /// Which clock was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClockId(pub u8);
 
-#[allow(dead_code)] // each of the two that include this file uses some
 impl ClockId {
     /// `CLOCK_REALTIME`; numbers below 0x80 are Linux's own.
     pub const REALTIME: ClockId = ClockId(0);
@@ -34,7 +32,6 @@ pub struct CallId(pub u8);
 
 macro_rules! calls {
     ($($number:literal $constant:ident $name:literal $what:literal;)*) => {
-        #[allow(dead_code)] // as above
         impl CallId {
             $(#[doc = $what] pub const $constant: CallId = CallId($number);)*
 
@@ -114,7 +111,6 @@ calls! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StartId(pub u8);
 
-#[allow(dead_code)] // as above
 impl StartId {
     /// u32 process id, u32 the parent's, u32 rings, u32 length of each ring's data, u8 1 where
     /// addresses are random.
@@ -146,7 +142,6 @@ impl StartId {
 }
 
 /// Whether what a descriptor leads to, as [`StartId::DESCRIPTOR`] has it, is a terminal.
-#[allow(dead_code)] // as above
 pub fn is_terminal(target: &str) -> bool {
     let kinds = ["/dev/pts/", "/dev/tty", "/dev/console"];
     kinds.iter().any(|it| target.starts_with(it))
@@ -156,7 +151,6 @@ pub fn is_terminal(target: &str) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PastId(pub u8);
 
-#[allow(dead_code)] // as above
 impl PastId {
     /// Reads or writes a UDP socket through the C library's streams.
     pub const STREAM: PastId = PastId(1);

@@ -2,78 +2,69 @@
 //!
 //! This is the plain layout, in which events stand in a ring: fields of fixed width, numbers with
 //! their lowest byte first, bytes of any number at the end. The kinds that a library in a foreign
-//! program pushes are laid out here; `plain.rs` lays out the others, and reads all of them back.
-//!
-//! This file depends on `core` and on `call.rs` beside it alone, so that the library which is
-//! loaded into foreign programs can include it as it stands.
+//! program pushes are laid out here; `netreel-reel` lays out the others, and reads all of them back.
 
 use crate::call::{CallId, ClockId};
 
-/// The kind of an event, without its content.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
-#[allow(missing_docs)] // `Event` in event.rs says what each is
-pub enum EventKind {
-    SocketOpened = 1,
-    SocketClosed = 2,
-    Sent = 3,
-    SendResult = 4,
-    Received = 5,
-    PollEmpty = 6,
-    ReceiveFailed = 7,
-    Clock = 8,
-    Random = 9,
-    Input = 10,
-    Tick = 11,
-    Note = 12,
-    Snapshot = 13,
-    Switched = 14,
-    Dropped = 15,
-    Stalled = 16,
-    WriteFailed = 17,
-    ClockRead = 18,
-    Called = 19,
-    Seen = 20,
-    Fault = 21,
-    CaptureDrops = 22,
-    Triggered = 23,
-    Interface = 24,
-    Believed = 25,
-    Cut = 28,
-    Relay = 29,
+macro_rules! kinds {
+    ($($kind:ident = $number:literal $name:literal,)*) => {
+        /// The kind of an event, without its content.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[repr(u8)]
+        #[allow(missing_docs)] // `Event` in netreel-reel says what each is
+        pub enum EventKind {
+            $($kind = $number,)*
+        }
+
+        impl EventKind {
+            /// Every kind, in the order of its number.
+            pub const ALL: [EventKind; [$($number),*].len()] = [$(EventKind::$kind),*];
+
+            /// A word for people, and for what is typed: `poll-empty`.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(EventKind::$kind => $name,)*
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    SocketOpened = 1 "socket-opened",
+    SocketClosed = 2 "socket-closed",
+    Sent = 3 "sent",
+    SendResult = 4 "send-result",
+    Received = 5 "received",
+    PollEmpty = 6 "poll-empty",
+    ReceiveFailed = 7 "receive-failed",
+    Clock = 8 "clock",
+    Random = 9 "random",
+    Input = 10 "input",
+    Tick = 11 "tick",
+    Note = 12 "note",
+    Snapshot = 13 "snapshot",
+    Switched = 14 "switched",
+    Dropped = 15 "dropped",
+    Stalled = 16 "stalled",
+    WriteFailed = 17 "write-failed",
+    ClockRead = 18 "clock-read",
+    Called = 19 "called",
+    Seen = 20 "seen",
+    Fault = 21 "fault",
+    CaptureDrops = 22 "capture-drops",
+    Triggered = 23 "triggered",
+    Interface = 24 "interface",
+    Believed = 25 "believed",
+    Cut = 28 "cut",
+    Relay = 29 "relay",
 }
 
 impl EventKind {
-    /// Every kind, in the order of its number.
-    pub const ALL: [EventKind; 27] = [
-        EventKind::SocketOpened,
-        EventKind::SocketClosed,
-        EventKind::Sent,
-        EventKind::SendResult,
-        EventKind::Received,
-        EventKind::PollEmpty,
-        EventKind::ReceiveFailed,
-        EventKind::Clock,
-        EventKind::Random,
-        EventKind::Input,
-        EventKind::Tick,
-        EventKind::Note,
-        EventKind::Snapshot,
-        EventKind::Switched,
-        EventKind::Dropped,
-        EventKind::Stalled,
-        EventKind::WriteFailed,
-        EventKind::ClockRead,
-        EventKind::Called,
-        EventKind::Seen,
-        EventKind::Fault,
-        EventKind::CaptureDrops,
-        EventKind::Triggered,
-        EventKind::Interface,
-        EventKind::Believed,
-        EventKind::Cut,
-        EventKind::Relay,
-    ];
+    /// The kind that [`name`](EventKind::name) calls so.
+    pub fn named(name: &str) -> Option<EventKind> {
+        EventKind::ALL.into_iter().find(|kind| kind.name() == name)
+    }
 
     /// The kind with this number, as it stands in a reel; `None` for one that is not known here.
     #[inline]

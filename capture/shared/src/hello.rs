@@ -1,6 +1,4 @@
 //! What the library and the recorder say to each other at the start.
-//!
-//! Both include this file; it depends on `core` alone.
 
 /// The first four bytes of both messages. Changes with their layout.
 pub const HELLO_MAGIC: u32 = u32::from_le_bytes(*b"nrl1");
@@ -22,15 +20,17 @@ pub const KIND_SEGMENTS: u32 = 4;
 pub const KIND_WATCH: u32 = 5;
 
 /// The environment variable that holds the path of the recorder's socket.
-#[allow(dead_code)] // the library compares bytes
 pub const VARIABLE: &str = "NETREEL_RECORD";
 
 /// From the program.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Hello {
+    /// [`HELLO_MAGIC`].
     pub magic: u32,
+    /// [`KIND_ATTACH`] and the others.
     pub kind: u32,
+    /// The process that asks.
     pub pid: u32,
     /// 1: a forked child.
     pub flags: u32,
@@ -39,22 +39,19 @@ pub struct Hello {
 }
 
 /// [`Welcome::accepted`]: nothing of the process is recorded.
-#[allow(dead_code)]
 pub const REFUSED: u32 = 0;
 /// The ring file comes with it.
-#[allow(dead_code)]
 pub const ACCEPTED: u32 = 1;
 /// The process is replayed; the tape comes with it.
-#[allow(dead_code)]
 pub const REPLAYED: u32 = 2;
 /// The process was started by one that is replayed, and may send nothing.
-#[allow(dead_code)]
 pub const MUTED: u32 = 3;
 
 /// From the recorder.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Welcome {
+    /// [`HELLO_MAGIC`].
     pub magic: u32,
     /// [`REFUSED`] and the others.
     pub accepted: u32,

@@ -4,8 +4,6 @@
 //! the writing thread sleeps. The writing thread says so before it sleeps, and looks once more at
 //! the counters of events after it has said it; a push takes its number before it asks. Both are
 //! sequentially consistent, so that one of the two always sees the other.
-//!
-//! This file depends on `core` alone, like the ring's.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 

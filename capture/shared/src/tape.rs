@@ -4,11 +4,11 @@
 //! A page of control comes first, then the identities of the recorded threads, then room for what
 //! the program did instead where it parts from the recording, then the entries, one behind the
 //! other, and at last what it printed. Nothing of it is ever a file.
-//!
-//! This file depends on `core` alone, so that the library which is loaded into foreign programs
-//! can include it as it stands.
 
 use core::sync::atomic::{AtomicU32, AtomicU64};
+
+use crate::body::EventKind;
+use crate::call::CallId;
 
 /// The first bytes of a tape. Changes with its layout.
 pub const TAPE_MAGIC: u64 = u64::from_le_bytes(*b"nrltap10");
@@ -52,7 +52,6 @@ pub const fn thread_identity(parent: u64, nth: u64) -> u64 {
 }
 
 /// How a replay stands.
-#[allow(dead_code)] // each of the two that include this file uses some
 pub mod state {
     /// It goes on.
     pub const RUNNING: u32 = 0;
@@ -63,7 +62,6 @@ pub mod state {
 }
 
 /// Why the program parted from the recording, where it did the recorded thing.
-#[allow(dead_code)] // as above
 pub mod why {
     /// It did something else.
     pub const OTHER: u32 = 0;
@@ -152,6 +150,21 @@ pub struct TapeControl {
     pub came: Came,
 }
 
+impl TapeControl {
+    /// Whether the recorded threads ran one at a time.
+    #[inline]
+    pub fn one_thread(&self) -> bool {
+        self.ordered == ONE_AT_A_TIME
+    }
+
+    /// Whether it does not matter how often a thread sleeps: where several ran at the same time,
+    /// each in its order.
+    #[inline]
+    pub fn sleeps_as_often_as_it_has_to(&self) -> bool {
+        self.ordered != 0 && !self.one_thread() && self.threads > 1
+    }
+}
+
 /// What the program printed on one descriptor, and how the replay agrees with it.
 #[repr(C)]
 #[derive(Debug, Default)]
@@ -228,6 +241,20 @@ pub struct Entry {
     pub endpoint: u8,
     /// 1 where the result is not known.
     pub flags: u8,
+}
+
+impl Entry {
+    /// How far it is to the next one.
+    #[inline]
+    pub fn size(&self) -> u64 {
+        (size_of::<Entry>() + self.length as usize).next_multiple_of(8) as u64
+    }
+
+    /// Which call it is of, if it is one.
+    #[inline]
+    pub fn called(&self) -> Option<CallId> {
+        (self.kind == EventKind::Called as u8).then_some(CallId(self.id))
+    }
 }
 
 /// [`Entry::flags`]: what came of it is not known.

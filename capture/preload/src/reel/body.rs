@@ -1,1 +1,0 @@
-../../../reel/src/body.rs
