@@ -187,8 +187,8 @@ hook! {
         let identity = threads::of_handle(thread);
         if replay::on() && let Some(result) = replay::call(Did::called(CallId::CANCEL, -1)) {
             match result == 0 && is_now(thread, identity) {
-                // SAFETY: a thread that lives, as far as the program knows.
-                true => unsafe { real(thread) },
+                // A thread that lives, as far as the program knows.
+                true => real(thread),
                 false => {
                     floor::passes();
                     0
@@ -206,8 +206,7 @@ hook! {
         if identity != 0 {
             tell(0);
         }
-        // SAFETY: as the program vouches for its own call.
-        let result = unsafe { real(thread) };
+        let result = real(thread);
         if identity == 0 {
             tell(result);
         }

@@ -173,91 +173,77 @@ const NOTHING_TO_WRITE: &CStr = c"exec cat >/dev/null";
 
 hook! {
     fn waitpid[real](process: i32, status: *mut i32, options: i32) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { waits_for_status(status, |status| real(process, status, options)) }
+        waits_for_status(status, |status| real(process, status, options))
     }
 
     fn wait[real](status: *mut i32) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { waits_for_status(status, real) }
+        waits_for_status(status, real)
     }
 
     fn wait3[real](status: *mut i32, options: i32, usage: *mut c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { waits_for_status(status, |status| real(status, options, usage)) }
+        waits_for_status(status, |status| real(status, options, usage))
     }
 
     fn wait4[real](process: i32, status: *mut i32, options: i32, usage: *mut c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { waits_for_status(status, |status| real(process, status, options, usage)) }
+        waits_for_status(status, |status| real(process, status, options, usage))
     }
 
     fn waitid[real](kind: i32, process: u32, info: *mut ChildInfo, options: i32) -> i32 {
         let mut ended = Ended::default();
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            let result = waits(&mut ended, |ended| {
-                let result = real(kind, process, info, options);
-                if let (0, Some(info)) = (result, info.as_ref()) {
-                    *ended = [info.status, info.process, info.user as i32, info.code];
-                }
-                result
-            });
-            if let (0, true, Some(info)) = (result, replay::on(), info.as_mut()) {
-                let [status, process, user, code] = ended;
-                let signal = if process == 0 { 0 } else { SIGCHLD };
-                *info = ChildInfo {
-                    signal, error: 0, code, gap: 0, process, user: user as u32, status, rest: [0; 25],
-                };
+        let result = waits(&mut ended, |ended| {
+            let result = real(kind, process, info, options);
+            if let (0, Some(info)) = (result, info.as_ref()) {
+                *ended = [info.status, info.process, info.user as i32, info.code];
             }
             result
+        });
+        if let (0, true, Some(info)) = (result, replay::on(), info.as_mut()) {
+            let [status, process, user, code] = ended;
+            let signal = if process == 0 { 0 } else { SIGCHLD };
+            *info = ChildInfo {
+                signal, error: 0, code, gap: 0, process, user: user as u32, status, rest: [0; 25],
+            };
         }
+        result
     }
 
     fn system[real](command: *const c_char) -> i32 {
         let mut ended = Ended::default();
-        // SAFETY: as the program vouches for its own call.
-        waits(&mut ended, |_| unsafe { real(command) })
+        waits(&mut ended, |_| real(command))
     }
 
     fn popen[real](command: *const c_char, mode: *const c_char) -> *mut c_void {
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            let is_told = replay::on() && replay::tells_of_children();
-            let reads = mode.as_ref().is_some_and(|it| *it as u8 == b'r');
-            let command = match (is_told, reads) {
-                (false, _) => command,
-                (true, true) => NOTHING_TO_READ.as_ptr(),
-                (true, false) => NOTHING_TO_WRITE.as_ptr(),
-            };
-            let stream = real(command, mode);
-            if !stream.is_null() && attach::generation().is_some() {
-                let code = errno();
-                if reads {
-                    typed::reads_of(stream.cast());
-                    sockets::made_counter(fileno(stream), CallId::PIPE);
-                }
-                set_errno(code);
+        let is_told = replay::on() && replay::tells_of_children();
+        let reads = mode.as_ref().is_some_and(|it| *it as u8 == b'r');
+        let command = match (is_told, reads) {
+            (false, _) => command,
+            (true, true) => NOTHING_TO_READ.as_ptr(),
+            (true, false) => NOTHING_TO_WRITE.as_ptr(),
+        };
+        let stream = real(command, mode);
+        if !stream.is_null() && attach::generation().is_some() {
+            let code = errno();
+            if reads {
+                typed::reads_of(stream.cast());
+                sockets::made_counter(fileno(stream), CallId::PIPE);
             }
-            stream
+            set_errno(code);
         }
+        stream
     }
 
     fn pclose[real](stream: *mut c_void) -> i32 {
         let mut ended = Ended::default();
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            let fd = if stream.is_null() { -1 } else { fileno(stream) };
-            sockets::closing(fd);
-            let result = if replay::on() && replay::tells_of_children() {
-                let own = real(stream);
-                waits(&mut ended, |_| own)
-            } else {
-                waits(&mut ended, |_| real(stream))
-            };
-            sockets::closed(fd);
-            result
-        }
+        let fd = if stream.is_null() { -1 } else { fileno(stream) };
+        sockets::closing(fd);
+        let result = if replay::on() && replay::tells_of_children() {
+            let own = real(stream);
+            waits(&mut ended, |_| own)
+        } else {
+            waits(&mut ended, |_| real(stream))
+        };
+        sockets::closed(fd);
+        result
     }
 }
 

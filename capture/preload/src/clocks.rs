@@ -108,48 +108,35 @@ pub unsafe fn after_time(result: i64, place: *mut i64) -> i64 {
 
 hook! {
     fn clock_gettime[real](clock: i32, time: *mut TimeSpec) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            let result = real(clock, time);
-            if result == 0 && let Some(time) = time.as_mut() {
-                // Clocks of processes and descriptors have negative numbers.
-                let id = ClockId(u8::try_from(clock).map_or(127, |id| id.min(127)));
-                put(time, told(clock, id, time.in_nanos()));
-            }
-            result
+        let result = real(clock, time);
+        if result == 0 && let Some(time) = time.as_mut() {
+            // Clocks of processes and descriptors have negative numbers.
+            let id = ClockId(u8::try_from(clock).map_or(127, |id| id.min(127)));
+            put(time, told(clock, id, time.in_nanos()));
         }
+        result
     }
 
     fn gettimeofday[real](time: *mut TimeVal, zone: *mut c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            let result = real(time, zone);
-            after_gettimeofday(result as isize, time);
-            result
-        }
+        let result = real(time, zone);
+        after_gettimeofday(result as isize, time);
+        result
     }
 
     fn time[real](place: *mut i64) -> i64 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            after_time(real(place), place)
-        }
+        after_time(real(place), place)
     }
 
     fn timespec_get[real](time: *mut TimeSpec, base: i32) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            let result = real(time, base);
-            if result != 0 && let Some(time) = time.as_mut() {
-                put(time, told(0, ClockId::REALTIME, time.in_nanos()));
-            }
-            result
+        let result = real(time, base);
+        if result != 0 && let Some(time) = time.as_mut() {
+            put(time, told(0, ClockId::REALTIME, time.in_nanos()));
         }
+        result
     }
 
     fn clock[real]() -> i64 {
-        // SAFETY: asks for a number.
-        let result = unsafe { real() };
+        let result = real();
         // Processor time in microseconds.
         let told = told(2, ClockId(2), (result as u64).wrapping_mul(1_000));
         if replay::on() { (told / 1_000) as i64 } else { result }

@@ -165,62 +165,48 @@ unsafe fn timed_then(fd: i32, timer: *mut Timer) -> Option<i32> {
 
 hook! {
     fn eventfd[real](value: u32, flags: i32) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        let fd = unsafe { real(value, flags) };
+        let fd = real(value, flags);
         sockets::made_counter(fd, CallId::EVENTFD);
         fd
     }
 
     fn timerfd_create[real](clock: i32, flags: i32) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        let fd = unsafe { real(clock, flags) };
+        let fd = real(clock, flags);
         sockets::made_counter(fd, CallId::TIMERFD);
         fd
     }
 
     fn eventfd_read[real](fd: i32, value: *mut u64) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            if replay::on() && let Some(result) = replayed(fd, value.cast(), 8) {
-                return if result < 0 { -1 } else { 0 };
-            }
-            let result = real(fd, value);
-            if let Some(call) = sockets::counter(fd) {
-                let place = IoVec::new(value.cast(), 8);
-                was_read(call, fd, &raw const place, 1, if result < 0 { -1 } else { 8 });
-            }
-            result
+        if replay::on() && let Some(result) = replayed(fd, value.cast(), 8) {
+            return if result < 0 { -1 } else { 0 };
         }
+        let result = real(fd, value);
+        if let Some(call) = sockets::counter(fd) {
+            let place = IoVec::new(value.cast(), 8);
+            was_read(call, fd, &raw const place, 1, if result < 0 { -1 } else { 8 });
+        }
+        result
     }
 
     fn eventfd_write[real](fd: i32, value: u64) -> i32 {
         let bytes = (&raw const value).cast();
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            let Some(call) = sockets::counter(fd) else {
-                return real(fd, value);
-            };
-            let result = raises(call, fd, bytes, 8, || real(fd, value) as isize);
-            if result < 0 { -1 } else { 0 }
-        }
+        let Some(call) = sockets::counter(fd) else {
+            return real(fd, value);
+        };
+        let result = raises(call, fd, bytes, 8, || real(fd, value) as isize);
+        if result < 0 { -1 } else { 0 }
     }
 
     fn timerfd_settime[real](fd: i32, flags: i32, new: *const Timer, old: *mut Timer) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            let result = real(fd, flags, new, old);
-            timed_then(fd, old).unwrap_or_else(|| timed(fd, SET, result, old))
-        }
+        let result = real(fd, flags, new, old);
+        timed_then(fd, old).unwrap_or_else(|| timed(fd, SET, result, old))
     }
 
     fn timerfd_gettime[real](fd: i32, now: *mut Timer) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            if let Some(result) = timed_then(fd, now) {
-                return result;
-            }
-            let result = real(fd, now);
-            timed(fd, ASKED, result, now)
+        if let Some(result) = timed_then(fd, now) {
+            return result;
         }
+        let result = real(fd, now);
+        timed(fd, ASKED, result, now)
     }
 }

@@ -153,8 +153,7 @@ const F_DUPFD_CLOEXEC: i32 = 1030;
 
 hook! {
     fn socket[real](domain: i32, kind: i32, protocol: i32) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        let fd = unsafe { real(domain, kind, protocol) };
+        let fd = real(domain, kind, protocol);
         if fd >= 0 && attach::generation().is_some() && replay::on() {
             let code = errno();
             let fd = replay::has_made(fd, sockets::is_udp(fd));
@@ -171,16 +170,14 @@ hook! {
         if let Some(result) = replayed(fd, CallId::BIND) {
             return result;
         }
-        // SAFETY: as the program vouches for its own call.
-        let result = unsafe { real(fd, address, length) };
+        let result = real(fd, address, length);
         tell(fd, CallId::BIND, result, &[]);
         result
     }
 
     fn connect[real](fd: i32, address: *const u8, length: u32) -> i32 {
         if replay::on() {
-            // SAFETY: as the program vouches for its own call.
-            let peer = unsafe { Endpoint::from_pointer(address, length) };
+            let peer = Endpoint::from_pointer(address, length);
             if let Some(socket) = sockets::udp(fd) {
                 return replay::connects(fd, socket, peer.as_ref());
             }
@@ -188,14 +185,11 @@ hook! {
                 return replay::refuses();
             }
         }
-        // SAFETY: as the program vouches for its own call.
-        let (result, peer) = unsafe {
-            (real(fd, address, length), Endpoint::from_pointer(address, length))
-        };
+        let (result, peer) = (real(fd, address, length), Endpoint::from_pointer(address, length));
         if let Some(socket) = sockets::udp(fd) {
             sockets::forget_peer(socket);
-            // SAFETY: the call succeeded, so the family is there.
-            if result == 0 && length >= 2 && unsafe { address.cast::<u16>().read_unaligned() } == 0 {
+            // The call succeeded, so the family is there.
+            if result == 0 && length >= 2 && address.cast::<u16>().read_unaligned() == 0 {
                 sockets::dissolved(socket);
             }
             if let (0, Some(peer)) = (result, &peer) {
@@ -206,8 +200,8 @@ hook! {
         } else if let Some(peer) = &peer && (result == 0 || errno() == EINPROGRESS) {
             others::connected(others::MADE, fd, peer);
         } else if result == 0 {
-            // SAFETY: the call succeeded, so that this many bytes are there.
-            unsafe { others::speaks_with(fd, address, length) };
+            // The call succeeded, so that this many bytes are there.
+            others::speaks_with(fd, address, length);
         }
         result
     }
@@ -216,70 +210,62 @@ hook! {
         if let Some(result) = replayed(fd, CallId::SHUTDOWN) {
             return result;
         }
-        // SAFETY: as the program vouches for its own call.
-        let result = unsafe { real(fd, how) };
+        let result = real(fd, how);
         tell(fd, CallId::SHUTDOWN, result, &[&how.to_le_bytes()]);
         result
     }
 
     fn setsockopt[real](fd: i32, level: i32, name: i32, value: *const u8, length: u32) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            let on = value.cast::<i32>();
-            let uncorks = (level, name) == (sys::SOL_UDP, sys::UDP_CORK)
-                && length >= 4 && !on.is_null() && on.read_unaligned() == 0;
-            let real = || real(fd, level, name, value, length);
-            let sent = if uncorks { send::uncorks(fd, real) } else { None };
-            let told = replayed(fd, CallId::SET_OPTION);
-            let result = told.or(sent).unwrap_or_else(real);
-            let value = if value.is_null() {
-                &[]
-            } else {
-                core::slice::from_raw_parts(value, length.min(64) as usize)
-            };
-            if told.is_none() {
-                tell(fd, CallId::SET_OPTION, result, &[&level.to_le_bytes(), &name.to_le_bytes(), value]);
-            }
-            if level == sys::SOL_UDP && result == 0
-                && let (Some(value), Some(socket)) = (value.first_chunk(), sockets::udp(fd))
-            {
-                let value = i32::from_ne_bytes(*value);
-                match name {
-                    sys::UDP_SEGMENT => sockets::cuts(socket, value),
-                    sys::UDP_GRO => sockets::joins_from_now(socket, value),
-                    sys::UDP_CORK => corks::corks(socket, value),
-                    _ => return result,
-                }
-                attach::tell_of_segments(fd);
-            }
-            result
+        let on = value.cast::<i32>();
+        let uncorks = (level, name) == (sys::SOL_UDP, sys::UDP_CORK)
+            && length >= 4 && !on.is_null() && on.read_unaligned() == 0;
+        let real = || real(fd, level, name, value, length);
+        let sent = if uncorks { send::uncorks(fd, real) } else { None };
+        let told = replayed(fd, CallId::SET_OPTION);
+        let result = told.or(sent).unwrap_or_else(real);
+        let value = if value.is_null() {
+            &[]
+        } else {
+            core::slice::from_raw_parts(value, length.min(64) as usize)
+        };
+        if told.is_none() {
+            tell(fd, CallId::SET_OPTION, result, &[&level.to_le_bytes(), &name.to_le_bytes(), value]);
         }
+        if level == sys::SOL_UDP && result == 0
+            && let (Some(value), Some(socket)) = (value.first_chunk(), sockets::udp(fd))
+        {
+            let value = i32::from_ne_bytes(*value);
+            match name {
+                sys::UDP_SEGMENT => sockets::cuts(socket, value),
+                sys::UDP_GRO => sockets::joins_from_now(socket, value),
+                sys::UDP_CORK => corks::corks(socket, value),
+                _ => return result,
+            }
+            attach::tell_of_segments(fd);
+        }
+        result
     }
 
     fn ioctl[real](fd: i32, request: u64, argument: *mut i32) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            if replay::on() && let Some(result) = replayed_ioctl(fd, request, argument, || real(fd, request, argument)) {
-                return result;
-            }
-            if request == FIONREAD && sockets::counter(fd) == Some(CallId::PIPE) {
-                return children::asks_how_much(fd, argument, || real(fd, request, argument));
-            }
-            let result = real(fd, request, argument);
-            if sockets::udp(fd).is_some() {
-                // FIONREAD and FIONBIO have an integer there; of others the request says enough.
-                let known = request == FIONREAD || request == 0x5421;
-                let answer = if known { argument.as_ref().copied().unwrap_or(0) } else { 0 };
-                tell(fd, CallId::IOCTL, result, &[&request.to_le_bytes(), &answer.to_le_bytes()]);
-            }
-            result
+        if replay::on() && let Some(result) = replayed_ioctl(fd, request, argument, || real(fd, request, argument)) {
+            return result;
         }
+        if request == FIONREAD && sockets::counter(fd) == Some(CallId::PIPE) {
+            return children::asks_how_much(fd, argument, || real(fd, request, argument));
+        }
+        let result = real(fd, request, argument);
+        if sockets::udp(fd).is_some() {
+            // FIONREAD and FIONBIO have an integer there; of others the request says enough.
+            let known = request == FIONREAD || request == 0x5421;
+            let answer = if known { argument.as_ref().copied().unwrap_or(0) } else { 0 };
+            tell(fd, CallId::IOCTL, result, &[&request.to_le_bytes(), &answer.to_le_bytes()]);
+        }
+        result
     }
 
     fn close[real](fd: i32) -> i32 {
         quietly(|| sockets::closing(fd));
-        // SAFETY: as the program vouches for its own call.
-        let result = floor::at_once(|| unsafe { real(fd) });
+        let result = floor::at_once(|| real(fd));
         sockets::closed(fd);
         result
     }
@@ -291,8 +277,7 @@ hook! {
         if closes {
             quietly(|| all().for_each(|fd| sockets::closing(fd as i32)));
         }
-        // SAFETY: as the program vouches for its own call.
-        let result = unsafe { real(first, last, flags) };
+        let result = real(first, last, flags);
         if closes {
             all().for_each(|fd| sockets::closed(fd as i32));
         }
@@ -300,105 +285,52 @@ hook! {
     }
 
     fn fclose[real](stream: *mut c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            let fd = if stream.is_null() { -1 } else { fileno(stream) };
-            quietly(|| sockets::closing(fd));
-            let result = real(stream);
-            sockets::closed(fd);
-            result
-        }
+        let fd = if stream.is_null() { -1 } else { fileno(stream) };
+        quietly(|| sockets::closing(fd));
+        let result = real(stream);
+        sockets::closed(fd);
+        result
     }
 
     fn fdopen[real](fd: i32, mode: *const c_char) -> *mut c_void {
-        // SAFETY: as the program vouches for its own call.
-        let stream = unsafe { real(fd, mode) };
+        let stream = real(fd, mode);
         went_past(fd, PastId::STREAM);
         stream
     }
 
     fn __vdprintf_chk[real](fd: i32, flag: i32, format: *const c_char, arguments: *mut c_void) -> i32 {
         went_past(fd, PastId::STREAM);
-        // SAFETY: as the program vouches for its own call.
-        unsafe { real(fd, flag, format, arguments) }
+        real(fd, flag, format, arguments)
     }
 
     fn vdprintf[real](fd: i32, format: *const c_char, arguments: *mut c_void) -> i32 {
         went_past(fd, PastId::STREAM);
-        // SAFETY: as the program vouches for its own call.
-        unsafe { real(fd, format, arguments) }
+        real(fd, format, arguments)
     }
 
-    fn sendfile[real](to: i32, from: i32, offset: *mut i64, count: usize) -> isize {
+    fn sendfile | sendfile64[real](to: i32, from: i32, offset: *mut i64, count: usize) -> isize {
         went_past(to, PastId::MOVED);
-        // SAFETY: as the program vouches for its own call.
-        unsafe { real(to, from, offset, count) }
-    }
-
-    fn sendfile64[real](to: i32, from: i32, offset: *mut i64, count: usize) -> isize {
-        went_past(to, PastId::MOVED);
-        // SAFETY: as the program vouches for its own call.
-        unsafe { real(to, from, offset, count) }
+        real(to, from, offset, count)
     }
 
     fn splice[real](from: i32, from_offset: *mut i64, to: i32, to_offset: *mut i64, count: usize, flags: u32) -> isize {
         went_past(from, PastId::MOVED);
         went_past(to, PastId::MOVED);
-        // SAFETY: as the program vouches for its own call.
-        unsafe { real(from, from_offset, to, to_offset, count, flags) }
+        real(from, from_offset, to, to_offset, count, flags)
     }
 
-    fn aio_read[real](request: *mut Request) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            requested(request);
-            real(request)
-        }
+    fn aio_read | aio_read64 | aio_write | aio_write64[real](request: *mut Request) -> i32 {
+        requested(request);
+        real(request)
     }
 
-    fn aio_read64[real](request: *mut Request) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            requested(request);
-            real(request)
-        }
-    }
-
-    fn aio_write[real](request: *mut Request) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            requested(request);
-            real(request)
-        }
-    }
-
-    fn aio_write64[real](request: *mut Request) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            requested(request);
-            real(request)
-        }
-    }
-
-    fn lio_listio[real](mode: i32, list: *const *mut Request, count: i32, signal: *mut c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            all_requested(list, count);
-            real(mode, list, count, signal)
-        }
-    }
-
-    fn lio_listio64[real](mode: i32, list: *const *mut Request, count: i32, signal: *mut c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            all_requested(list, count);
-            real(mode, list, count, signal)
-        }
+    fn lio_listio | lio_listio64[real](mode: i32, list: *const *mut Request, count: i32, signal: *mut c_void) -> i32 {
+        all_requested(list, count);
+        real(mode, list, count, signal)
     }
 
     fn dup[real](fd: i32) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        let to = unsafe { real(fd) };
+        let to = real(fd);
         if to >= 0 {
             quietly(|| sockets::duplicated(fd, to));
         }
@@ -409,8 +341,7 @@ hook! {
         if fd != to {
             quietly(|| sockets::closing(to));
         }
-        // SAFETY: as the program vouches for its own call.
-        let result = unsafe { real(fd, to) };
+        let result = real(fd, to);
         if result >= 0 {
             quietly(|| sockets::duplicated(fd, to));
         }
@@ -422,8 +353,7 @@ hook! {
         if fd != to {
             quietly(|| sockets::closing(to));
         }
-        // SAFETY: as the program vouches for its own call.
-        let result = unsafe { real(fd, to, flags) };
+        let result = real(fd, to, flags);
         if result >= 0 {
             quietly(|| sockets::duplicated(fd, to));
         }
@@ -431,18 +361,8 @@ hook! {
         result
     }
 
-    fn fcntl[real](fd: i32, command: i32, argument: usize) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        let result = unsafe { real(fd, command, argument) };
-        if result >= 0 && matches!(command, F_DUPFD | F_DUPFD_CLOEXEC) {
-            quietly(|| sockets::duplicated(fd, result));
-        }
-        result
-    }
-
-    fn fcntl64[real](fd: i32, command: i32, argument: usize) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        let result = unsafe { real(fd, command, argument) };
+    fn fcntl | fcntl64[real](fd: i32, command: i32, argument: usize) -> i32 {
+        let result = real(fd, command, argument);
         if result >= 0 && matches!(command, F_DUPFD | F_DUPFD_CLOEXEC) {
             quietly(|| sockets::duplicated(fd, result));
         }

@@ -177,45 +177,51 @@ pub const fn name(text: &'static str) -> &'static CStr {
 }
 
 /// Declares hooks: each becomes a C function of that name, with `real` inside it as the function
-/// that it stands before. Where the system lacks that function, the hook fails with ENOSYS. To be
-/// used once in a file.
+/// that it stands before. Where the system lacks that function, the hook fails with ENOSYS. Several
+/// names are as many hooks that do the same. To be used once in a file.
 macro_rules! hook {
-    ($($(#[$attribute:meta])* fn $name:ident[$real:ident]($($argument:ident: $type:ty),* $(,)?) -> $result:ty $body:block)*) => {
-        $(
-            $(#[$attribute])*
-            #[unsafe(no_mangle)]
-            #[allow(clippy::missing_safety_doc, clippy::too_many_arguments, missing_docs, unused_unsafe)]
-            pub unsafe extern "C" fn $name($($argument: $type),*) -> $result {
-                static REAL: $crate::hook::Real =
-                    $crate::hook::Real::new($crate::hook::name(concat!(stringify!($name), "\0")));
-                let found = REAL.get();
-                if found.is_null() {
-                    $crate::sys::set_errno(38);
-                    return -1isize as $result;
-                }
-                let function: unsafe extern "C" fn($($type),*) -> $result =
-                    // SAFETY: the function of this name in the C library has this signature.
-                    unsafe { core::mem::transmute(found) };
-                #[allow(unused_variables)]
-                let $real = |$($argument: $type),*| -> $result {
-                    const POINT: u32 = $crate::points::point(stringify!($name));
-                    // SAFETY: as the program vouches for its own call.
-                    $crate::hook::calls(POINT, || unsafe { function($($argument),*) })
-                };
-                $body
-            }
-        )*
+    ($(fn $($name:ident)|+ [$real:ident] $arguments:tt -> $result:ty $body:block)*) => {
+        $($($crate::hook::one_hook! { fn $name [$real] $arguments -> $result $body })+)*
 
         /// The hooks of this file, for those who look functions up.
-        pub static HOOKED: &[$crate::hook::Hooked] = &[$(
+        pub static HOOKED: &[$crate::hook::Hooked] = &[$($(
             $crate::hook::Hooked::new(
                 $crate::hook::name(concat!(stringify!($name), "\0")),
                 $name as *const (),
             ),
-        )*];
+        )+)*];
     };
 }
 pub(crate) use hook;
+
+/// Declares one of them. What is in its body is done as the program vouches for its own call.
+macro_rules! one_hook {
+    (fn $name:ident [$real:ident] ($($argument:ident: $type:ty),*) -> $result:ty $body:block) => {
+        #[unsafe(no_mangle)]
+        #[allow(clippy::missing_safety_doc, clippy::too_many_arguments, missing_docs, unused_unsafe)]
+        pub unsafe extern "C" fn $name($($argument: $type),*) -> $result {
+            static REAL: $crate::hook::Real =
+                $crate::hook::Real::new($crate::hook::name(concat!(stringify!($name), "\0")));
+            let found = REAL.get();
+            if found.is_null() {
+                $crate::sys::set_errno(38);
+                return -1isize as $result;
+            }
+            let function: unsafe extern "C" fn($($type),*) -> $result =
+                // SAFETY: the function of this name in the C library has this signature.
+                unsafe { core::mem::transmute(found) };
+            #[allow(unused_variables)]
+            let $real = |$($argument: $type),*| -> $result {
+                const POINT: u32 = $crate::points::point(stringify!($name));
+                // SAFETY: as the program vouches for its own call.
+                $crate::hook::calls(POINT, || unsafe { function($($argument),*) })
+            };
+            // SAFETY: as above.
+            unsafe { $body }
+        }
+    };
+}
+pub(crate) use one_hook;
 
 /// Where a hook goes on.
 #[repr(C)]

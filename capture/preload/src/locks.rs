@@ -246,138 +246,102 @@ unsafe fn on(real: &Real, pointer: *mut c_void) -> i32 {
 
 hook! {
     fn pthread_mutex_lock[real](lock: *mut c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            if threads::several() && is_free(lock) {
-                return on(&MUTEX_LOCK, lock);
-            }
-            takes(lock, || real(lock), || real(lock))
+        if threads::several() && is_free(lock) {
+            return on(&MUTEX_LOCK, lock);
         }
+        takes(lock, || real(lock), || real(lock))
     }
 
     fn pthread_mutex_trylock[real](lock: *mut c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        takes(lock, || unsafe { real(lock) }, || unsafe { on(&MUTEX_LOCK, lock) })
+        takes(lock, || real(lock), || on(&MUTEX_LOCK, lock))
     }
 
     fn pthread_mutex_timedlock[real](lock: *mut c_void, time: *const c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        takes(lock, || unsafe { real(lock, time) }, || unsafe { on(&MUTEX_LOCK, lock) })
+        takes(lock, || real(lock, time), || on(&MUTEX_LOCK, lock))
     }
 
     fn pthread_mutex_clocklock[real](lock: *mut c_void, clock: i32, time: *const c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        takes(lock, || unsafe { real(lock, clock, time) }, || unsafe { on(&MUTEX_LOCK, lock) })
+        takes(lock, || real(lock, clock, time), || on(&MUTEX_LOCK, lock))
     }
 
-    fn mtx_lock[real](lock: *mut c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        takes(lock, || unsafe { real(lock) }, || unsafe { real(lock) })
+    fn mtx_lock | pthread_spin_lock[real](lock: *mut c_void) -> i32 {
+        takes(lock, || real(lock), || real(lock))
     }
 
     fn mtx_trylock[real](lock: *mut c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        takes(lock, || unsafe { real(lock) }, || unsafe { on(&MTX_LOCK, lock) })
+        takes(lock, || real(lock), || on(&MTX_LOCK, lock))
     }
 
     fn mtx_timedlock[real](lock: *mut c_void, time: *const c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        takes(lock, || unsafe { real(lock, time) }, || unsafe { on(&MTX_LOCK, lock) })
-    }
-
-    fn pthread_spin_lock[real](lock: *mut c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        takes(lock, || unsafe { real(lock) }, || unsafe { real(lock) })
+        takes(lock, || real(lock, time), || on(&MTX_LOCK, lock))
     }
 
     fn pthread_spin_trylock[real](lock: *mut c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        takes(lock, || unsafe { real(lock) }, || unsafe { on(&SPIN_LOCK, lock) })
+        takes(lock, || real(lock), || on(&SPIN_LOCK, lock))
     }
 
-    fn pthread_rwlock_rdlock[real](lock: *mut c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        shares(|| unsafe { real(lock) }, || unsafe { real(lock) })
-    }
-
-    fn pthread_rwlock_wrlock[real](lock: *mut c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        shares(|| unsafe { real(lock) }, || unsafe { real(lock) })
+    fn pthread_rwlock_rdlock | pthread_rwlock_wrlock[real](lock: *mut c_void) -> i32 {
+        shares(|| real(lock), || real(lock))
     }
 
     fn pthread_rwlock_tryrdlock[real](lock: *mut c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        shares(|| unsafe { real(lock) }, || unsafe { on(&READ_LOCK, lock) })
+        shares(|| real(lock), || on(&READ_LOCK, lock))
     }
 
     fn pthread_rwlock_trywrlock[real](lock: *mut c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        shares(|| unsafe { real(lock) }, || unsafe { on(&WRITE_LOCK, lock) })
+        shares(|| real(lock), || on(&WRITE_LOCK, lock))
     }
 
     fn pthread_rwlock_timedrdlock[real](lock: *mut c_void, time: *const c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        shares(|| unsafe { real(lock, time) }, || unsafe { on(&READ_LOCK, lock) })
+        shares(|| real(lock, time), || on(&READ_LOCK, lock))
     }
 
     fn pthread_rwlock_timedwrlock[real](lock: *mut c_void, time: *const c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        shares(|| unsafe { real(lock, time) }, || unsafe { on(&WRITE_LOCK, lock) })
+        shares(|| real(lock, time), || on(&WRITE_LOCK, lock))
     }
 
     fn pthread_rwlock_clockrdlock[real](lock: *mut c_void, clock: i32, time: *const c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        shares(|| unsafe { real(lock, clock, time) }, || unsafe { on(&READ_LOCK, lock) })
+        shares(|| real(lock, clock, time), || on(&READ_LOCK, lock))
     }
 
     fn pthread_rwlock_clockwrlock[real](lock: *mut c_void, clock: i32, time: *const c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        shares(|| unsafe { real(lock, clock, time) }, || unsafe { on(&WRITE_LOCK, lock) })
+        shares(|| real(lock, clock, time), || on(&WRITE_LOCK, lock))
     }
 
     fn pthread_cond_wait[real](condition: *mut c_void, lock: *mut c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        waits(lock, || unsafe { real(condition, lock) }, || unsafe { on(&MUTEX_UNLOCK, lock) }, || unsafe { on(&MUTEX_LOCK, lock) })
+        waits(lock, || real(condition, lock), || on(&MUTEX_UNLOCK, lock), || on(&MUTEX_LOCK, lock))
     }
 
     fn pthread_cond_timedwait[real](condition: *mut c_void, lock: *mut c_void, time: *const c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        waits(lock, || unsafe { real(condition, lock, time) }, || unsafe { on(&MUTEX_UNLOCK, lock) }, || unsafe { on(&MUTEX_LOCK, lock) })
+        waits(lock, || real(condition, lock, time), || on(&MUTEX_UNLOCK, lock), || on(&MUTEX_LOCK, lock))
     }
 
     fn pthread_cond_clockwait[real](condition: *mut c_void, lock: *mut c_void, clock: i32, time: *const c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        waits(lock, || unsafe { real(condition, lock, clock, time) }, || unsafe { on(&MUTEX_UNLOCK, lock) }, || unsafe { on(&MUTEX_LOCK, lock) })
+        waits(lock, || real(condition, lock, clock, time), || on(&MUTEX_UNLOCK, lock), || on(&MUTEX_LOCK, lock))
     }
 
     fn cnd_wait[real](condition: *mut c_void, lock: *mut c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        waits(lock, || unsafe { real(condition, lock) }, || unsafe { on(&MTX_UNLOCK, lock) }, || unsafe { on(&MTX_LOCK, lock) })
+        waits(lock, || real(condition, lock), || on(&MTX_UNLOCK, lock), || on(&MTX_LOCK, lock))
     }
 
     fn cnd_timedwait[real](condition: *mut c_void, lock: *mut c_void, time: *const c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        waits(lock, || unsafe { real(condition, lock, time) }, || unsafe { on(&MTX_UNLOCK, lock) }, || unsafe { on(&MTX_LOCK, lock) })
+        waits(lock, || real(condition, lock, time), || on(&MTX_UNLOCK, lock), || on(&MTX_LOCK, lock))
     }
 
     fn sem_wait[real](semaphore_at: *mut c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        semaphore(|| unsafe { real(semaphore_at) }, || unsafe { real(semaphore_at) })
+        semaphore(|| real(semaphore_at), || real(semaphore_at))
     }
 
     fn sem_trywait[real](semaphore_at: *mut c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        semaphore(|| unsafe { real(semaphore_at) }, || unsafe { on(&SEM_WAIT, semaphore_at) })
+        semaphore(|| real(semaphore_at), || on(&SEM_WAIT, semaphore_at))
     }
 
     fn sem_timedwait[real](semaphore_at: *mut c_void, time: *const c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        semaphore(|| unsafe { real(semaphore_at, time) }, || unsafe { on(&SEM_WAIT, semaphore_at) })
+        semaphore(|| real(semaphore_at, time), || on(&SEM_WAIT, semaphore_at))
     }
 
     fn sem_clockwait[real](semaphore_at: *mut c_void, clock: i32, time: *const c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        semaphore(|| unsafe { real(semaphore_at, clock, time) }, || unsafe { on(&SEM_WAIT, semaphore_at) })
+        semaphore(|| real(semaphore_at, clock, time), || on(&SEM_WAIT, semaphore_at))
     }
 
     fn sem_post[real](semaphore_at: *mut c_void) -> i32 {
@@ -388,7 +352,6 @@ hook! {
                 shared(CallId::POST, 0);
             }
         }
-        // SAFETY: as the program vouches for its own call.
-        unsafe { real(semaphore_at) }
+        real(semaphore_at)
     }
 }

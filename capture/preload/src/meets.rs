@@ -172,48 +172,38 @@ unsafe fn join(thread: usize, value: *mut c_void) -> i32 {
 
 hook! {
     fn pthread_barrier_wait[real](barrier: *mut c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            does(
-                || real(barrier),
-                || replay::meets(CallId::BARRIER, || real(barrier)),
-                |result| shared(CallId::BARRIER, result),
-            )
-        }
+        does(
+            || real(barrier),
+            || replay::meets(CallId::BARRIER, || real(barrier)),
+            |result| shared(CallId::BARRIER, result),
+        )
     }
 
     fn pthread_once[real](control: *mut c_void, run: *mut c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { once(control, run) }
+        once(control, run)
     }
 
     fn pthread_tryjoin_np[real](thread: usize, value: *mut c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { joins(|| real(thread, value), || join(thread, value)) }
+        joins(|| real(thread, value), || join(thread, value))
     }
 
     fn pthread_timedjoin_np[real](thread: usize, value: *mut c_void, time: *const c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { joins(|| real(thread, value, time), || join(thread, value)) }
+        joins(|| real(thread, value, time), || join(thread, value))
     }
 
     fn pthread_clockjoin_np[real](thread: usize, value: *mut c_void, clock: i32, time: *const c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { joins(|| real(thread, value, clock, time), || join(thread, value)) }
+        joins(|| real(thread, value, clock, time), || join(thread, value))
     }
 
     fn sem_getvalue[real](semaphore: *mut c_void, value: *mut i32) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            if threads::several() && replay::on() && let Some(level) = replay::level() {
-                value.write(level);
-                return 0;
-            }
-            let result = real(semaphore, value);
-            if threads::several() && result == 0 {
-                shared(CallId::LEVEL, *value);
-            }
-            result
+        if threads::several() && replay::on() && let Some(level) = replay::level() {
+            value.write(level);
+            return 0;
         }
+        let result = real(semaphore, value);
+        if threads::several() && result == 0 {
+            shared(CallId::LEVEL, *value);
+        }
+        result
     }
 }

@@ -332,100 +332,87 @@ unsafe fn add_all(host: &Host, found: &mut Found) {
 
 hook! {
     fn getsockname[real](fd: i32, address: *mut u8, length: *mut u32) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { asked_name(CallId::OWN_NAME, fd, (address, length), || real(fd, address, length)) }
+        asked_name(CallId::OWN_NAME, fd, (address, length), || real(fd, address, length))
     }
 
     fn getpeername[real](fd: i32, address: *mut u8, length: *mut u32) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { asked_name(CallId::PEER_NAME, fd, (address, length), || real(fd, address, length)) }
+        asked_name(CallId::PEER_NAME, fd, (address, length), || real(fd, address, length))
     }
 
     fn getsockopt[real](fd: i32, level: i32, name: i32, value: *mut u8, length: *mut u32) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            let Some(socket) = sockets::udp(fd).filter(|_| !replay::is_muted()) else {
-                return real(fd, level, name, value, length);
-            };
-            let did = Did::on_socket(CallId::GET_OPTION, fd, socket);
-            if replay::on() {
-                let Some((result, details)) = replay::told(did) else { replay::stray(did) };
-                let own = details.get(10..).unwrap_or(&[]);
-                if result == 0 && !value.is_null() && let Some(length) = length.as_mut() {
-                    let room = own.len().min(*length as usize);
-                    core::ptr::copy_nonoverlapping(own.as_ptr(), value, room);
-                    *length = room as u32;
-                }
-                return result;
+        let Some(socket) = sockets::udp(fd).filter(|_| !replay::is_muted()) else {
+            return real(fd, level, name, value, length);
+        };
+        let did = Did::on_socket(CallId::GET_OPTION, fd, socket);
+        if replay::on() {
+            let Some((result, details)) = replay::told(did) else { replay::stray(did) };
+            let own = details.get(10..).unwrap_or(&[]);
+            if result == 0 && !value.is_null() && let Some(length) = length.as_mut() {
+                let room = own.len().min(*length as usize);
+                core::ptr::copy_nonoverlapping(own.as_ptr(), value, room);
+                *length = room as u32;
             }
-            let result = real(fd, level, name, value, length);
-            let code = errno();
-            if let Some(mut pushing) = pushing() {
-                let told = if result < 0 { -code } else { result };
-                let own = length.as_ref().map_or(0, |length| (*length as usize).min(VALUE_MAX));
-                let own = if result == 0 && !value.is_null() { core::slice::from_raw_parts(value, own) } else { &[] };
-                let parts = [&socket.to_le_bytes()[..], &level.to_le_bytes(), &name.to_le_bytes(), own];
-                pushing.called(CallId::GET_OPTION, told, &parts);
-            }
-            set_errno(code);
-            result
+            return result;
         }
+        let result = real(fd, level, name, value, length);
+        let code = errno();
+        if let Some(mut pushing) = pushing() {
+            let told = if result < 0 { -code } else { result };
+            let own = length.as_ref().map_or(0, |length| (*length as usize).min(VALUE_MAX));
+            let own = if result == 0 && !value.is_null() { core::slice::from_raw_parts(value, own) } else { &[] };
+            let parts = [&socket.to_le_bytes()[..], &level.to_le_bytes(), &name.to_le_bytes(), own];
+            pushing.called(CallId::GET_OPTION, told, &parts);
+        }
+        set_errno(code);
+        result
     }
 
     fn getaddrinfo[real](node: *const c_char, service: *const c_char, hints: *const c_void, into: *mut *mut c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            if replay::on() && let Some((result, found)) = replay::looked_up() {
-                if hosts::knows(node) {
-                    let now = real(node, service, hints, into);
-                    let list = if now == 0 { (*into).cast::<Address>() } else { core::ptr::null_mut() };
-                    if now == result && told_of_list(list).is(found) {
-                        floor::pushes();
-                        return now;
-                    }
-                    if !list.is_null() {
-                        freeaddrinfo(list);
-                    }
+        if replay::on() && let Some((result, found)) = replay::looked_up() {
+            if hosts::knows(node) {
+                let now = real(node, service, hints, into);
+                let list = if now == 0 { (*into).cast::<Address>() } else { core::ptr::null_mut() };
+                if now == result && told_of_list(list).is(found) {
+                    floor::pushes();
+                    return now;
                 }
-                if result != 0 {
-                    return result;
+                if !list.is_null() {
+                    freeaddrinfo(list);
                 }
-                let nowhere = core::ptr::null();
-                let result = given(found, into.cast(), |words, hints, into| real(words, nowhere, hints.cast(), into.cast()));
-                floor::pushes();
+            }
+            if result != 0 {
                 return result;
             }
-            begins();
-            let result = real(node, service, hints, into);
-            let list = if result == 0 { (*into).cast::<Address>() } else { core::ptr::null_mut() };
-            ended(result, &told_of_list(list));
-            result
+            let nowhere = core::ptr::null();
+            let result = given(found, into.cast(), |words, hints, into| real(words, nowhere, hints.cast(), into.cast()));
+            floor::pushes();
+            return result;
         }
+        begins();
+        let result = real(node, service, hints, into);
+        let list = if result == 0 { (*into).cast::<Address>() } else { core::ptr::null_mut() };
+        ended(result, &told_of_list(list));
+        result
     }
 
     fn gethostbyname[real](name: *const c_char) -> *mut Host {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { host(name, real) }
+        host(name, real)
     }
 
     fn gethostbyname2[real](name: *const c_char, family: i32) -> *mut Host {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { host(name, |name| real(name, family)) }
+        host(name, |name| real(name, family))
     }
 
     fn gethostbyname_r[real](name: *const c_char, into: *mut Host, room: *mut c_char, length: usize, result: *mut *mut Host, code: *mut i32) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            let status = core::cell::Cell::new(0);
-            let told = host(name, |name| {
-                status.set(real(name, into, room, length, result, code));
-                *result
-            });
-            if told.is_null() && replay::on() {
-                result.write(core::ptr::null_mut());
-                code.write(*__h_errno_location());
-            }
-            status.get()
+        let status = core::cell::Cell::new(0);
+        let told = host(name, |name| {
+            status.set(real(name, into, room, length, result, code));
+            *result
+        });
+        if told.is_null() && replay::on() {
+            result.write(core::ptr::null_mut());
+            code.write(*__h_errno_location());
         }
+        status.get()
     }
 }

@@ -24,13 +24,7 @@ fn descriptor(stream: *mut c_void) -> Option<i32> {
 }
 
 hook! {
-    fn fileno[real](stream: *mut c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        descriptor(stream).unwrap_or_else(|| unsafe { real(stream) })
-    }
-
-    fn fileno_unlocked[real](stream: *mut c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        descriptor(stream).unwrap_or_else(|| unsafe { real(stream) })
+    fn fileno | fileno_unlocked[real](stream: *mut c_void) -> i32 {
+        descriptor(stream).unwrap_or_else(|| real(stream))
     }
 }

@@ -102,27 +102,22 @@ unsafe fn made_a_pipe(result: i32, pair: *const [i32; 2]) -> i32 {
 
 hook! {
     fn accept[real](fd: i32, address: *mut u8, length: *mut u32) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { takes(address, length, || real(fd, address, length)) }
+        takes(address, length, || real(fd, address, length))
     }
 
     fn accept4[real](fd: i32, address: *mut u8, length: *mut u32, flags: i32) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { takes(address, length, || real(fd, address, length, flags)) }
+        takes(address, length, || real(fd, address, length, flags))
     }
 
     fn pipe[real](pair: *mut [i32; 2]) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { made_a_pipe(floor::at_once(|| real(pair)), pair) }
+        made_a_pipe(floor::at_once(|| real(pair)), pair)
     }
 
     fn pipe2[real](pair: *mut [i32; 2], flags: i32) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { made_a_pipe(floor::at_once(|| real(pair, flags)), pair) }
+        made_a_pipe(floor::at_once(|| real(pair, flags)), pair)
     }
 
     fn socketpair[real](domain: i32, kind: i32, protocol: i32, pair: *mut [i32; 2]) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { made_a_pipe(floor::at_once(|| real(domain, kind, protocol, pair)), pair) }
+        made_a_pipe(floor::at_once(|| real(domain, kind, protocol, pair)), pair)
     }
 }

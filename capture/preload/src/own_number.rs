@@ -58,8 +58,7 @@ pub fn by_call(number: usize, first: usize, second: usize) -> (usize, usize) {
 
 hook! {
     fn gettid[real]() -> i32 {
-        // SAFETY: asks for a number.
-        let result = unsafe { real() };
+        let result = real();
         match replay::processes() {
             Some((this, _)) if result == sys::process() as i32 => this as i32,
             _ => result,
@@ -67,87 +66,62 @@ hook! {
     }
 
     fn sched_getaffinity[real](process: i32, size: usize, set: *mut c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { real(meant(process), size, set) }
+        real(meant(process), size, set)
     }
 
     fn sched_setaffinity[real](process: i32, size: usize, set: *const c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { real(meant(process), size, set) }
+        real(meant(process), size, set)
     }
 
     fn sched_getscheduler[real](process: i32) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { real(meant(process)) }
+        real(meant(process))
     }
 
     fn sched_setscheduler[real](process: i32, policy: i32, parameter: *const c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { real(meant(process), policy, parameter) }
+        real(meant(process), policy, parameter)
     }
 
     fn sched_getparam[real](process: i32, parameter: *mut c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { real(meant(process), parameter) }
+        real(meant(process), parameter)
     }
 
     fn sched_setparam[real](process: i32, parameter: *const c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { real(meant(process), parameter) }
+        real(meant(process), parameter)
     }
 
     fn sched_rr_get_interval[real](process: i32, interval: *mut c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { real(meant(process), interval) }
+        real(meant(process), interval)
     }
 
     fn getpriority[real](which: i32, who: i32) -> i32 {
-        // SAFETY: asks for a number.
-        unsafe { real(which, of_kind(which, who)) }
+        real(which, of_kind(which, who))
     }
 
     fn setpriority[real](which: i32, who: i32, priority: i32) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { real(which, of_kind(which, who), priority) }
+        real(which, of_kind(which, who), priority)
     }
 
-    fn getpgid[real](process: i32) -> i32 {
-        // SAFETY: asks for a number.
-        unsafe { real(meant(process)) }
+    fn getpgid | getsid[real](process: i32) -> i32 {
+        real(meant(process))
     }
 
     fn setpgid[real](process: i32, group: i32) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { real(meant(process), meant(group)) }
+        real(meant(process), meant(group))
     }
 
-    fn getsid[real](process: i32) -> i32 {
-        // SAFETY: asks for a number.
-        unsafe { real(meant(process)) }
-    }
-
-    fn prlimit[real](process: i32, resource: i32, new: *const c_void, old: *mut c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { real(meant(process), resource, new, old) }
-    }
-
-    fn prlimit64[real](process: i32, resource: i32, new: *const c_void, old: *mut c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { real(meant(process), resource, new, old) }
+    fn prlimit | prlimit64[real](process: i32, resource: i32, new: *const c_void, old: *mut c_void) -> i32 {
+        real(meant(process), resource, new, old)
     }
 
     fn sigqueue[real](process: i32, signal: i32, value: *mut c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { real(by_number(process), signal, value) }
+        real(by_number(process), signal, value)
     }
 
     fn tgkill[real](process: i32, thread: i32, signal: i32) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { real(by_number(process), by_number(thread), signal) }
+        real(by_number(process), by_number(thread), signal)
     }
 
     fn pidfd_open[real](process: i32, flags: u32) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { real(by_number(process), flags) }
+        real(by_number(process), flags)
     }
 }

@@ -338,8 +338,7 @@ fn stands(fd: i32, stands: u32) {
 
 hook! {
     fn __fpurge[real](stream: *mut c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        let result = unsafe { real(stream) };
+        let result = real(stream);
         // What waits is gone; what was looked at of it is not there any more.
         let own = STREAMS.iter().find(|it| it.file.load(Ordering::Relaxed) == stream.cast());
         if let Some(own) = own {

@@ -223,86 +223,67 @@ hook! {
         {
             pushing.called(CallId::VDSO, 0, &[]);
         }
-        // SAFETY: asks for a number.
-        unsafe { real(kind) }
+        real(kind)
     }
 
     fn fork[real]() -> i32 {
-        // SAFETY: no argument.
-        forks(|| unsafe { real() })
+        forks(|| real())
     }
 
     fn execve[real](path: *const c_char, arguments: *const *const c_char, list: *const *const c_char) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { becomes(path, || list, || real(path, arguments, list)) }
+        becomes(path, || list, || real(path, arguments, list))
     }
 
     fn execv[real](path: *const c_char, arguments: *const *const c_char) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { becomes(path, || environ, || real(path, arguments)) }
+        becomes(path, || environ, || real(path, arguments))
     }
 
     fn execvp[real](name: *const c_char, arguments: *const *const c_char) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            let mut place = [0; LONGEST];
-            becomes(found(name, &mut place), || environ, || real(name, arguments))
-        }
+        let mut place = [0; LONGEST];
+        becomes(found(name, &mut place), || environ, || real(name, arguments))
     }
 
     fn execvpe[real](name: *const c_char, arguments: *const *const c_char, list: *const *const c_char) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            let mut place = [0; LONGEST];
-            becomes(found(name, &mut place), || list, || real(name, arguments, list))
-        }
+        let mut place = [0; LONGEST];
+        becomes(found(name, &mut place), || list, || real(name, arguments, list))
     }
 
     fn posix_spawn[real](child: *mut i32, path: *const c_char, actions: *const c_void, attributes: *const c_void, arguments: *const *const c_char, list: *const *const c_char) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            if let Some(told) = children::starts(CallId::SPAWN) {
-                return was_spawned(child, told);
-            }
-            if may_watch() {
-                statics::starts(path);
-            }
-            let result = real(child, path, actions, attributes, arguments, list);
-            spawned(child, path, list, result)
+        if let Some(told) = children::starts(CallId::SPAWN) {
+            return was_spawned(child, told);
         }
+        if may_watch() {
+            statics::starts(path);
+        }
+        let result = real(child, path, actions, attributes, arguments, list);
+        spawned(child, path, list, result)
     }
 
     fn posix_spawnp[real](child: *mut i32, name: *const c_char, actions: *const c_void, attributes: *const c_void, arguments: *const *const c_char, list: *const *const c_char) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            if let Some(told) = children::starts(CallId::SPAWN) {
-                return was_spawned(child, told);
-            }
-            let mut place = [0; LONGEST];
-            let path = found(name, &mut place);
-            if may_watch() {
-                statics::starts(path);
-            }
-            let result = real(child, name, actions, attributes, arguments, list);
-            spawned(child, path, list, result)
+        if let Some(told) = children::starts(CallId::SPAWN) {
+            return was_spawned(child, told);
         }
+        let mut place = [0; LONGEST];
+        let path = found(name, &mut place);
+        if may_watch() {
+            statics::starts(path);
+        }
+        let result = real(child, name, actions, attributes, arguments, list);
+        spawned(child, path, list, result)
     }
 
     fn getpid[real]() -> i32 {
-        // SAFETY: asks for a number.
-        let result = unsafe { real() };
+        let result = real();
         replay::processes().map_or(result, |(this, _)| this as i32)
     }
 
     fn clock_getcpuclockid[real](process: i32, clock: *mut i32) -> i32 {
         let process = if own_number::is_recorded(process) { 0 } else { process };
-        // SAFETY: as the program vouches for its own call.
-        unsafe { real(process, clock) }
+        real(process, clock)
     }
 
     fn getppid[real]() -> i32 {
-        // SAFETY: asks for a number.
-        let result = unsafe { real() };
+        let result = real();
         replay::processes().map_or(result, |(_, parent)| parent as i32)
     }
 
@@ -313,7 +294,6 @@ hook! {
             return 0;
         }
         let process = if is_this { sys::process() as i32 } else { process };
-        // SAFETY: as the program vouches for its own call.
-        unsafe { real(process, signal) }
+        real(process, signal)
     }
 }

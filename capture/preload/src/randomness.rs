@@ -71,101 +71,53 @@ unsafe fn opened(folder: i32, path: *const c_char, flags: i32, fd: i32) -> i32 {
 
 hook! {
     fn getrandom[real](buffer: *mut c_void, length: usize, flags: u32) -> isize {
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            let result = real(buffer, length, flags);
-            given(GETRANDOM, buffer.cast(), result)
-        }
+        let result = real(buffer, length, flags);
+        given(GETRANDOM, buffer.cast(), result)
     }
 
     fn getentropy[real](buffer: *mut c_void, length: usize) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            let result = real(buffer, length);
-            let got = if result == 0 { length as isize } else { -1 };
-            let got = given(GETENTROPY, buffer.cast(), got);
-            if got < 0 { -1 } else { 0 }
-        }
+        let result = real(buffer, length);
+        let got = if result == 0 { length as isize } else { -1 };
+        let got = given(GETENTROPY, buffer.cast(), got);
+        if got < 0 { -1 } else { 0 }
     }
 
     fn arc4random[real]() -> u32 {
-        // SAFETY: asks for a number.
-        unsafe {
-            let mut result = real();
-            let bytes = (&raw mut result).cast_const();
-            given(ARC4RANDOM, bytes.cast(), 4);
-            result
-        }
+        let mut result = real();
+        let bytes = (&raw mut result).cast_const();
+        given(ARC4RANDOM, bytes.cast(), 4);
+        result
     }
 
     fn arc4random_uniform[real](bound: u32) -> u32 {
-        // SAFETY: asks for a number.
-        unsafe {
-            let mut result = real(bound);
-            let bytes = (&raw mut result).cast_const();
-            given(ARC4RANDOM, bytes.cast(), 4);
-            result
-        }
+        let mut result = real(bound);
+        let bytes = (&raw mut result).cast_const();
+        given(ARC4RANDOM, bytes.cast(), 4);
+        result
     }
 
-    fn pread[real](fd: i32, buffer: *mut u8, length: usize, offset: i64) -> isize {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { after_read(fd, buffer, real(fd, buffer, length, offset)) }
+    fn pread | pread64[real](fd: i32, buffer: *mut u8, length: usize, offset: i64) -> isize {
+        after_read(fd, buffer, real(fd, buffer, length, offset))
     }
 
-    fn pread64[real](fd: i32, buffer: *mut u8, length: usize, offset: i64) -> isize {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { after_read(fd, buffer, real(fd, buffer, length, offset)) }
+    fn __pread_chk | __pread64_chk[real](fd: i32, buffer: *mut u8, length: usize, offset: i64, room: usize) -> isize {
+        after_read(fd, buffer, real(fd, buffer, length, offset, room))
     }
 
-    fn __pread_chk[real](fd: i32, buffer: *mut u8, length: usize, offset: i64, room: usize) -> isize {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { after_read(fd, buffer, real(fd, buffer, length, offset, room)) }
+    fn preadv | preadv64[real](fd: i32, iov: *const IoVec, count: i32, offset: i64) -> isize {
+        after_read_parts(fd, iov, count, real(fd, iov, count, offset))
     }
 
-    fn __pread64_chk[real](fd: i32, buffer: *mut u8, length: usize, offset: i64, room: usize) -> isize {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { after_read(fd, buffer, real(fd, buffer, length, offset, room)) }
+    fn open | open64[real](path: *const c_char, flags: i32, mode: u32) -> i32 {
+        opens(AT_FDCWD, path, flags, |_, path| real(path, flags, mode))
     }
 
-    fn preadv[real](fd: i32, iov: *const IoVec, count: i32, offset: i64) -> isize {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { after_read_parts(fd, iov, count, real(fd, iov, count, offset)) }
+    fn openat | openat64[real](folder: i32, path: *const c_char, flags: i32, mode: u32) -> i32 {
+        opens(folder, path, flags, |folder, path| real(folder, path, flags, mode))
     }
 
-    fn preadv64[real](fd: i32, iov: *const IoVec, count: i32, offset: i64) -> isize {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { after_read_parts(fd, iov, count, real(fd, iov, count, offset)) }
-    }
-
-    fn open[real](path: *const c_char, flags: i32, mode: u32) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { opens(AT_FDCWD, path, flags, |_, path| real(path, flags, mode)) }
-    }
-
-    fn open64[real](path: *const c_char, flags: i32, mode: u32) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { opens(AT_FDCWD, path, flags, |_, path| real(path, flags, mode)) }
-    }
-
-    fn openat[real](folder: i32, path: *const c_char, flags: i32, mode: u32) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { opens(folder, path, flags, |folder, path| real(folder, path, flags, mode)) }
-    }
-
-    fn openat64[real](folder: i32, path: *const c_char, flags: i32, mode: u32) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { opens(folder, path, flags, |folder, path| real(folder, path, flags, mode)) }
-    }
-
-    fn __open_2[real](path: *const c_char, flags: i32) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { opens(AT_FDCWD, path, flags, |_, path| real(path, flags)) }
-    }
-
-    fn __open64_2[real](path: *const c_char, flags: i32) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { opens(AT_FDCWD, path, flags, |_, path| real(path, flags)) }
+    fn __open_2 | __open64_2[real](path: *const c_char, flags: i32) -> i32 {
+        opens(AT_FDCWD, path, flags, |_, path| real(path, flags))
     }
 }
 

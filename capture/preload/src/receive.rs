@@ -434,165 +434,133 @@ unsafe fn after_many(
 hook! {
     fn recv[real](fd: i32, buffer: *mut u8, length: usize, flags: i32) -> isize {
         let place = (buffer, length, usize::MAX);
-        // SAFETY: as the program vouches for its own call.
-        unsafe { receive_bytes(fd, place, flags, || real(fd, buffer, length, flags)) }
+        receive_bytes(fd, place, flags, || real(fd, buffer, length, flags))
     }
 
     fn __recv_chk[real](fd: i32, buffer: *mut u8, length: usize, room: usize, flags: i32) -> isize {
         let place = (buffer, length, room);
-        // SAFETY: as the program vouches for its own call.
-        unsafe { receive_bytes(fd, place, flags, || real(fd, buffer, length, room, flags)) }
+        receive_bytes(fd, place, flags, || real(fd, buffer, length, room, flags))
     }
 
     fn recvfrom[real](fd: i32, buffer: *mut u8, length: usize, flags: i32, address: *mut u8, address_length: *mut u32) -> isize {
         let (place, from) = ((buffer, length, usize::MAX), (address, address_length));
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            let plain = || real(fd, buffer, length, flags, address, address_length);
-            receive_from(fd, place, flags, from, plain)
-        }
+        let plain = || real(fd, buffer, length, flags, address, address_length);
+        receive_from(fd, place, flags, from, plain)
     }
 
     fn __recvfrom_chk[real](fd: i32, buffer: *mut u8, length: usize, room: usize, flags: i32, address: *mut u8, address_length: *mut u32) -> isize {
         let (place, from) = ((buffer, length, room), (address, address_length));
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            let plain = || real(fd, buffer, length, room, flags, address, address_length);
-            receive_from(fd, place, flags, from, plain)
-        }
+        let plain = || real(fd, buffer, length, room, flags, address, address_length);
+        receive_from(fd, place, flags, from, plain)
     }
 
     fn read[real](fd: i32, buffer: *mut u8, length: usize) -> isize {
         let place = (buffer, length, usize::MAX);
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            if fd == 0 && let Some(result) = reads::input(buffer, length, || real(fd, buffer, length)) {
-                return result;
-            }
-            if replay::on() && let Some(result) = counters::replayed(fd, buffer, length) {
-                return result;
-            }
-            let result = receive_bytes(fd, place, 0, || real(fd, buffer, length));
-            reads::after_read(fd, buffer, result)
+        if fd == 0 && let Some(result) = reads::input(buffer, length, || real(fd, buffer, length)) {
+            return result;
         }
+        if replay::on() && let Some(result) = counters::replayed(fd, buffer, length) {
+            return result;
+        }
+        let result = receive_bytes(fd, place, 0, || real(fd, buffer, length));
+        reads::after_read(fd, buffer, result)
     }
 
     fn __read_chk[real](fd: i32, buffer: *mut u8, length: usize, room: usize) -> isize {
         let place = (buffer, length, room);
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            if fd == 0 && length <= room && let Some(result) = reads::input(buffer, length, || real(fd, buffer, length, room)) {
-                return result;
-            }
-            if replay::on() && length <= room && let Some(result) = counters::replayed(fd, buffer, length) {
-                return result;
-            }
-            let result = receive_bytes(fd, place, 0, || real(fd, buffer, length, room));
-            reads::after_read(fd, buffer, result)
+        if fd == 0 && length <= room && let Some(result) = reads::input(buffer, length, || real(fd, buffer, length, room)) {
+            return result;
         }
+        if replay::on() && length <= room && let Some(result) = counters::replayed(fd, buffer, length) {
+            return result;
+        }
+        let result = receive_bytes(fd, place, 0, || real(fd, buffer, length, room));
+        reads::after_read(fd, buffer, result)
     }
 
     fn readv[real](fd: i32, iov: *const IoVec, count: i32) -> isize {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { read_parts(fd, iov, count, 0, || real(fd, iov, count)) }
+        read_parts(fd, iov, count, 0, || real(fd, iov, count))
     }
 
-    fn preadv2[real](fd: i32, iov: *const IoVec, count: i32, offset: i64, flags: i32) -> isize {
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            let plain = || real(fd, iov, count, offset, flags);
-            read_at(fd, iov, count, offset, flags, plain)
-        }
-    }
-
-    fn preadv64v2[real](fd: i32, iov: *const IoVec, count: i32, offset: i64, flags: i32) -> isize {
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            let plain = || real(fd, iov, count, offset, flags);
-            read_at(fd, iov, count, offset, flags, plain)
-        }
+    fn preadv2 | preadv64v2[real](fd: i32, iov: *const IoVec, count: i32, offset: i64, flags: i32) -> isize {
+        let plain = || real(fd, iov, count, offset, flags);
+        read_at(fd, iov, count, offset, flags, plain)
     }
 
     fn recvmsg[real](fd: i32, message: *mut MsgHdr, flags: i32) -> isize {
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            let Some(asked) = message.as_mut() else {
-                return real(fd, message, flags);
-            };
-            if replay::on() && let Some(socket) = sockets::udp(fd) {
-                let place = (asked.name, &raw mut asked.name_length);
-                let result = replayed(fd, socket, (asked.iov, asked.iov_count), flags, place);
-                if result >= 0 {
-                    (asked.flags, asked.control_length) = (0, 0);
-                }
-                return result;
+        let Some(asked) = message.as_mut() else {
+            return real(fd, message, flags);
+        };
+        if replay::on() && let Some(socket) = sockets::udp(fd) {
+            let place = (asked.name, &raw mut asked.name_length);
+            let result = replayed(fd, socket, (asked.iov, asked.iov_count), flags, place);
+            if result >= 0 {
+                (asked.flags, asked.control_length) = (0, 0);
             }
-            if asked.control.is_null() && let Some(result) = joined::ask(fd, asked, flags) {
-                return result;
-            }
-            let socket = sockets::udp(fd);
-            let many = socket.is_some_and(|socket| !sockets::has_peer(fd, socket));
-            if !many || !asked.name.is_null() {
-                let room = asked.name_length;
-                let receive = || real(fd, message, flags);
-                let result = match socket {
-                    Some(_) => receive(),
-                    None => floor::in_order(fd, None, flags, receive),
-                };
-                if socket.is_none() && result >= 0 {
-                    came_beside(asked);
-                }
-                after(fd, &taken_by(socket, asked, room, flags, result), result);
-                return result;
-            }
-            let mut address = [0u8; 28];
-            let mut ours = *asked;
-            ours.name = address.as_mut_ptr();
-            ours.name_length = 28;
-            let result = real(fd, &raw mut ours, flags);
-            asked.control_length = ours.control_length;
-            asked.flags = ours.flags;
-            after(fd, &taken_by(socket, &ours, 28, flags, result), result);
-            result
+            return result;
         }
+        if asked.control.is_null() && let Some(result) = joined::ask(fd, asked, flags) {
+            return result;
+        }
+        let socket = sockets::udp(fd);
+        let many = socket.is_some_and(|socket| !sockets::has_peer(fd, socket));
+        if !many || !asked.name.is_null() {
+            let room = asked.name_length;
+            let receive = || real(fd, message, flags);
+            let result = match socket {
+                Some(_) => receive(),
+                None => floor::in_order(fd, None, flags, receive),
+            };
+            if socket.is_none() && result >= 0 {
+                came_beside(asked);
+            }
+            after(fd, &taken_by(socket, asked, room, flags, result), result);
+            return result;
+        }
+        let mut address = [0u8; 28];
+        let mut ours = *asked;
+        ours.name = address.as_mut_ptr();
+        ours.name_length = 28;
+        let result = real(fd, &raw mut ours, flags);
+        asked.control_length = ours.control_length;
+        asked.flags = ours.flags;
+        after(fd, &taken_by(socket, &ours, 28, flags, result), result);
+        result
     }
 
     fn recvmmsg[real](fd: i32, messages: *mut MMsgHdr, count: u32, flags: i32, timeout: *mut TimeSpec) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            if messages.is_null() {
-                return real(fd, messages, count, flags, timeout);
-            }
-            let list = core::slice::from_raw_parts_mut(messages, count as usize);
-            let socket = sockets::udp(fd);
-            if replay::on() && let Some(socket) = socket {
-                return replay::receives_many(fd, socket, list, flags);
-            }
-            let many = socket.is_some_and(|socket| !sockets::has_peer(fd, socket));
-            let receive = |messages| real(fd, messages, count, flags, timeout);
-            let receive_list = |list: &mut [MMsgHdr]| {
-                if !many {
-                    let result = receive(list.as_mut_ptr());
-                    if socket.is_none() {
-                        let got = usize::try_from(result).unwrap_or(0);
-                        list.iter().take(got).for_each(|message| came_beside(&message.header));
-                    }
-                    // All come from the one peer.
-                    after_many(fd, socket, list, &[], flags, result);
-                    return result;
+        if messages.is_null() {
+            return real(fd, messages, count, flags, timeout);
+        }
+        let list = core::slice::from_raw_parts_mut(messages, count as usize);
+        let socket = sockets::udp(fd);
+        if replay::on() && let Some(socket) = socket {
+            return replay::receives_many(fd, socket, list, flags);
+        }
+        let many = socket.is_some_and(|socket| !sockets::has_peer(fd, socket));
+        let receive = |messages| real(fd, messages, count, flags, timeout);
+        let receive_list = |list: &mut [MMsgHdr]| {
+            if !many {
+                let result = receive(list.as_mut_ptr());
+                if socket.is_none() {
+                    let got = usize::try_from(result).unwrap_or(0);
+                    list.iter().take(got).for_each(|message| came_beside(&message.header));
                 }
-                let tell = |list: &[MMsgHdr], rooms: &[u32], result| after_many(fd, socket, list, rooms, flags, result);
-                match list.len() {
-                    0..=16 => with_sources::<16>(list, receive, tell),
-                    17..=64 => with_sources::<64>(list, receive, tell),
-                    _ => with_sources::<SOURCES_MAX>(list, receive, tell),
-                }
-            };
-            if flags & UNJOINED == 0 && joined::joins(fd) {
-                joined::with_room(list, receive_list)
-            } else {
-                receive_list(list)
+                // All come from the one peer.
+                after_many(fd, socket, list, &[], flags, result);
+                return result;
             }
+            let tell = |list: &[MMsgHdr], rooms: &[u32], result| after_many(fd, socket, list, rooms, flags, result);
+            match list.len() {
+                0..=16 => with_sources::<16>(list, receive, tell),
+                17..=64 => with_sources::<64>(list, receive, tell),
+                _ => with_sources::<SOURCES_MAX>(list, receive, tell),
+            }
+        };
+        if flags & UNJOINED == 0 && joined::joins(fd) {
+            joined::with_room(list, receive_list)
+        } else {
+            receive_list(list)
         }
     }
 }

@@ -21,7 +21,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use netreel_shared::body::EventKind;
 use netreel_shared::call::{CallId, ClockId};
 use netreel_shared::tape::{
-    CAME_AT, CAME_MAX, Came, Entry, ONE_AT_A_TIME, OPENED_AT, OPENED_MAX, Opened, THREADS_AT,
+    CAME_AT, CAME_MAX, Came, Entry, OPENED_AT, OPENED_MAX, Opened, THREADS_AT,
     THREADS_MAX, TapeControl, state, why,
 };
 

@@ -89,7 +89,6 @@ hook! {
             (PR_SET_SECCOMP, MODE_FILTER) => b as *const Filter,
             _ => core::ptr::null(),
         };
-        // SAFETY: as the program vouches for its own call.
-        unsafe { sets(filter, || real(what, a, b, c, d) as isize) as i32 }
+        sets(filter, || real(what, a, b, c, d) as isize) as i32
     }
 }

@@ -421,112 +421,92 @@ unsafe fn send_cut(
 hook! {
     fn send[real](fd: i32, buffer: *const u8, length: usize, flags: i32) -> isize {
         let iov = IoVec::new(buffer, length);
-        // SAFETY: as the program vouches for its own call.
-        unsafe { send_by(fd, &Outgoing::bytes(&iov), flags, || real(fd, buffer, length, flags)) }
+        send_by(fd, &Outgoing::bytes(&iov), flags, || real(fd, buffer, length, flags))
     }
 
     fn sendto[real](fd: i32, buffer: *const u8, length: usize, flags: i32, address: *const u8, address_length: u32) -> isize {
         let iov = IoVec::new(buffer, length);
         let outgoing = Outgoing { address, address_length, ..Outgoing::bytes(&iov) };
-        // SAFETY: as the program vouches for its own call.
-        unsafe { send_by(fd, &outgoing, flags, || real(fd, buffer, length, flags, address, address_length)) }
+        send_by(fd, &outgoing, flags, || real(fd, buffer, length, flags, address, address_length))
     }
 
     fn write[real](fd: i32, buffer: *const u8, length: usize) -> isize {
         let iov = IoVec::new(buffer, length);
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            if sockets::udp(fd).is_some() {
-                if !sockets::is_still_udp(fd) {
-                    return real(fd, buffer, length);
-                }
-            } else if let Some(length) = children::swallows(fd, || length) {
-                return length;
-            } else if let Some(call) = sockets::counter(fd) {
-                return counters::raises(call, fd, buffer, length, || real(fd, buffer, length));
+        if sockets::udp(fd).is_some() {
+            if !sockets::is_still_udp(fd) {
+                return real(fd, buffer, length);
             }
-            let result = send_by(fd, &Outgoing::bytes(&iov), 0, || real(fd, buffer, length));
-            if printed::is_printed(fd) && sockets::udp(fd).is_none() {
-                printed::wrote(fd, buffer, result);
-            }
-            result
+        } else if let Some(length) = children::swallows(fd, || length) {
+            return length;
+        } else if let Some(call) = sockets::counter(fd) {
+            return counters::raises(call, fd, buffer, length, || real(fd, buffer, length));
         }
+        let result = send_by(fd, &Outgoing::bytes(&iov), 0, || real(fd, buffer, length));
+        if printed::is_printed(fd) && sockets::udp(fd).is_none() {
+            printed::wrote(fd, buffer, result);
+        }
+        result
     }
 
     fn writev[real](fd: i32, iov: *const IoVec, count: i32) -> isize {
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            if sockets::udp(fd).is_some() && !sockets::is_still_udp(fd) {
-                return real(fd, iov, count);
-            }
-            let length = || Vectors::new(iov, usize::try_from(count).unwrap_or(0)).length();
-            if let Some(length) = children::swallows(fd, length) {
-                return length;
-            }
-            let result = send_by(fd, &Outgoing::vectors(iov, count), 0, || real(fd, iov, count));
-            if printed::is_printed(fd) && sockets::udp(fd).is_none() {
-                printed::wrote_all(fd, iov, count.max(0) as usize, result);
-            }
-            result
+        if sockets::udp(fd).is_some() && !sockets::is_still_udp(fd) {
+            return real(fd, iov, count);
         }
+        let length = || Vectors::new(iov, usize::try_from(count).unwrap_or(0)).length();
+        if let Some(length) = children::swallows(fd, length) {
+            return length;
+        }
+        let result = send_by(fd, &Outgoing::vectors(iov, count), 0, || real(fd, iov, count));
+        if printed::is_printed(fd) && sockets::udp(fd).is_none() {
+            printed::wrote_all(fd, iov, count.max(0) as usize, result);
+        }
+        result
     }
 
-    fn pwritev2[real](fd: i32, iov: *const IoVec, count: i32, offset: i64, flags: i32) -> isize {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { write_at(fd, iov, count, offset, || real(fd, iov, count, offset, flags)) }
-    }
-
-    fn pwritev64v2[real](fd: i32, iov: *const IoVec, count: i32, offset: i64, flags: i32) -> isize {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { write_at(fd, iov, count, offset, || real(fd, iov, count, offset, flags)) }
+    fn pwritev2 | pwritev64v2[real](fd: i32, iov: *const IoVec, count: i32, offset: i64, flags: i32) -> isize {
+        write_at(fd, iov, count, offset, || real(fd, iov, count, offset, flags))
     }
 
     fn sendmsg[real](fd: i32, message: *const MsgHdr, flags: i32) -> isize {
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            match message.as_ref().filter(|_| sockets::udp(fd).is_some()) {
-                Some(asked) => send_by(fd, &Outgoing::message(asked), flags, || real(fd, message, flags)),
-                None => {
-                    let length = || message.as_ref().map_or(0, |it| Vectors::new(it.iov, it.iov_count).length());
-                    children::swallows(fd, length).unwrap_or_else(|| {
-                        floor::in_order(fd, Some(length()), flags, || real(fd, message, flags))
-                    })
-                }
+        match message.as_ref().filter(|_| sockets::udp(fd).is_some()) {
+            Some(asked) => send_by(fd, &Outgoing::message(asked), flags, || real(fd, message, flags)),
+            None => {
+                let length = || message.as_ref().map_or(0, |it| Vectors::new(it.iov, it.iov_count).length());
+                children::swallows(fd, length).unwrap_or_else(|| {
+                    floor::in_order(fd, Some(length()), flags, || real(fd, message, flags))
+                })
             }
         }
     }
 
     fn sendmmsg[real](fd: i32, messages: *mut MMsgHdr, count: u32, flags: i32) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            let Some(socket) = sockets::udp(fd).filter(|_| !messages.is_null()) else {
-                return real(fd, messages, count, flags);
+        let Some(socket) = sockets::udp(fd).filter(|_| !messages.is_null()) else {
+            return real(fd, messages, count, flags);
+        };
+        // The kernel takes no more at once.
+        let count = count.min(1024);
+        let mut sent = 0;
+        for part in core::slice::from_raw_parts_mut(messages, count as usize).chunks_mut(PART) {
+            let send = |first, count| real(fd, first, count, flags);
+            let cut = |message: &MMsgHdr| Outgoing::message(&message.header).cut(socket) > 0;
+            let result = if is_in_parts(socket, flags) || part.iter().any(cut) {
+                send_one_by_one(fd, flags, part, send)
+            } else if replay::on() {
+                let out = |message: &MMsgHdr| Outgoing::message(&message.header).replayed(fd, socket);
+                replay::sends_many(part, out)
+            } else {
+                send_part(fd, socket, part, send)
             };
-            // The kernel takes no more at once.
-            let count = count.min(1024);
-            let mut sent = 0;
-            for part in core::slice::from_raw_parts_mut(messages, count as usize).chunks_mut(PART) {
-                let send = |first, count| real(fd, first, count, flags);
-                let cut = |message: &MMsgHdr| Outgoing::message(&message.header).cut(socket) > 0;
-                let result = if is_in_parts(socket, flags) || part.iter().any(cut) {
-                    send_one_by_one(fd, flags, part, send)
-                } else if replay::on() {
-                    let out = |message: &MMsgHdr| Outgoing::message(&message.header).replayed(fd, socket);
-                    replay::sends_many(part, out)
-                } else {
-                    send_part(fd, socket, part, send)
-                };
-                // An error after others were taken comes again with the next call.
-                if result < 0 {
-                    return if sent > 0 { sent } else { result };
-                }
-                sent += result;
-                if (result as usize) < part.len() {
-                    break;
-                }
+            // An error after others were taken comes again with the next call.
+            if result < 0 {
+                return if sent > 0 { sent } else { result };
             }
-            sent
+            sent += result;
+            if (result as usize) < part.len() {
+                break;
+            }
         }
+        sent
     }
 }
 

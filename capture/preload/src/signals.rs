@@ -111,60 +111,51 @@ pub fn comes(signal: i32) {
 
 hook! {
     fn sigaction[real](signal: i32, action: *const Action, old: *mut Action) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            let Some(place) = place(signal) else {
-                return real(signal, action, old);
-            };
-            let before = place.load(Ordering::Acquire);
-            let mut wanted = action.as_ref().copied();
-            if let Some(wanted) = &mut wanted {
-                let handler = wanted.handler;
-                if is_function(handler) && handler != ours() {
-                    place.store(handler, Ordering::Release);
-                    wanted.handler = ours();
-                }
+        let Some(place) = place(signal) else {
+            return real(signal, action, old);
+        };
+        let before = place.load(Ordering::Acquire);
+        let mut wanted = action.as_ref().copied();
+        if let Some(wanted) = &mut wanted {
+            let handler = wanted.handler;
+            if is_function(handler) && handler != ours() {
+                place.store(handler, Ordering::Release);
+                wanted.handler = ours();
             }
-            let pointer = wanted.as_ref().map_or(core::ptr::null(), |it| &raw const *it);
-            let result = real(signal, pointer, old);
-            if result != 0 {
-                place.store(before, Ordering::Release);
-            } else if let Some(old) = old.as_mut().filter(|old| old.handler == ours()) {
-                old.handler = before;
-            }
-            result
         }
+        let pointer = wanted.as_ref().map_or(core::ptr::null(), |it| &raw const *it);
+        let result = real(signal, pointer, old);
+        if result != 0 {
+            place.store(before, Ordering::Release);
+        } else if let Some(old) = old.as_mut().filter(|old| old.handler == ours()) {
+            old.handler = before;
+        }
+        result
     }
 
     fn signal[real](signal: i32, handler: *mut c_void) -> *mut c_void {
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            let Some(place) = place(signal) else {
-                return real(signal, handler);
-            };
-            let before = place.load(Ordering::Acquire);
-            let wanted = if is_function(handler) && handler != ours() {
-                    place.store(handler, Ordering::Release);
-                    ours()
-                } else { handler };
-            let old = real(signal, wanted);
-            if old == ours() { before } else { old }
-        }
+        let Some(place) = place(signal) else {
+            return real(signal, handler);
+        };
+        let before = place.load(Ordering::Acquire);
+        let wanted = if is_function(handler) && handler != ours() {
+                place.store(handler, Ordering::Release);
+                ours()
+            } else { handler };
+        let old = real(signal, wanted);
+        if old == ours() { before } else { old }
     }
 
-    /// Others have the floor while this thread waits for a signal. So below.
+    // Others have the floor while this thread waits for a signal. So below.
     fn sigwait[real](set: *const c_void, signal: *mut i32) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { real(set, signal) }
+        real(set, signal)
     }
 
     fn sigwaitinfo[real](set: *const c_void, info: *mut c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { real(set, info) }
+        real(set, info)
     }
 
     fn sigtimedwait[real](set: *const c_void, info: *mut c_void, time: *const c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { real(set, info, time) }
+        real(set, info, time)
     }
 }

@@ -137,23 +137,11 @@ unsafe fn opened(path: *const c_char, mode: *const c_char, stream: *mut c_void) 
 }
 
 hook! {
-    fn fopen[real](path: *const c_char, mode: *const c_char) -> *mut c_void {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { random(path, mode).unwrap_or_else(|| opens(path, mode, |path| real(path, mode))) }
+    fn fopen | fopen64[real](path: *const c_char, mode: *const c_char) -> *mut c_void {
+        random(path, mode).unwrap_or_else(|| opens(path, mode, |path| real(path, mode)))
     }
 
-    fn fopen64[real](path: *const c_char, mode: *const c_char) -> *mut c_void {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { random(path, mode).unwrap_or_else(|| opens(path, mode, |path| real(path, mode))) }
-    }
-
-    fn freopen[real](path: *const c_char, mode: *const c_char, stream: *mut c_void) -> *mut c_void {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { opens(path, mode, |path| real(path, mode, stream)) }
-    }
-
-    fn freopen64[real](path: *const c_char, mode: *const c_char, stream: *mut c_void) -> *mut c_void {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { opens(path, mode, |path| real(path, mode, stream)) }
+    fn freopen | freopen64[real](path: *const c_char, mode: *const c_char, stream: *mut c_void) -> *mut c_void {
+        opens(path, mode, |path| real(path, mode, stream))
     }
 }

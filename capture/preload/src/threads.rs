@@ -365,37 +365,23 @@ fn made(
 
 hook! {
     fn pthread_create[real](thread: *mut c_void, attributes: *const c_void, run: *mut c_void, argument: *mut c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call; `begin` goes on to its function.
-        made(begin as *mut c_void, (run, argument), |run, argument| unsafe {
-            real(thread, attributes, run, argument)
-        })
+        made(begin as *mut c_void, (run, argument), |run, argument| real(thread, attributes, run, argument))
     }
 
     fn thrd_create[real](thread: *mut c_void, run: *mut c_void, argument: *mut c_void) -> i32 {
-        // SAFETY: as above.
-        made(begin_of_c as *mut c_void, (run, argument), |run, argument| unsafe {
-            real(thread, run, argument)
-        })
+        made(begin_of_c as *mut c_void, (run, argument), |run, argument| real(thread, run, argument))
     }
 
     fn thrd_join[real](thread: usize, result: *mut i32) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { real(thread, result) }
+        real(thread, result)
     }
 
-    /// Answers nothing: the caller does not look.
-    fn thrd_yield[real]() -> i32 {
-        // SAFETY: lets others run.
-        unsafe { real() }
+    // `thrd_yield` answers nothing: the caller does not look.
+    fn thrd_yield | sched_yield[real]() -> i32 {
+        real()
     }
 
     fn pthread_join[real](thread: usize, value: *mut c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { real(thread, value) }
-    }
-
-    fn sched_yield[real]() -> i32 {
-        // SAFETY: lets others run.
-        unsafe { real() }
+        real(thread, value)
     }
 }

@@ -40,294 +40,166 @@ unsafe fn moves(
 }
 
 hook! {
-    fn stat[real](path: *const c_char, place: *mut c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { led(AT_FDCWD, path, true, |_, path| real(path, place)) }
+    fn stat | stat64[real](path: *const c_char, place: *mut c_void) -> i32 {
+        led(AT_FDCWD, path, true, |_, path| real(path, place))
     }
 
-    fn stat64[real](path: *const c_char, place: *mut c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { led(AT_FDCWD, path, true, |_, path| real(path, place)) }
+    fn lstat | lstat64[real](path: *const c_char, place: *mut c_void) -> i32 {
+        led(AT_FDCWD, path, false, |_, path| real(path, place))
     }
 
-    fn lstat[real](path: *const c_char, place: *mut c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { led(AT_FDCWD, path, false, |_, path| real(path, place)) }
+    fn __xstat | __xstat64[real](version: i32, path: *const c_char, place: *mut c_void) -> i32 {
+        led(AT_FDCWD, path, true, |_, path| real(version, path, place))
     }
 
-    fn lstat64[real](path: *const c_char, place: *mut c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { led(AT_FDCWD, path, false, |_, path| real(path, place)) }
+    fn __lxstat | __lxstat64[real](version: i32, path: *const c_char, place: *mut c_void) -> i32 {
+        led(AT_FDCWD, path, false, |_, path| real(version, path, place))
     }
 
-    fn __xstat[real](version: i32, path: *const c_char, place: *mut c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { led(AT_FDCWD, path, true, |_, path| real(version, path, place)) }
+    fn fstatat | fstatat64[real](folder: i32, path: *const c_char, place: *mut c_void, flags: i32) -> i32 {
+        led(folder, path, follows(flags), |folder, path| real(folder, path, place, flags))
     }
 
-    fn __xstat64[real](version: i32, path: *const c_char, place: *mut c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { led(AT_FDCWD, path, true, |_, path| real(version, path, place)) }
-    }
-
-    fn __lxstat[real](version: i32, path: *const c_char, place: *mut c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { led(AT_FDCWD, path, false, |_, path| real(version, path, place)) }
-    }
-
-    fn __lxstat64[real](version: i32, path: *const c_char, place: *mut c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { led(AT_FDCWD, path, false, |_, path| real(version, path, place)) }
-    }
-
-    fn fstatat[real](folder: i32, path: *const c_char, place: *mut c_void, flags: i32) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { led(folder, path, follows(flags), |folder, path| real(folder, path, place, flags)) }
-    }
-
-    fn fstatat64[real](folder: i32, path: *const c_char, place: *mut c_void, flags: i32) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { led(folder, path, follows(flags), |folder, path| real(folder, path, place, flags)) }
-    }
-
-    fn __fxstatat[real](version: i32, folder: i32, path: *const c_char, place: *mut c_void, flags: i32) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { led(folder, path, follows(flags), |folder, path| real(version, folder, path, place, flags)) }
-    }
-
-    fn __fxstatat64[real](version: i32, folder: i32, path: *const c_char, place: *mut c_void, flags: i32) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { led(folder, path, follows(flags), |folder, path| real(version, folder, path, place, flags)) }
+    fn __fxstatat | __fxstatat64[real](version: i32, folder: i32, path: *const c_char, place: *mut c_void, flags: i32) -> i32 {
+        led(folder, path, follows(flags), |folder, path| real(version, folder, path, place, flags))
     }
 
     fn statx[real](folder: i32, path: *const c_char, flags: i32, mask: u32, place: *mut c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { led(folder, path, follows(flags), |folder, path| real(folder, path, flags, mask, place)) }
+        led(folder, path, follows(flags), |folder, path| real(folder, path, flags, mask, place))
     }
 
-    fn access[real](path: *const c_char, mode: i32) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { led(AT_FDCWD, path, true, |_, path| real(path, mode)) }
-    }
-
-    fn eaccess[real](path: *const c_char, mode: i32) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { led(AT_FDCWD, path, true, |_, path| real(path, mode)) }
-    }
-
-    fn euidaccess[real](path: *const c_char, mode: i32) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { led(AT_FDCWD, path, true, |_, path| real(path, mode)) }
+    fn access | eaccess | euidaccess[real](path: *const c_char, mode: i32) -> i32 {
+        led(AT_FDCWD, path, true, |_, path| real(path, mode))
     }
 
     fn faccessat[real](folder: i32, path: *const c_char, mode: i32, flags: i32) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { led(folder, path, follows(flags), |folder, path| real(folder, path, mode, flags)) }
+        led(folder, path, follows(flags), |folder, path| real(folder, path, mode, flags))
     }
 
-    fn creat[real](path: *const c_char, mode: u32) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { opens(AT_FDCWD, path, MADE, |_, path| real(path, mode)) }
+    fn creat | creat64[real](path: *const c_char, mode: u32) -> i32 {
+        opens(AT_FDCWD, path, MADE, |_, path| real(path, mode))
     }
 
-    fn creat64[real](path: *const c_char, mode: u32) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { opens(AT_FDCWD, path, MADE, |_, path| real(path, mode)) }
-    }
-
-    fn unlink[real](path: *const c_char) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            before(AT_FDCWD, path, false);
-            led(AT_FDCWD, path, false, |_, path| real(path))
-        }
+    fn unlink | remove[real](path: *const c_char) -> i32 {
+        before(AT_FDCWD, path, false);
+        led(AT_FDCWD, path, false, |_, path| real(path))
     }
 
     fn unlinkat[real](folder: i32, path: *const c_char, flags: i32) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            match flags & AT_REMOVEDIR {
-                0 => before(folder, path, false),
-                _ => before_folder_goes(folder, path),
-            }
-            led(folder, path, false, |folder, path| real(folder, path, flags))
+        match flags & AT_REMOVEDIR {
+            0 => before(folder, path, false),
+            _ => before_folder_goes(folder, path),
         }
-    }
-
-    fn remove[real](path: *const c_char) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            before(AT_FDCWD, path, false);
-            led(AT_FDCWD, path, false, |_, path| real(path))
-        }
+        led(folder, path, false, |folder, path| real(folder, path, flags))
     }
 
     fn rename[real](from: *const c_char, to: *const c_char) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { moves((AT_FDCWD, from), (AT_FDCWD, to), |from, to| real(from.1, to.1)) }
+        moves((AT_FDCWD, from), (AT_FDCWD, to), |from, to| real(from.1, to.1))
     }
 
     fn renameat[real](old: i32, from: *const c_char, new: i32, to: *const c_char) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { moves((old, from), (new, to), |from, to| real(from.0, from.1, to.0, to.1)) }
+        moves((old, from), (new, to), |from, to| real(from.0, from.1, to.0, to.1))
     }
 
     fn renameat2[real](old: i32, from: *const c_char, new: i32, to: *const c_char, flags: u32) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { moves((old, from), (new, to), |from, to| real(from.0, from.1, to.0, to.1, flags)) }
+        moves((old, from), (new, to), |from, to| real(from.0, from.1, to.0, to.1, flags))
     }
 
     fn link[real](from: *const c_char, to: *const c_char) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            before(AT_FDCWD, from, false);
-            before(AT_FDCWD, to, false);
-            led_both((AT_FDCWD, from), (AT_FDCWD, to), |from, to| real(from.1, to.1))
-        }
+        before(AT_FDCWD, from, false);
+        before(AT_FDCWD, to, false);
+        led_both((AT_FDCWD, from), (AT_FDCWD, to), |from, to| real(from.1, to.1))
     }
 
     fn linkat[real](old: i32, from: *const c_char, new: i32, to: *const c_char, flags: i32) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            before(old, from, flags & AT_SYMLINK_FOLLOW != 0);
-            before(new, to, false);
-            led_both((old, from), (new, to), |from, to| real(from.0, from.1, to.0, to.1, flags))
-        }
+        before(old, from, flags & AT_SYMLINK_FOLLOW != 0);
+        before(new, to, false);
+        led_both((old, from), (new, to), |from, to| real(from.0, from.1, to.0, to.1, flags))
     }
 
     fn symlink[real](target: *const c_char, path: *const c_char) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            before(AT_FDCWD, path, false);
-            led(AT_FDCWD, path, false, |_, path| real(target, path))
-        }
+        before(AT_FDCWD, path, false);
+        led(AT_FDCWD, path, false, |_, path| real(target, path))
     }
 
     fn symlinkat[real](target: *const c_char, folder: i32, path: *const c_char) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            before(folder, path, false);
-            led(folder, path, false, |folder, path| real(target, folder, path))
-        }
+        before(folder, path, false);
+        led(folder, path, false, |folder, path| real(target, folder, path))
     }
 
     fn mkdir[real](path: *const c_char, mode: u32) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            before_folder(AT_FDCWD, path);
-            led(AT_FDCWD, path, false, |_, path| real(path, mode))
-        }
+        before_folder(AT_FDCWD, path);
+        led(AT_FDCWD, path, false, |_, path| real(path, mode))
     }
 
     fn mkdirat[real](folder: i32, path: *const c_char, mode: u32) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            before_folder(folder, path);
-            led(folder, path, false, |folder, path| real(folder, path, mode))
-        }
+        before_folder(folder, path);
+        led(folder, path, false, |folder, path| real(folder, path, mode))
     }
 
     fn rmdir[real](path: *const c_char) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            before_folder_goes(AT_FDCWD, path);
-            led(AT_FDCWD, path, false, |_, path| real(path))
-        }
+        before_folder_goes(AT_FDCWD, path);
+        led(AT_FDCWD, path, false, |_, path| real(path))
     }
 
-    fn truncate[real](path: *const c_char, length: i64) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            before(AT_FDCWD, path, true);
-            led(AT_FDCWD, path, true, |_, path| real(path, length))
-        }
-    }
-
-    fn truncate64[real](path: *const c_char, length: i64) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            before(AT_FDCWD, path, true);
-            led(AT_FDCWD, path, true, |_, path| real(path, length))
-        }
+    fn truncate | truncate64[real](path: *const c_char, length: i64) -> i32 {
+        before(AT_FDCWD, path, true);
+        led(AT_FDCWD, path, true, |_, path| real(path, length))
     }
 
     fn chmod[real](path: *const c_char, mode: u32) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { led(AT_FDCWD, path, true, |_, path| real(path, mode)) }
+        led(AT_FDCWD, path, true, |_, path| real(path, mode))
     }
 
     fn fchmodat[real](folder: i32, path: *const c_char, mode: u32, flags: i32) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { led(folder, path, follows(flags), |folder, path| real(folder, path, mode, flags)) }
+        led(folder, path, follows(flags), |folder, path| real(folder, path, mode, flags))
     }
 
     fn chown[real](path: *const c_char, user: u32, group: u32) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { led(AT_FDCWD, path, true, |_, path| real(path, user, group)) }
+        led(AT_FDCWD, path, true, |_, path| real(path, user, group))
     }
 
-    fn utime[real](path: *const c_char, times: *const c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { led(AT_FDCWD, path, true, |_, path| real(path, times)) }
-    }
-
-    fn utimes[real](path: *const c_char, times: *const c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { led(AT_FDCWD, path, true, |_, path| real(path, times)) }
+    fn utime | utimes[real](path: *const c_char, times: *const c_void) -> i32 {
+        led(AT_FDCWD, path, true, |_, path| real(path, times))
     }
 
     fn utimensat[real](folder: i32, path: *const c_char, times: *const c_void, flags: i32) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { led(folder, path, follows(flags), |folder, path| real(folder, path, times, flags)) }
+        led(folder, path, follows(flags), |folder, path| real(folder, path, times, flags))
     }
 
     fn opendir[real](path: *const c_char) -> *mut c_void {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { led(AT_FDCWD, path, true, |_, path| real(path)) }
+        led(AT_FDCWD, path, true, |_, path| real(path))
     }
 
-    fn scandir[real](path: *const c_char, list: *mut c_void, filter: *const c_void, order: *const c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { led(AT_FDCWD, path, true, |_, path| real(path, list, filter, order)) }
-    }
-
-    fn scandir64[real](path: *const c_char, list: *mut c_void, filter: *const c_void, order: *const c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { led(AT_FDCWD, path, true, |_, path| real(path, list, filter, order)) }
+    fn scandir | scandir64[real](path: *const c_char, list: *mut c_void, filter: *const c_void, order: *const c_void) -> i32 {
+        led(AT_FDCWD, path, true, |_, path| real(path, list, filter, order))
     }
 
     fn chdir[real](path: *const c_char) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { led(AT_FDCWD, path, true, |_, path| real(path)) }
+        led(AT_FDCWD, path, true, |_, path| real(path))
     }
 
     fn getcwd[real](place: *mut c_char, length: usize) -> *mut c_char {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { told(real(place, length)) }
+        told(real(place, length))
     }
 
     fn realpath[real](path: *const c_char, place: *mut c_char) -> *mut c_char {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { told(led(AT_FDCWD, path, true, |_, path| real(path, place))) }
+        told(led(AT_FDCWD, path, true, |_, path| real(path, place)))
     }
 
     fn __realpath_chk[real](path: *const c_char, place: *mut c_char, room: usize) -> *mut c_char {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { told(led(AT_FDCWD, path, true, |_, path| real(path, place, room))) }
+        told(led(AT_FDCWD, path, true, |_, path| real(path, place, room)))
     }
 
     fn canonicalize_file_name[real](path: *const c_char) -> *mut c_char {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { told(led(AT_FDCWD, path, true, |_, path| real(path))) }
+        told(led(AT_FDCWD, path, true, |_, path| real(path)))
     }
 
     fn readlink[real](path: *const c_char, place: *mut c_char, room: usize) -> isize {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { meant(place, led(AT_FDCWD, path, false, |_, path| real(path, place, room))) }
+        meant(place, led(AT_FDCWD, path, false, |_, path| real(path, place, room)))
     }
 
     fn readlinkat[real](folder: i32, path: *const c_char, place: *mut c_char, room: usize) -> isize {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { meant(place, led(folder, path, false, |folder, path| real(folder, path, place, room))) }
+        meant(place, led(folder, path, false, |folder, path| real(folder, path, place, room)))
     }
 }

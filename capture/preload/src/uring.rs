@@ -22,17 +22,14 @@ pub fn set_up(result: isize) -> isize {
 
 hook! {
     fn io_uring_setup[real](entries: u32, parameters: *mut c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { set_up(real(entries, parameters) as isize) as i32 }
+        set_up(real(entries, parameters) as isize) as i32
     }
 
     fn io_uring_queue_init[real](entries: u32, ring: *mut c_void, flags: u32) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { set_up(real(entries, ring, flags) as isize) as i32 }
+        set_up(real(entries, ring, flags) as isize) as i32
     }
 
     fn io_uring_queue_init_params[real](entries: u32, ring: *mut c_void, parameters: *mut c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe { set_up(real(entries, ring, parameters) as isize) as i32 }
+        set_up(real(entries, ring, parameters) as isize) as i32
     }
 }

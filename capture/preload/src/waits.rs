@@ -162,192 +162,147 @@ pub unsafe fn nanos(time: *const TimeSpec) -> u64 {
 
 hook! {
     fn poll[real](list: *mut PollFd, count: u64, timeout: i32) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            if replay::on() && let Some(result) = replay::polls(CallId::POLL, list, count as usize) {
-                return result;
-            }
-            let result = real(list, count, timeout);
-            after_poll(CallId::POLL, list, count as usize, result)
+        if replay::on() && let Some(result) = replay::polls(CallId::POLL, list, count as usize) {
+            return result;
         }
+        let result = real(list, count, timeout);
+        after_poll(CallId::POLL, list, count as usize, result)
     }
 
     fn __poll_chk[real](list: *mut PollFd, count: u64, timeout: i32, room: usize) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            if replay::on() && let Some(result) = replay::polls(CallId::POLL, list, count as usize) {
-                return result;
-            }
-            let result = real(list, count, timeout, room);
-            after_poll(CallId::POLL, list, count as usize, result)
+        if replay::on() && let Some(result) = replay::polls(CallId::POLL, list, count as usize) {
+            return result;
         }
+        let result = real(list, count, timeout, room);
+        after_poll(CallId::POLL, list, count as usize, result)
     }
 
     fn ppoll[real](list: *mut PollFd, count: u64, timeout: *const TimeSpec, mask: *const c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            if replay::on() && let Some(result) = replay::polls(CallId::PPOLL, list, count as usize) {
-                return result;
-            }
-            let result = real(list, count, timeout, mask);
-            after_poll(CallId::PPOLL, list, count as usize, result)
+        if replay::on() && let Some(result) = replay::polls(CallId::PPOLL, list, count as usize) {
+            return result;
         }
+        let result = real(list, count, timeout, mask);
+        after_poll(CallId::PPOLL, list, count as usize, result)
     }
 
     fn __ppoll_chk[real](list: *mut PollFd, count: u64, timeout: *const TimeSpec, mask: *const c_void, room: usize) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            if replay::on() && let Some(result) = replay::polls(CallId::PPOLL, list, count as usize) {
-                return result;
-            }
-            let result = real(list, count, timeout, mask, room);
-            after_poll(CallId::PPOLL, list, count as usize, result)
+        if replay::on() && let Some(result) = replay::polls(CallId::PPOLL, list, count as usize) {
+            return result;
         }
+        let result = real(list, count, timeout, mask, room);
+        after_poll(CallId::PPOLL, list, count as usize, result)
     }
 
     fn select[real](count: i32, readable: *mut u64, writable: *mut u64, exceptional: *mut u64, timeout: *mut TimeVal) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            let sets = [readable, writable, exceptional];
-            if replay::on() && let Some(result) = replay::selects(CallId::SELECT, count, sets, timeout) {
-                return result;
-            }
-            let result = real(count, readable, writable, exceptional, timeout);
-            after_select(CallId::SELECT, count, [readable, writable, exceptional], result)
+        let sets = [readable, writable, exceptional];
+        if replay::on() && let Some(result) = replay::selects(CallId::SELECT, count, sets, timeout) {
+            return result;
         }
+        let result = real(count, readable, writable, exceptional, timeout);
+        after_select(CallId::SELECT, count, [readable, writable, exceptional], result)
     }
 
     fn pselect[real](count: i32, readable: *mut u64, writable: *mut u64, exceptional: *mut u64, timeout: *const TimeSpec, mask: *const c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            let sets = [readable, writable, exceptional];
-            let nowhere = core::ptr::null_mut();
-            if replay::on() && let Some(result) = replay::selects(CallId::PSELECT, count, sets, nowhere) {
-                return result;
-            }
-            let result = real(count, readable, writable, exceptional, timeout, mask);
-            after_select(CallId::PSELECT, count, [readable, writable, exceptional], result)
+        let sets = [readable, writable, exceptional];
+        let nowhere = core::ptr::null_mut();
+        if replay::on() && let Some(result) = replay::selects(CallId::PSELECT, count, sets, nowhere) {
+            return result;
         }
+        let result = real(count, readable, writable, exceptional, timeout, mask);
+        after_select(CallId::PSELECT, count, [readable, writable, exceptional], result)
     }
 
     fn epoll_wait[real](epoll: i32, list: *mut EpollEvent, count: i32, timeout: i32) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            if replay::on() && let Some(result) = replay::epoll(CallId::EPOLL_WAIT, list, count) {
-                return result;
-            }
-            let result = real(epoll, list, count, timeout);
-            after_epoll(CallId::EPOLL_WAIT, list, result)
+        if replay::on() && let Some(result) = replay::epoll(CallId::EPOLL_WAIT, list, count) {
+            return result;
         }
+        let result = real(epoll, list, count, timeout);
+        after_epoll(CallId::EPOLL_WAIT, list, result)
     }
 
     fn epoll_pwait[real](epoll: i32, list: *mut EpollEvent, count: i32, timeout: i32, mask: *const c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            if replay::on() && let Some(result) = replay::epoll(CallId::EPOLL_PWAIT, list, count) {
-                return result;
-            }
-            let result = real(epoll, list, count, timeout, mask);
-            after_epoll(CallId::EPOLL_PWAIT, list, result)
+        if replay::on() && let Some(result) = replay::epoll(CallId::EPOLL_PWAIT, list, count) {
+            return result;
         }
+        let result = real(epoll, list, count, timeout, mask);
+        after_epoll(CallId::EPOLL_PWAIT, list, result)
     }
 
     fn epoll_pwait2[real](epoll: i32, list: *mut EpollEvent, count: i32, timeout: *const TimeSpec, mask: *const c_void) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            if replay::on() && let Some(result) = replay::epoll(CallId::EPOLL_PWAIT, list, count) {
-                return result;
-            }
-            let result = real(epoll, list, count, timeout, mask);
-            after_epoll(CallId::EPOLL_PWAIT, list, result)
+        if replay::on() && let Some(result) = replay::epoll(CallId::EPOLL_PWAIT, list, count) {
+            return result;
         }
+        let result = real(epoll, list, count, timeout, mask);
+        after_epoll(CallId::EPOLL_PWAIT, list, result)
     }
 
     fn epoll_ctl[real](epoll: i32, operation: i32, fd: i32, event: *mut EpollEvent) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            let result = real(epoll, operation, fd, event);
-            let told = Did::called(CallId::EPOLL_CTL, fd);
-            if replay::on() && let Some(result) = replay::call_with_errno(told) {
-                return result;
-            }
-            let code = errno();
-            if let Some(mut pushing) = pushing() {
-                let events = event.as_ref().map_or(0, |event| event.events);
-                let result = if result < 0 { -code } else { result };
-                let (epoll, operation) = (epoll.to_le_bytes(), operation.to_le_bytes());
-                let (fd, events) = (fd.to_le_bytes(), events.to_le_bytes());
-                pushing.called(CallId::EPOLL_CTL, result, &[&epoll, &operation, &fd, &events]);
-            }
-            set_errno(code);
-            result
+        let result = real(epoll, operation, fd, event);
+        let told = Did::called(CallId::EPOLL_CTL, fd);
+        if replay::on() && let Some(result) = replay::call_with_errno(told) {
+            return result;
         }
+        let code = errno();
+        if let Some(mut pushing) = pushing() {
+            let events = event.as_ref().map_or(0, |event| event.events);
+            let result = if result < 0 { -code } else { result };
+            let (epoll, operation) = (epoll.to_le_bytes(), operation.to_le_bytes());
+            let (fd, events) = (fd.to_le_bytes(), events.to_le_bytes());
+            pushing.called(CallId::EPOLL_CTL, result, &[&epoll, &operation, &fd, &events]);
+        }
+        set_errno(code);
+        result
     }
 
     fn nanosleep[real](time: *const TimeSpec, left: *mut TimeSpec) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            if replay::on() && let Some(result) = replay::slept(left) {
-                return with_errno(result);
-            }
-            let asked = nanos(time);
-            let result = real(time, left);
-            slept(asked, if result < 0 { -errno() } else { 0 }, left);
-            result
+        if replay::on() && let Some(result) = replay::slept(left) {
+            return with_errno(result);
         }
+        let asked = nanos(time);
+        let result = real(time, left);
+        slept(asked, if result < 0 { -errno() } else { 0 }, left);
+        result
     }
 
     fn clock_nanosleep[real](clock: i32, flags: i32, time: *const TimeSpec, left: *mut TimeSpec) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            let place = left_of(flags, left);
-            if replay::on() && let Some(result) = replay::slept(place) {
-                return -result;
-            }
-            let asked = nanos(time);
-            let result = real(clock, flags, time, left);
-            slept(asked, -result, place);
-            result
+        let place = left_of(flags, left);
+        if replay::on() && let Some(result) = replay::slept(place) {
+            return -result;
         }
+        let asked = nanos(time);
+        let result = real(clock, flags, time, left);
+        slept(asked, -result, place);
+        result
     }
 
     fn thrd_sleep[real](time: *const TimeSpec, left: *mut TimeSpec) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            if replay::on() && let Some(result) = replay::slept(left) {
-                return if result == -sys::EINTR { -1 } else { result };
-            }
-            let asked = nanos(time);
-            let result = real(time, left);
-            // As C has it, -1 means that a signal came.
-            slept(asked, if result == -1 { -sys::EINTR } else { result }, left);
-            result
+        if replay::on() && let Some(result) = replay::slept(left) {
+            return if result == -sys::EINTR { -1 } else { result };
         }
+        let asked = nanos(time);
+        let result = real(time, left);
+        // As C has it, -1 means that a signal came.
+        slept(asked, if result == -1 { -sys::EINTR } else { result }, left);
+        result
     }
 
     fn usleep[real](micros: u32) -> i32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            let nowhere = core::ptr::null_mut();
-            if replay::on() && let Some(result) = replay::slept(nowhere) {
-                return with_errno(result);
-            }
-            let result = real(micros);
-            slept(u64::from(micros) * 1_000, if result < 0 { -errno() } else { 0 }, nowhere);
-            result
+        let nowhere = core::ptr::null_mut();
+        if replay::on() && let Some(result) = replay::slept(nowhere) {
+            return with_errno(result);
         }
+        let result = real(micros);
+        slept(u64::from(micros) * 1_000, if result < 0 { -errno() } else { 0 }, nowhere);
+        result
     }
 
     fn sleep[real](seconds: u32) -> u32 {
-        // SAFETY: as the program vouches for its own call.
-        unsafe {
-            let nowhere = core::ptr::null_mut();
-            if replay::on() && let Some(result) = replay::slept(nowhere) {
-                return result as u32;
-            }
-            let result = real(seconds);
-            slept(u64::from(seconds) * 1_000_000_000, result as i32, nowhere);
-            result
+        let nowhere = core::ptr::null_mut();
+        if replay::on() && let Some(result) = replay::slept(nowhere) {
+            return result as u32;
         }
+        let result = real(seconds);
+        slept(u64::from(seconds) * 1_000_000_000, result as i32, nowhere);
+        result
     }
 }
