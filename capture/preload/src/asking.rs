@@ -26,7 +26,7 @@ pub fn tell(kind: u32, flags: u32, fd: Option<i32>) -> Option<()> {
     let socket = connect()?;
     let told = send_hello(socket, kind, flags, fd).and_then(|()| {
         let mut byte = [0u8; 64];
-        let arguments = [socket as usize, byte.as_mut_ptr() as usize, 64, 0, 0, 0];
+        let arguments = [socket as usize, byte.as_mut_ptr() as usize, 64];
         // SAFETY: room of 64 bytes.
         let read = unsafe { sys::syscall(nr::RECVFROM, arguments) };
         (read > 0).then_some(())
@@ -41,12 +41,12 @@ fn connect() -> Option<i32> {
     address[..2].copy_from_slice(&(sys::AF_UNIX as u16).to_ne_bytes());
     let kind = (sys::SOCK_SEQPACKET | sys::SOCK_CLOEXEC) as usize;
     // SAFETY: a socket of our own.
-    let socket = unsafe { sys::syscall(nr::SOCKET, [sys::AF_UNIX as usize, kind, 0, 0, 0, 0]) };
+    let socket = unsafe { sys::syscall(nr::SOCKET, [sys::AF_UNIX as usize, kind]) };
     if socket < 0 {
         return None;
     }
     let pointer = address.as_ptr() as usize;
-    let arguments = [socket as usize, pointer, 2 + length + 1, 0, 0, 0];
+    let arguments = [socket as usize, pointer, 2 + length + 1];
     // SAFETY: the address lives through the call.
     if unsafe { sys::syscall(nr::CONNECT, arguments) } < 0 {
         sys::close(socket as i32);
@@ -76,7 +76,7 @@ fn send_hello(socket: i32, kind: u32, flags: u32, fd: Option<i32>) -> Option<()>
     let pointer = (&raw const message) as usize;
     let flags = sys::MSG_NOSIGNAL as usize;
     // SAFETY: all that the message points to lives through the call.
-    let sent = unsafe { sys::syscall(nr::SENDMSG, [socket as usize, pointer, flags, 0, 0, 0]) };
+    let sent = unsafe { sys::syscall(nr::SENDMSG, [socket as usize, pointer, flags]) };
     (sent > 0).then_some(())
 }
 
@@ -94,7 +94,7 @@ fn receive_welcome(socket: i32) -> Option<(Welcome, i32, Option<i32>)> {
     // A signal may interrupt the wait.
     let received = loop {
         // SAFETY: all that the message points to lives through the call.
-        let got = unsafe { sys::syscall(nr::RECVMSG, [socket as usize, pointer, flags, 0, 0, 0]) };
+        let got = unsafe { sys::syscall(nr::RECVMSG, [socket as usize, pointer, flags]) };
         if got != -4 {
             break got;
         }

@@ -106,9 +106,7 @@ pub fn bell() -> &'static Bell {
 pub fn ring() {
     let bell = bell();
     if bell.ring() {
-        let word = (&raw const bell.word) as usize;
-        // SAFETY: wakes whoever sleeps on a word that stays mapped.
-        unsafe { sys::syscall(nr::FUTEX, [word, sys::FUTEX_WAKE, 1, 0, 0, 0]) };
+        sys::futex(&bell.word, sys::FUTEX_WAKE, 1, None);
     }
 }
 
@@ -173,13 +171,13 @@ fn try_attach(forked: bool) -> Option<()> {
     if HOME.load(Ordering::Relaxed).is_null() {
         let (access, kind) = (sys::PROT_READ_WRITE, sys::MAP_PRIVATE_ANONYMOUS);
         // SAFETY: a fresh anonymous page.
-        let page = unsafe { sys::syscall(nr::MMAP, [0, RING_PAGE, access, kind, usize::MAX, 0]) };
+        let page = unsafe { sys::syscall(nr::MMAP, [0, RING_PAGE, access, kind, usize::MAX]) };
         if page <= 0 {
             return None;
         }
         // SAFETY: the page that was just made.
         unsafe {
-            let advice = [page as usize, RING_PAGE, sys::MADV_WIPEONFORK, 0, 0, 0];
+            let advice = [page as usize, RING_PAGE, sys::MADV_WIPEONFORK];
             sys::syscall(nr::MADVISE, advice);
         }
         HOME.store(page as *mut Home, Ordering::Release);
@@ -268,7 +266,7 @@ fn replayed(welcome: &Welcome, fd: i32) -> Option<()> {
     let reserve = |length: usize| {
         let kind = sys::MAP_PRIVATE_ANONYMOUS | sys::MAP_NORESERVE;
         let place = if is_amid { 0 } else { aside(length) };
-        let arguments = [place, length, sys::PROT_READ_WRITE, kind, usize::MAX, 0];
+        let arguments = [place, length, sys::PROT_READ_WRITE, kind, usize::MAX];
         // SAFETY: a new mapping where the kernel finds room.
         let base = unsafe { sys::syscall(nr::MMAP, arguments) };
         (base > 0).then_some(base as *mut u8)
@@ -296,7 +294,6 @@ fn replayed(welcome: &Welcome, fd: i32) -> Option<()> {
         sys::PROT_READ_WRITE,
         sys::MAP_SHARED,
         fd as usize,
-        0,
     ];
     // SAFETY: a new mapping where the kernel finds room.
     let tape = unsafe { sys::syscall(nr::MMAP, arguments) };
@@ -446,21 +443,16 @@ enum Asked {
 /// Asks the recorder for a ring more, one thread at a time. The others sleep: it is the recorder
 /// that they wait for, and it may need their processor.
 fn one_more(count: usize) -> Asked {
-    // SAFETY: asks for a number.
-    let this = unsafe { sys::syscall(nr::GETTID, [0; 6]) } as u32;
-    let word = (&raw const ASKING) as usize;
+    let this = sys::thread();
     while let Err(asking) = ASKING.compare_exchange(0, this, Ordering::Acquire, Ordering::Relaxed) {
         if asking == this {
             return Asked::Already;
         }
-        let arguments = [word, sys::FUTEX_WAIT_PRIVATE, asking as usize, 0, 0, 0];
-        // SAFETY: the word lives as long as the library.
-        unsafe { sys::syscall(nr::FUTEX, arguments) };
+        sys::futex(&ASKING, sys::FUTEX_WAIT_PRIVATE, asking, None);
     }
     let added = add_ring(count);
     ASKING.store(0, Ordering::Release);
-    // SAFETY: as above.
-    unsafe { sys::syscall(nr::FUTEX, [word, sys::FUTEX_WAKE_PRIVATE, 1, 0, 0, 0]) };
+    sys::futex(&ASKING, sys::FUTEX_WAKE_PRIVATE, 1, None);
     added.map_or(Asked::None, |()| Asked::Ring)
 }
 
@@ -525,14 +517,7 @@ const READY: usize = 64 << 10;
 fn prepare(ring: *mut u8) {
     // SAFETY: a ring is longer, and the advice changes no byte.
     unsafe {
-        let advice = [
-            ring as usize,
-            RING_PAGE + READY,
-            sys::MADV_POPULATE_WRITE,
-            0,
-            0,
-            0,
-        ];
+        let advice = [ring as usize, RING_PAGE + READY, sys::MADV_POPULATE_WRITE];
         sys::syscall(nr::MADVISE, advice);
     }
 }
@@ -543,7 +528,7 @@ pub fn back(writer: &RingWriter) -> bool {
     let Some((place, length)) = writer.without_storage() else {
         return false;
     };
-    let advice = [place as usize, length, sys::MADV_POPULATE_WRITE, 0, 0, 0];
+    let advice = [place as usize, length, sys::MADV_POPULATE_WRITE];
     // SAFETY: inside the ring, and the advice changes no byte.
     let given = unsafe { sys::syscall(nr::MADVISE, advice) } == 0;
     if given {

@@ -167,30 +167,21 @@ pub unsafe fn is_moved_by_copying(
         return false;
     }
     let open = |folder: i32, path: *const c_char, flags: i32, mode: u32| {
-        let arguments = [
-            folder as usize,
-            path as usize,
-            (flags | sys::O_CLOEXEC) as usize,
-            mode as usize,
-            0,
-            0,
-        ];
         // SAFETY: the caller vouches for the path.
-        unsafe { sys::syscall(nr::OPENAT, arguments) as i32 }
+        unsafe { sys::open(folder, path, flags, mode) }
     };
     let source = open(old, from, 0, 0);
-    let mode = Stat::of(source).filter(Stat::is_file).map(|stat| stat.mode);
-    let target = mode.map_or(-1, |mode| {
-        open(new, to, O_WRONLY | O_CREAT | O_TRUNC, mode & 0o7777)
+    let stat = source.and_then(Stat::of).filter(Stat::is_file);
+    let target = stat.and_then(|stat| {
+        let flags = O_WRONLY | O_CREAT | O_TRUNC;
+        open(new, to, flags, stat.mode & 0o7777)
     });
-    let copied = target >= 0 && copy(source, target);
-    [source, target]
-        .into_iter()
-        .filter(|fd| *fd >= 0)
-        .for_each(sys::close);
+    let both = source.zip(target);
+    let copied = both.is_some_and(|(source, target)| copy(source, target));
+    source.into_iter().chain(target).for_each(sys::close);
     if copied {
         // SAFETY: the caller vouches for the path.
-        unsafe { sys::syscall(nr::UNLINKAT, [old as usize, from as usize, 0, 0, 0, 0]) };
+        unsafe { sys::syscall(nr::UNLINKAT, [old as usize, from as usize]) };
     }
     copied
 }
@@ -198,15 +189,10 @@ pub unsafe fn is_moved_by_copying(
 fn copy(source: i32, target: i32) -> bool {
     let mut chunk = [0u8; 4096];
     loop {
-        let pass = |number: usize, fd: i32, length: usize, place: usize| {
-            // SAFETY: a place of that length.
-            unsafe { sys::syscall(number, [fd as usize, place, length, 0, 0, 0]) }
-        };
-        let place = chunk.as_mut_ptr() as usize;
-        match pass(nr::READ, source, chunk.len(), place) {
-            0 => return true,
-            got if got < 0 || pass(nr::WRITE, target, got as usize, place) != got => return false,
-            _ => {}
+        match sys::read(source, &mut chunk) {
+            Some([]) => return true,
+            Some(bytes) if sys::write(target, bytes) => {}
+            _ => return false,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use core::ffi::CStr;
 
-use crate::sys::{self, nr};
+use crate::sys::{self, AT_FDCWD};
 
 const NAME: &[u8] = b"NETREEL_RECORD=";
 
@@ -40,31 +40,21 @@ pub fn variable(name: &[u8]) -> Option<&'static [u8]> {
 /// `.preinit_array` run before the C library has a list of its own.
 #[cold]
 fn path_at_start(into: &mut [u8]) -> Option<usize> {
-    const AT_FDCWD: usize = -100isize as usize;
-    let file = c"/proc/self/environ".as_ptr() as usize;
-    let flags = sys::O_CLOEXEC as usize;
     // SAFETY: a zero-ended path.
-    let fd = unsafe { sys::syscall(nr::OPENAT, [AT_FDCWD, file, flags, 0, 0, 0]) };
-    let fd = usize::try_from(fd).ok()?;
-    let found = path_in_list(into, |chunk| {
-        let arguments = [fd, chunk.as_mut_ptr() as usize, chunk.len(), 0, 0, 0];
-        // SAFETY: room of that length.
-        unsafe { sys::syscall(nr::READ, arguments) }
-    });
-    sys::close(fd as i32);
+    let fd = unsafe { sys::open(AT_FDCWD, c"/proc/self/environ".as_ptr(), 0, 0) }?;
+    let found = path_in_list(into, fd);
+    sys::close(fd);
     found
 }
 
 /// Looks through a list of strings that a zero byte each ends.
-fn path_in_list(into: &mut [u8], mut read: impl FnMut(&mut [u8]) -> isize) -> Option<usize> {
+fn path_in_list(into: &mut [u8], fd: i32) -> Option<usize> {
     let mut chunk = [0u8; 1024];
     // How many bytes of this string are as wanted; `None`: it is another one.
     let mut wanted = Some(0);
     loop {
-        let length = usize::try_from(read(&mut chunk))
-            .ok()
-            .filter(|&length| length > 0)?;
-        for &byte in chunk.get(..length)? {
+        let read = sys::read(fd, &mut chunk);
+        for &byte in read.filter(|read| !read.is_empty())? {
             wanted = match wanted {
                 Some(at) if byte == 0 && at > NAME.len() => return Some(at - NAME.len()),
                 _ if byte == 0 => Some(0),

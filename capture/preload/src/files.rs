@@ -290,7 +290,7 @@ fn is_of_the_kernel(fd: i32) -> bool {
 fn is_of(fd: i32, kinds: &[u32]) -> bool {
     // As the kernel's structure, which begins with the kind and is shorter.
     let mut found = [0u64; 32];
-    let arguments = [fd as usize, found.as_mut_ptr() as usize, 0, 0, 0, 0];
+    let arguments = [fd as usize, found.as_mut_ptr() as usize];
     // SAFETY: a place with room for what the kernel writes.
     let result = unsafe { sys::syscall(nr::FSTATFS, arguments) };
     result != 0 || kinds.contains(&(found[0] as u32))
@@ -324,11 +324,7 @@ fn sum_up_to(fd: i32, size: u64) -> (u64, u64) {
     let (mut sum, mut at, mut chunk) = (FNV_START, 0u64, [0u8; 512]);
     while at < size {
         let room = (size - at).min(chunk.len() as u64) as usize;
-        let place = chunk.as_mut_ptr() as usize;
-        let arguments = [fd as usize, place, room, at as usize, 0, 0];
-        // SAFETY: a place of that length.
-        let got = unsafe { sys::syscall(nr::PREAD, arguments) };
-        let got = usize::try_from(got).ok().and_then(|got| chunk.get(..got));
+        let got = sys::read_at(fd, &mut chunk[..room], at);
         let Some(got) = got.filter(|got| !got.is_empty()) else {
             break;
         };

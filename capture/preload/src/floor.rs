@@ -112,7 +112,7 @@ impl Own {
         if FLOOR.swap(0, Ordering::Release) == 2 {
             let slice = now().wrapping_sub(SINCE.load(Ordering::Relaxed)) > SLICE_NS;
             self.polite.store(u32::from(slice), Ordering::Relaxed);
-            futex(sys::FUTEX_WAKE_PRIVATE, 1, None);
+            sys::futex(&FLOOR, sys::FUTEX_WAKE_PRIVATE, 1, None);
         }
     }
 
@@ -125,14 +125,6 @@ impl Own {
 
 /// See [`Own`].
 const LOST: u32 = 2;
-
-fn futex(operation: usize, value: usize, nanos: Option<i64>) {
-    let word = (&raw const FLOOR) as usize;
-    let time = nanos.map(|nanos| TimeSpec { seconds: 0, nanos });
-    let time = time.as_ref().map_or(0, |time| &raw const *time as usize);
-    // SAFETY: a word that lives as long as the library, and nothing or a time.
-    unsafe { sys::syscall(nr::FUTEX, [word, operation, value, time, 0, 0]) };
-}
 
 /// One thread at a time from the first new thread on.
 pub fn on() {
@@ -161,7 +153,7 @@ fn take(this: Holder) {
             // A child runs in its parent's memory, or has just been forked and has no other threads.
             return;
         }
-        futex(sys::FUTEX_WAIT_PRIVATE, 2, Some(LOOK_EVERY_NS));
+        sys::futex(&FLOOR, sys::FUTEX_WAIT_PRIVATE, 2, Some(LOOK_EVERY_NS));
         let grant = GRANTS.load(Ordering::Acquire);
         let holder = Holder(HOLDER.load(Ordering::Relaxed));
         let stuck = if replay::on() {
@@ -384,12 +376,10 @@ const WHOLE: usize = 4096;
 
 /// Whether a call on this descriptor may wait.
 fn may_wait(fd: i32, length: Option<usize>, flags: i32) -> bool {
-    const F_GETFL: usize = 3;
     const POLLIN: i16 = 1;
     const POLLOUT: i16 = 4;
     let code = errno();
-    // SAFETY: asks about a number.
-    let mode = unsafe { sys::syscall(nr::FCNTL, [fd as usize, F_GETFL, 0, 0, 0, 0]) };
+    let mode = sys::fcntl(fd, sys::F_GETFL);
     if flags & sys::MSG_DONTWAIT != 0 || mode < 0 || mode & sys::O_NONBLOCK as isize != 0 {
         return false;
     }
@@ -402,7 +392,7 @@ fn may_wait(fd: i32, length: Option<usize>, flags: i32) -> bool {
     let now = TimeSpec::default();
     let (place, time) = ((&raw mut asked) as usize, (&raw const now) as usize);
     // SAFETY: a place for one answer, and a time.
-    let ready = unsafe { sys::syscall(nr::PPOLL, [place, 1, time, 0, 8, 0]) };
+    let ready = unsafe { sys::syscall(nr::PPOLL, [place, 1, time, 0, 8]) };
     set_errno(code);
     ready == 0 || length.is_some_and(|length| length > WHOLE)
 }

@@ -12,7 +12,7 @@ use crate::paths::{self, AsItSays, Look, Workspace};
 use crate::push::pushing_unless_busy;
 use crate::replay;
 use crate::stat::{S_IFMT, Stat};
-use crate::sys::{self, AT_FDCWD, errno, nr, set_errno};
+use crate::sys::{self, AT_FDCWD, errno, set_errno};
 
 /// A longer file is not kept, and the recorder says so.
 const KEPT_MAX: u64 = 4 << 20;
@@ -36,7 +36,6 @@ mod state {
 
 const S_IFDIR: u32 = 0o040_000;
 const S_IFLNK: u32 = 0o120_000;
-const EBADF: i32 = 9;
 
 /// What is below these is no file that anybody wrote.
 const OF_THE_KERNEL: [&[u8]; 3] = [b"/proc", b"/sys", b"/dev"];
@@ -120,11 +119,7 @@ fn tell(work: &mut Workspace, is_meant: impl FnOnce(Result<u32, i32>) -> bool) -
     match kind {
         state::FILE => keep(work, &place, head),
         state::LINK => {
-            let (from, to) = (place.as_ptr() as usize, work.chunk.as_mut_ptr() as usize);
-            let arguments = [AT_FDCWD as usize, from, to, paths::LONGEST, 0, 0];
-            // SAFETY: a zero-ended string, and a place of that length.
-            let length = unsafe { sys::syscall(nr::READLINKAT, arguments) };
-            let length = usize::try_from(length).ok()?;
+            let length = sys::read_link(&place, &mut work.chunk[..paths::LONGEST])?.len();
             head.size = length as u64;
             push(&head, work.path(), work.chunk.get(..length)?)
         }
@@ -176,31 +171,17 @@ fn push(head: &Head, path: &[u8], bytes: &[u8]) -> Option<()> {
 fn keep(work: &mut Workspace, place: &[u8], mut head: Head) -> Option<()> {
     let order = Ordering::Relaxed;
     let fits = head.size <= KEPT_MAX && KEPT.fetch_add(head.size, order) <= KEPT_IN_ALL;
-    let flags = sys::O_CLOEXEC | O_NOFOLLOW | sys::O_NONBLOCK;
-    let arguments = [
-        AT_FDCWD as usize,
-        place.as_ptr() as usize,
-        flags as usize,
-        0,
-        0,
-        0,
-    ];
-    let file = match fits {
-        // SAFETY: a zero-ended string.
-        true => unsafe { sys::syscall(nr::OPENAT, arguments) as i32 },
-        false => -EBADF,
-    };
-    if file < 0 {
+    let flags = O_NOFOLLOW | sys::O_NONBLOCK;
+    // SAFETY: a zero-ended string.
+    let open = || unsafe { sys::open(AT_FDCWD, place.as_ptr().cast(), flags, 0) };
+    let Some(file) = fits.then(open).flatten() else {
         head.state = state::NOT_KEPT;
         return push(&head, work.path(), &[]);
-    }
+    };
     loop {
         let room = (head.size - head.at).min(work.chunk.len() as u64) as usize;
-        let to = work.chunk.as_mut_ptr() as usize;
-        let arguments = [file as usize, to, room, head.at as usize, 0, 0];
-        // SAFETY: a place of that length.
-        let got = unsafe { sys::syscall(nr::PREAD, arguments) };
-        let got = usize::try_from(got).unwrap_or(0).min(room);
+        let got = sys::read_at(file, &mut work.chunk[..room], head.at);
+        let got = got.map_or(0, <[u8]>::len);
         push(&head, work.path(), work.chunk.get(..got).unwrap_or(&[]));
         head.at += got as u64;
         if got == 0 || head.at >= head.size {

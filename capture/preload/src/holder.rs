@@ -1,8 +1,8 @@
 //! What another thread of this process does: how long it has had a processor, and whether it
 //! sleeps. On a loaded machine the time that passes tells neither.
 
-use crate::nr;
-use crate::sys::{self, TimeSpec};
+use crate::paths::{decimal, put};
+use crate::sys::{self, AT_FDCWD, TimeSpec, nr};
 
 /// A thread, as the kernel numbers it; 0: none.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -94,10 +94,8 @@ pub enum Does {
 impl Holder {
     /// This thread.
     pub fn this() -> Holder {
-        // SAFETY: asks for a number.
-        let number = unsafe { sys::syscall(nr::GETTID, [0; 6]) };
         // Where a filter forbids to ask, it is one of whom nothing is known.
-        Holder(u32::try_from(number).unwrap_or(u32::MAX))
+        Holder(sys::thread())
     }
 
     /// The processor time that it has had, in nanoseconds; `None` where the system does not tell.
@@ -106,7 +104,7 @@ impl Holder {
         let mut time = TimeSpec::default();
         // The clock of a thread's processor time, as the kernel makes its number of the thread's.
         let clock = (!number << 3 | 0b110) as usize;
-        let arguments = [clock, (&raw mut time) as usize, 0, 0, 0, 0];
+        let arguments = [clock, (&raw mut time) as usize];
         // SAFETY: a place to write to.
         let told = unsafe { sys::syscall(nr::CLOCK_GETTIME, arguments) };
         (told == 0).then(|| time.in_nanos())
@@ -114,65 +112,20 @@ impl Holder {
 
     /// What it does at this moment. Opens a file for that, and closes it.
     pub fn does(self) -> Does {
-        const AT_FDCWD: usize = -100isize as usize;
-        let mut path = [0; 40];
-        if self.path(&mut path).is_none() {
-            return Does::Unknown;
-        }
-        let arguments = [
-            AT_FDCWD,
-            path.as_ptr() as usize,
-            sys::O_CLOEXEC as usize,
-            0,
-            0,
-            0,
-        ];
-        // SAFETY: a path that ends in a zero byte.
-        let Ok(file) = i32::try_from(unsafe { sys::syscall(nr::OPENAT, arguments) }) else {
-            return Does::Unknown;
-        };
-        if file < 0 {
-            return Does::Unknown;
-        }
-        let mut line = [0u8; 128];
-        let arguments = [
-            file as usize,
-            line.as_mut_ptr() as usize,
-            line.len(),
-            0,
-            0,
-            0,
-        ];
-        // SAFETY: room of that length.
-        let length = unsafe { sys::syscall(nr::READ, arguments) };
-        sys::close(file);
-        let line = usize::try_from(length).ok().and_then(|it| line.get(..it));
-        line.map_or(Does::Unknown, state)
+        self.line().unwrap_or(Does::Unknown)
     }
 
-    /// Where the kernel tells of it, as a path that ends in a zero byte.
-    fn path(self, into: &mut [u8; 40]) -> Option<()> {
-        let mut digits = [0u8; 10];
-        let (mut number, mut first) = (self.0, digits.len());
-        loop {
-            first -= 1;
-            *digits.get_mut(first)? = b'0' + (number % 10) as u8;
-            number /= 10;
-            if number == 0 {
-                break;
-            }
-        }
-        let parts = [
-            b"/proc/self/task/".as_slice(),
-            digits.get(first..)?,
-            b"/stat\0",
-        ];
-        let mut at = 0;
-        for part in parts {
-            into.get_mut(at..at + part.len())?.copy_from_slice(part);
-            at += part.len();
-        }
-        Some(())
+    /// What the kernel's line on it says.
+    fn line(self) -> Option<Does> {
+        let (mut path, mut digits) = ([0; 40], [0; 10]);
+        let number = decimal(self.0, &mut digits);
+        put(&mut path, &[b"/proc/self/task/", number, b"/stat"])?;
+        // SAFETY: a path that ends in a zero byte.
+        let file = unsafe { sys::open(AT_FDCWD, path.as_ptr().cast(), 0, 0) }?;
+        let mut line = [0u8; 128];
+        let line = sys::read(file, &mut line);
+        sys::close(file);
+        line.map(state)
     }
 }
 

@@ -4,7 +4,7 @@
 use core::ffi::{CStr, c_char};
 use core::net::IpAddr;
 
-use crate::sys::{self, nr};
+use crate::sys::{self, AT_FDCWD};
 
 const HOSTS: &CStr = c"/etc/hosts";
 const ORDER: &CStr = c"/etc/nsswitch.conf";
@@ -46,21 +46,11 @@ fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 fn read<'a>(path: &CStr, room: &'a mut [u8]) -> &'a [u8] {
-    const AT_FDCWD: usize = -100isize as usize;
-    let flags = sys::O_CLOEXEC as usize;
-    // SAFETY: a path that ends in a zero byte, and a place of that length.
-    unsafe {
-        let fd = sys::syscall(
-            nr::OPENAT,
-            [AT_FDCWD, path.as_ptr() as usize, flags, 0, 0, 0],
-        );
-        if fd < 0 {
-            return &[];
-        }
-        let arguments = [fd as usize, room.as_mut_ptr() as usize, room.len(), 0, 0, 0];
-        let length = sys::syscall(nr::READ, arguments);
-        sys::close(fd as i32);
-        room.get(..usize::try_from(length).unwrap_or(0))
-            .unwrap_or(&[])
-    }
+    // SAFETY: a path that ends in a zero byte.
+    let Some(fd) = (unsafe { sys::open(AT_FDCWD, path.as_ptr(), 0, 0) }) else {
+        return &[];
+    };
+    let text = sys::read(fd, room);
+    sys::close(fd);
+    text.unwrap_or(&[])
 }

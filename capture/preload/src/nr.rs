@@ -1,189 +1,116 @@
 //! The numbers of system calls, and what else differs from machine to machine in them.
 
-pub use self::machine::*;
+/// Each with its number on x86-64, and on 64-bit ARM.
+macro_rules! numbers {
+    ($($name:ident $x86_64:literal $aarch64:literal;)*) => {
+        $(pub const $name: usize = if cfg!(target_arch = "aarch64") { $aarch64 } else { $x86_64 };)*
+    };
+}
+
+numbers! {
+    READ 0 63;
+    WRITE 1 64;
+    CLOSE 3 57;
+    READV 19 65;
+    WRITEV 20 66;
+    DUP 32 23;
+    DUP3 292 24;
+    BIND 49 200;
+    SHUTDOWN 48 210;
+    SETSOCKOPT 54 208;
+    IOCTL 16 29;
+    FCNTL 72 25;
+    CLOSE_RANGE 436 436;
+    EPOLL_CTL 233 21;
+    EVENTFD2 290 19;
+    TIMERFD_CREATE 283 85;
+    TIMERFD_SETTIME 286 86;
+    TIMERFD_GETTIME 287 87;
+    MMAP 9 222;
+    MPROTECT 10 226;
+    NANOSLEEP 35 101;
+    FUTEX 202 98;
+    SCHED_YIELD 24 124;
+    GETPID 39 172;
+    GETTID 186 178;
+    GETPPID 110 173;
+    KILL 62 129;
+    TGKILL 234 131;
+    EXIT_GROUP 231 94;
+    GETCWD 79 17;
+    SOCKET 41 198;
+    ACCEPT 43 202;
+    ACCEPT4 288 242;
+    PIDFD_GETFD 438 438;
+    CONNECT 42 203;
+    SENDTO 44 206;
+    RECVFROM 45 207;
+    SENDMSG 46 211;
+    RECVMSG 47 212;
+    GETSOCKNAME 51 204;
+    GETPEERNAME 52 205;
+    GETSOCKOPT 55 209;
+    MADVISE 28 233;
+    CLOCK_GETTIME 228 113;
+    RECVMMSG 299 243;
+    SENDMMSG 307 269;
+    GETRANDOM 318 278;
+    OPENAT 257 56;
+    READLINKAT 267 78;
+    NEWFSTATAT 262 79;
+    UNLINKAT 263 35;
+    FSTAT 5 80;
+    FSTATFS 138 44;
+    PREAD 17 67;
+    PREADV 295 69;
+    GETTIMEOFDAY 96 169;
+    CLOCK_NANOSLEEP 230 115;
+    PSELECT 270 72;
+    PPOLL 271 73;
+    EPOLL_PWAIT 281 22;
+    EPOLL_PWAIT2 441 441;
+    CLONE 56 220;
+    CLONE3 435 435;
+    WAITID 247 95;
+    EXECVE 59 221;
+    IO_URING_SETUP 425 425;
+    SECCOMP 317 277;
+    PREADV2 327 286;
+    PWRITEV2 328 287;
+    SENDFILE 40 71;
+    SPLICE 275 76;
+    IO_SUBMIT 209 2;
+    PRCTL 157 167;
+    SCHED_GETAFFINITY 204 123;
+    SCHED_SETAFFINITY 203 122;
+    SCHED_GETSCHEDULER 145 120;
+    SCHED_SETSCHEDULER 144 119;
+    SCHED_GETPARAM 143 121;
+    SCHED_SETPARAM 142 118;
+    SCHED_GETATTR 315 275;
+    SCHED_SETATTR 314 274;
+    PRLIMIT 302 261;
+    TKILL 200 130;
+    PIDFD_OPEN 434 434;
+}
 
 #[cfg(target_arch = "x86_64")]
-mod machine {
-    pub const READ: usize = 0;
-    pub const WRITE: usize = 1;
-    pub const CLOSE: usize = 3;
-    pub const READV: usize = 19;
-    pub const WRITEV: usize = 20;
-    pub const DUP: usize = 32;
+pub use older::*;
+
+/// What 64-bit ARM never had.
+#[cfg(target_arch = "x86_64")]
+mod older {
     pub const DUP2: usize = 33;
-    pub const DUP3: usize = 292;
-    pub const BIND: usize = 49;
-    pub const SHUTDOWN: usize = 48;
-    pub const SETSOCKOPT: usize = 54;
-    pub const IOCTL: usize = 16;
-    pub const FCNTL: usize = 72;
-    pub const CLOSE_RANGE: usize = 436;
     pub const POLL: usize = 7;
     pub const EPOLL_WAIT: usize = 232;
-    pub const EPOLL_CTL: usize = 233;
     pub const EVENTFD: usize = 284;
-    pub const EVENTFD2: usize = 290;
-    pub const TIMERFD_CREATE: usize = 283;
-    pub const TIMERFD_SETTIME: usize = 286;
-    pub const TIMERFD_GETTIME: usize = 287;
-    pub const MMAP: usize = 9;
-    pub const MPROTECT: usize = 10;
-    pub const NANOSLEEP: usize = 35;
-    pub const FUTEX: usize = 202;
-    pub const SCHED_YIELD: usize = 24;
-    pub const GETPID: usize = 39;
-    pub const GETTID: usize = 186;
-    pub const GETPPID: usize = 110;
-    pub const KILL: usize = 62;
-    pub const TGKILL: usize = 234;
-    pub const EXIT_GROUP: usize = 231;
-    pub const GETCWD: usize = 79;
-    pub const SOCKET: usize = 41;
-    pub const ACCEPT: usize = 43;
-    pub const ACCEPT4: usize = 288;
-    pub const PIDFD_GETFD: usize = 438;
-    pub const CONNECT: usize = 42;
-    pub const SENDTO: usize = 44;
-    pub const RECVFROM: usize = 45;
-    pub const SENDMSG: usize = 46;
-    pub const RECVMSG: usize = 47;
-    pub const GETSOCKNAME: usize = 51;
-    pub const GETPEERNAME: usize = 52;
-    pub const GETSOCKOPT: usize = 55;
-    pub const MADVISE: usize = 28;
-    pub const CLOCK_GETTIME: usize = 228;
-    pub const RECVMMSG: usize = 299;
-    pub const SENDMMSG: usize = 307;
-    pub const GETRANDOM: usize = 318;
-    pub const OPENAT: usize = 257;
-    pub const READLINKAT: usize = 267;
-    pub const NEWFSTATAT: usize = 262;
-    pub const UNLINKAT: usize = 263;
-    pub const FSTAT: usize = 5;
-    pub const FSTATFS: usize = 138;
-    pub const PREAD: usize = 17;
-    pub const PREADV: usize = 295;
-    pub const GETTIMEOFDAY: usize = 96;
     pub const TIME: usize = 201;
-    pub const CLOCK_NANOSLEEP: usize = 230;
     pub const SELECT: usize = 23;
-    pub const PSELECT: usize = 270;
-    pub const PPOLL: usize = 271;
-    pub const EPOLL_PWAIT: usize = 281;
-    pub const EPOLL_PWAIT2: usize = 441;
-    pub const CLONE: usize = 56;
-    pub const CLONE3: usize = 435;
-    pub const WAITID: usize = 247;
-    pub const EXECVE: usize = 59;
-    pub const IO_URING_SETUP: usize = 425;
-    pub const SECCOMP: usize = 317;
-    pub const PREADV2: usize = 327;
-    pub const PWRITEV2: usize = 328;
-    pub const SENDFILE: usize = 40;
-    pub const SPLICE: usize = 275;
-    pub const IO_SUBMIT: usize = 209;
-    pub const PRCTL: usize = 157;
-    pub const SCHED_GETAFFINITY: usize = 204;
-    pub const SCHED_SETAFFINITY: usize = 203;
-    pub const SCHED_GETSCHEDULER: usize = 145;
-    pub const SCHED_SETSCHEDULER: usize = 144;
-    pub const SCHED_GETPARAM: usize = 143;
-    pub const SCHED_SETPARAM: usize = 142;
-    pub const SCHED_GETATTR: usize = 315;
-    pub const SCHED_SETATTR: usize = 314;
-    pub const PRLIMIT: usize = 302;
-    pub const TKILL: usize = 200;
-    pub const PIDFD_OPEN: usize = 434;
-    /// As seccomp names this machine.
-    pub const AUDIT_ARCH: u32 = 0xc000_003e;
 }
 
-#[cfg(target_arch = "aarch64")]
-mod machine {
-    pub const READ: usize = 63;
-    pub const WRITE: usize = 64;
-    pub const CLOSE: usize = 57;
-    pub const READV: usize = 65;
-    pub const WRITEV: usize = 66;
-    pub const DUP: usize = 23;
-    pub const DUP3: usize = 24;
-    pub const BIND: usize = 200;
-    pub const SHUTDOWN: usize = 210;
-    pub const SETSOCKOPT: usize = 208;
-    pub const IOCTL: usize = 29;
-    pub const FCNTL: usize = 25;
-    pub const CLOSE_RANGE: usize = 436;
-    pub const EPOLL_CTL: usize = 21;
-    pub const EVENTFD2: usize = 19;
-    pub const TIMERFD_CREATE: usize = 85;
-    pub const TIMERFD_SETTIME: usize = 86;
-    pub const TIMERFD_GETTIME: usize = 87;
-    pub const MMAP: usize = 222;
-    pub const MPROTECT: usize = 226;
-    pub const NANOSLEEP: usize = 101;
-    pub const FUTEX: usize = 98;
-    pub const SCHED_YIELD: usize = 124;
-    pub const GETPID: usize = 172;
-    pub const GETTID: usize = 178;
-    pub const GETPPID: usize = 173;
-    pub const KILL: usize = 129;
-    pub const TGKILL: usize = 131;
-    pub const EXIT_GROUP: usize = 94;
-    pub const GETCWD: usize = 17;
-    pub const SOCKET: usize = 198;
-    pub const ACCEPT: usize = 202;
-    pub const ACCEPT4: usize = 242;
-    pub const PIDFD_GETFD: usize = 438;
-    pub const CONNECT: usize = 203;
-    pub const SENDTO: usize = 206;
-    pub const RECVFROM: usize = 207;
-    pub const SENDMSG: usize = 211;
-    pub const RECVMSG: usize = 212;
-    pub const GETSOCKNAME: usize = 204;
-    pub const GETPEERNAME: usize = 205;
-    pub const GETSOCKOPT: usize = 209;
-    pub const MADVISE: usize = 233;
-    pub const CLOCK_GETTIME: usize = 113;
-    pub const RECVMMSG: usize = 243;
-    pub const SENDMMSG: usize = 269;
-    pub const GETRANDOM: usize = 278;
-    pub const OPENAT: usize = 56;
-    pub const READLINKAT: usize = 78;
-    pub const NEWFSTATAT: usize = 79;
-    pub const UNLINKAT: usize = 35;
-    pub const FSTAT: usize = 80;
-    pub const FSTATFS: usize = 44;
-    pub const PREAD: usize = 67;
-    pub const PREADV: usize = 69;
-    pub const GETTIMEOFDAY: usize = 169;
-    pub const CLOCK_NANOSLEEP: usize = 115;
-    pub const PSELECT: usize = 72;
-    pub const PPOLL: usize = 73;
-    pub const EPOLL_PWAIT: usize = 22;
-    pub const EPOLL_PWAIT2: usize = 441;
-    pub const CLONE: usize = 220;
-    pub const CLONE3: usize = 435;
-    pub const WAITID: usize = 95;
-    pub const EXECVE: usize = 221;
-    pub const IO_URING_SETUP: usize = 425;
-    pub const SECCOMP: usize = 277;
-    pub const PREADV2: usize = 286;
-    pub const PWRITEV2: usize = 287;
-    pub const SENDFILE: usize = 71;
-    pub const SPLICE: usize = 76;
-    pub const IO_SUBMIT: usize = 2;
-    pub const PRCTL: usize = 167;
-    pub const SCHED_GETAFFINITY: usize = 123;
-    pub const SCHED_SETAFFINITY: usize = 122;
-    pub const SCHED_GETSCHEDULER: usize = 120;
-    pub const SCHED_SETSCHEDULER: usize = 119;
-    pub const SCHED_GETPARAM: usize = 121;
-    pub const SCHED_SETPARAM: usize = 118;
-    pub const SCHED_GETATTR: usize = 275;
-    pub const SCHED_SETATTR: usize = 274;
-    pub const PRLIMIT: usize = 261;
-    pub const TKILL: usize = 130;
-    pub const PIDFD_OPEN: usize = 434;
-    /// As seccomp names this machine.
-    pub const AUDIT_ARCH: u32 = 0xc000_00b7;
-}
+/// As seccomp names this machine.
+pub const AUDIT_ARCH: u32 = if cfg!(target_arch = "aarch64") {
+    0xc000_00b7
+} else {
+    0xc000_003e
+};

@@ -49,8 +49,7 @@ const WAITS_MAX: u32 = 20_000;
 /// Runs `work` with the workspace. `None`: this thread, in whose handler of a signal this is, or a thread
 /// that is not there, is in it.
 pub fn with<R>(work: impl FnOnce(&mut Workspace) -> R) -> Option<R> {
-    // SAFETY: asks for a number.
-    let this = unsafe { sys::syscall(nr::GETTID, [0; 6]) } as u32;
+    let this = sys::thread();
     let mut waits = 0;
     let order = (Ordering::Acquire, Ordering::Relaxed);
     while let Err(user) = USER.compare_exchange(0, this, order.0, order.1) {
@@ -189,14 +188,8 @@ impl Workspace {
     /// Where the path so far leads to, if it is a link: this many bytes of `link`.
     fn target(&mut self, at: &impl Look) -> Option<Option<usize>> {
         at.look(self.found.get(..self.length)?, &mut self.probe)?;
-        let (from, to) = (
-            self.probe.as_ptr() as usize,
-            self.link.as_mut_ptr() as usize,
-        );
-        let arguments = [AT_FDCWD as usize, from, to, LONGEST, 0, 0];
-        // SAFETY: a zero-ended string, and a place of that length.
-        let length = unsafe { sys::syscall(nr::READLINKAT, arguments) };
-        Some(usize::try_from(length).ok().filter(|it| *it > 0))
+        let target = sys::read_link(&self.probe, &mut self.link);
+        Some(target.map(<[u8]>::len).filter(|it| *it > 0))
     }
 }
 
@@ -232,7 +225,7 @@ pub fn is_below(path: &[u8], folder: &[u8]) -> bool {
 
 /// The folder that the process is in.
 pub fn here(place: &mut [u8]) -> &[u8] {
-    let arguments = [place.as_mut_ptr() as usize, place.len(), 0, 0, 0, 0];
+    let arguments = [place.as_mut_ptr() as usize, place.len()];
     // SAFETY: a place of that length.
     let length = unsafe { sys::syscall(nr::GETCWD, arguments) };
     let length = usize::try_from(length).unwrap_or(0).saturating_sub(1);
@@ -241,23 +234,19 @@ pub fn here(place: &mut [u8]) -> &[u8] {
 
 /// Where an open file lies.
 pub fn path_of(fd: i32, place: &mut [u8; 1024]) -> Option<&[u8]> {
-    let mut link = [0u8; 32];
-    let prefix = b"/proc/self/fd/";
-    link[..prefix.len()].copy_from_slice(prefix);
-    let (mut digits, mut left, mut count) = ([0u8; 12], fd.unsigned_abs(), 0);
-    loop {
-        *digits.get_mut(count)? = b'0' + (left % 10) as u8;
-        (left, count) = (left / 10, count + 1);
-        if left == 0 {
-            break;
-        }
+    let (mut link, mut digits) = ([0u8; 32], [0; 10]);
+    let number = decimal(fd.unsigned_abs(), &mut digits);
+    put(&mut link, &[b"/proc/self/fd/", number])?;
+    sys::read_link(&link, place)
+}
+
+/// A number in digits.
+pub fn decimal(mut number: u32, digits: &mut [u8; 10]) -> &[u8] {
+    let mut first = digits.len();
+    while first == digits.len() || number > 0 {
+        first -= 1;
+        digits[first] = b'0' + (number % 10) as u8;
+        number /= 10;
     }
-    for index in 0..count {
-        *link.get_mut(prefix.len() + index)? = *digits.get(count - 1 - index)?;
-    }
-    let (from, to) = (link.as_ptr() as usize, place.as_mut_ptr() as usize);
-    let arguments = [AT_FDCWD as usize, from, to, place.len(), 0, 0];
-    // SAFETY: a zero-ended string, and a place of that length.
-    let length = unsafe { sys::syscall(nr::READLINKAT, arguments) };
-    place.get(..usize::try_from(length).ok()?)
+    &digits[first..]
 }

@@ -16,7 +16,7 @@ use crate::hook::{Real, hook, next};
 use crate::push::{Pushing, pushing_alone};
 use crate::replay;
 use crate::stdio;
-use crate::sys::{self, IoVec, errno, nr, set_errno};
+use crate::sys::{self, IoVec, errno, set_errno};
 
 /// Where what is needed lies in the C library's `FILE`, as `<bits/types/struct_FILE.h>` has it for
 /// 64 bits: programs are compiled against it, so that it does not change.
@@ -75,9 +75,7 @@ pub fn on() {
         return;
     }
     for (index, stream) in STREAMS.iter().enumerate() {
-        let arguments = [index + 1, sys::F_GETFD, 0, 0, 0, 0];
-        // SAFETY: asks about a number.
-        let open = unsafe { sys::syscall(nr::FCNTL, arguments) } >= 0;
+        let open = sys::fcntl(index as i32 + 1, sys::F_GETFD) >= 0;
         stream.stands.store(u32::from(open), Ordering::Relaxed);
     }
     let names: [&CStr; 2] = [c"_IO_2_1_stdout_", c"_IO_2_1_stderr_"];

@@ -209,7 +209,7 @@ pub unsafe fn clone(flags: usize, place: *mut i32, real: impl FnOnce() -> isize)
     let is_told = replay::on() && !replay::is_muted();
     let child = forks(|| real() as i32);
     if is_told && child > 0 && flags & CLONE_PIDFD != 0 {
-        let arguments = [0, sys::O_CLOEXEC as usize, 0, 0, 0, 0];
+        let arguments = [0, sys::O_CLOEXEC as usize];
         // SAFETY: the caller vouches for the place.
         unsafe { *place = sys::syscall(nr::EVENTFD2, arguments) as i32 };
     }

@@ -162,7 +162,7 @@ pub unsafe extern "C" fn _ZNSt13random_device9_M_getvalEv(device: *mut c_void) -
     unsafe {
         if found.is_null() {
             // Of a libstdc++ that only the library behind the call can see.
-            sys::syscall(nr::GETRANDOM, [bytes as usize, 4, 0, 0, 0, 0]);
+            sys::syscall(nr::GETRANDOM, [bytes as usize, 4]);
         } else {
             let real: unsafe extern "C-unwind" fn(*mut c_void) -> u32 = core::mem::transmute(found);
             result = real(device);

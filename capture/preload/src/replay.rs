@@ -21,8 +21,8 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use netreel_shared::body::EventKind;
 use netreel_shared::call::{CallId, ClockId};
 use netreel_shared::tape::{
-    CAME_AT, CAME_MAX, Came, Entry, OPENED_AT, OPENED_MAX, Opened, THREADS_AT,
-    THREADS_MAX, TapeControl, state, why,
+    CAME_AT, CAME_MAX, Came, Entry, OPENED_AT, OPENED_MAX, Opened, THREADS_AT, THREADS_MAX,
+    TapeControl, state, why,
 };
 
 use crate::attach;
@@ -280,7 +280,7 @@ fn over(tape: &TapeControl) -> ! {
 pub fn leave() -> ! {
     loop {
         // SAFETY: ends the process.
-        unsafe { sys::syscall(nr::EXIT_GROUP, [0; 6]) };
+        unsafe { sys::syscall(nr::EXIT_GROUP, []) };
     }
 }
 
@@ -289,12 +289,9 @@ pub fn leave() -> ! {
 #[cold]
 fn stop() {
     const SIGSTOP: usize = 19;
-    let this = sys::process() as usize;
-    // SAFETY: asks for a number, and a signal to this thread.
-    unsafe {
-        let thread = sys::syscall(nr::GETTID, [0; 6]) as usize;
-        sys::syscall(nr::TGKILL, [this, thread, SIGSTOP, 0, 0, 0]);
-    }
+    let (this, thread) = (sys::process() as usize, sys::thread() as usize);
+    // SAFETY: a signal to this thread.
+    unsafe { sys::syscall(nr::TGKILL, [this, thread, SIGSTOP]) };
 }
 
 /// This process did something that is not in the recording at this place. Ends it.
@@ -331,7 +328,7 @@ pub fn part(did: Did<'_>) -> ! {
             endpoint: endpoint as u32,
             length: length as u32,
             descriptor: did.descriptor,
-            thread: sys::syscall(nr::GETTID, [0; 6]) as u32,
+            thread: sys::thread(),
         });
     }
     tape.state.store(state::PARTED, Ordering::Release);

@@ -13,6 +13,7 @@ use crate::filters;
 use crate::printed;
 use crate::push::{Pushing, pushing};
 use crate::replay;
+use crate::stat::{S_IFMT, Stat};
 use crate::sys::{self, errno, nr, set_errno};
 use crate::thread::now;
 
@@ -210,39 +211,15 @@ pub fn is_stream(fd: i32) -> bool {
     matches!(kind, Some(sys::SOCK_STREAM | sys::SOCK_SEQPACKET))
 }
 
-/// What the kernel says of a file, as far as it is asked.
-#[repr(C)]
-struct Status {
-    at: u64,
-    inode: u64,
-    #[cfg(target_arch = "x86_64")]
-    links: u64,
-    mode: u32,
-    others: [u32; 3],
-    device: u64,
-    rest: [u64; 16],
-}
-
 /// Whether it is /dev/random or /dev/urandom, by whatever path.
 fn is_random_device(fd: i32) -> bool {
-    const KIND: u32 = 0o170000;
     const CHARACTERS: u32 = 0o020000;
     const RANDOM: u64 = 0x108;
     const URANDOM: u64 = 0x109;
-    status(fd).is_some_and(|status| {
-        let is_random = matches!(status.device, RANDOM | URANDOM);
-        status.mode & KIND == CHARACTERS && is_random
+    Stat::of(fd).is_some_and(|stat| {
+        let is_random = matches!(stat.special, RANDOM | URANDOM);
+        stat.mode & S_IFMT == CHARACTERS && is_random
     })
-}
-
-fn status(fd: i32) -> Option<Status> {
-    let mut status = core::mem::MaybeUninit::<Status>::zeroed();
-    let place = status.as_mut_ptr() as usize;
-    // SAFETY: room for more than the kernel writes; zeros are numbers.
-    unsafe {
-        let result = sys::syscall(nr::FSTAT, [fd as usize, place, 0, 0, 0, 0]);
-        (result == 0).then(|| status.assume_init())
-    }
 }
 
 fn option(fd: i32, level: i32, name: i32) -> Option<i32> {
@@ -255,7 +232,7 @@ fn options<const N: usize>(fd: i32, level: i32, name: i32) -> (bool, [u32; N]) {
     let (mut values, mut length) = ([0; N], 4 * N as u32);
     let (values_at, length_at) = (values.as_mut_ptr() as usize, (&raw mut length) as usize);
     let (level, name) = (level as usize, name as usize);
-    let arguments = [fd as usize, level, name, values_at, length_at, 0];
+    let arguments = [fd as usize, level, name, values_at, length_at];
     // SAFETY: places for the values and their length.
     let result = unsafe { sys::syscall(nr::GETSOCKOPT, arguments) };
     (result == 0, values)
@@ -442,7 +419,7 @@ fn announce_slowly(pushing: &mut Pushing, fd: i32, socket: u16) {
 fn address(call: usize, fd: i32, socket: u16) -> (Option<Endpoint>, u16) {
     let (mut address, mut length) = ([0u8; 28], 28u32);
     let (address_at, length_at) = (address.as_mut_ptr() as usize, (&raw mut length) as usize);
-    let arguments = [fd as usize, address_at, length_at, 0, 0, 0];
+    let arguments = [fd as usize, address_at, length_at];
     // SAFETY: places for the address and its length.
     let result = unsafe { sys::syscall(call, arguments) };
     let found = (result == 0 && is_at(fd, socket)).then(|| Endpoint::from_c(&address));
@@ -598,7 +575,7 @@ pub fn closing(fd: i32) {
 /// socket's number in the kernel, which those who share it have in common.
 fn receive_queue(fd: i32) -> [u8; 16] {
     let (_, values) = options::<9>(fd, sys::SOL_SOCKET, sys::SO_MEMINFO);
-    let inode = status(fd).map_or(0, |status| status.inode);
+    let inode = Stat::of(fd).map_or(0, |stat| stat.inode);
     let mut queue = [0; 16];
     queue[..4].copy_from_slice(&values[8].to_le_bytes());
     queue[4..8].copy_from_slice(&values[0].to_le_bytes());

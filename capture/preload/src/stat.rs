@@ -19,7 +19,8 @@ pub struct Stat {
     user: u32,
     group: u32,
     padding: u32,
-    special: u64,
+    /// Which device it is, where it is one.
+    pub special: u64,
     #[cfg(not(target_arch = "x86_64"))]
     more_padding: u64,
     pub size: i64,
@@ -33,7 +34,8 @@ pub struct Stat {
 impl Stat {
     /// Asks about an open file.
     pub fn of(fd: i32) -> Option<Stat> {
-        Stat::by(|place| [nr::FSTAT, fd as usize, place, 0, 0])
+        // SAFETY: a place of the size that the kernel writes.
+        Stat::asked(|place| unsafe { sys::syscall(nr::FSTAT, [fd as usize, place]) }).ok()
     }
 
     /// Asks about what lies at a path, which ends in a zero byte: the link itself where it is one. The
@@ -41,20 +43,15 @@ impl Stat {
     pub fn at(path: &[u8]) -> Result<Stat, i32> {
         const AT_SYMLINK_NOFOLLOW: usize = 0x100;
         let (folder, path) = (AT_FDCWD as usize, path.as_ptr() as usize);
-        Stat::asked(|place| [nr::NEWFSTATAT, folder, path, place, AT_SYMLINK_NOFOLLOW])
+        let arguments = |place| [folder, path, place, AT_SYMLINK_NOFOLLOW];
+        // SAFETY: as above, and a path that ends in a zero byte.
+        Stat::asked(|place| unsafe { sys::syscall(nr::NEWFSTATAT, arguments(place)) })
     }
 
-    fn by(call: impl FnOnce(usize) -> [usize; 5]) -> Option<Stat> {
-        Stat::asked(call).ok()
-    }
-
-    fn asked(call: impl FnOnce(usize) -> [usize; 5]) -> Result<Stat, i32> {
+    fn asked(call: impl FnOnce(usize) -> isize) -> Result<Stat, i32> {
         // SAFETY: numbers alone.
         let mut stat: Stat = unsafe { core::mem::zeroed() };
-        let [number, a, b, c, d] = call((&raw mut stat) as usize);
-        // SAFETY: a place of the size that the kernel writes.
-        let result = unsafe { sys::syscall(number, [a, b, c, d, 0, 0]) };
-        match result {
+        match call((&raw mut stat) as usize) {
             0 => Ok(stat),
             code => Err(-code as i32),
         }

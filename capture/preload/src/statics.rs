@@ -6,8 +6,9 @@ use netreel_shared::hello::KIND_WATCH;
 
 use crate::asking::tell;
 use crate::environment::variable;
+use crate::paths::put;
 use crate::stat::Stat;
-use crate::sys::{self, AT_FDCWD, errno, nr, set_errno};
+use crate::sys::{self, AT_FDCWD, errno, set_errno};
 
 /// No path is longer, with its zero byte.
 pub const LONGEST: usize = 4096;
@@ -22,7 +23,7 @@ pub unsafe fn found(name: *const c_char, place: &mut [u8; LONGEST]) -> *const c_
         return name;
     }
     // SAFETY: the caller vouches for it.
-    let words = unsafe { CStr::from_ptr(name) }.to_bytes_with_nul();
+    let words = unsafe { CStr::from_ptr(name) }.to_bytes();
     let code = errno();
     let folders = variable(b"PATH=").unwrap_or(b"/bin:/usr/bin");
     let mut folders = folders.split(|byte| *byte == b':');
@@ -42,31 +43,17 @@ pub unsafe fn found(name: *const c_char, place: &mut [u8; LONGEST]) -> *const c_
 /// Whether there is a program at a path of these parts, which it puts into its place.
 fn is_program(parts: &[&[u8]], place: &mut [u8; LONGEST]) -> bool {
     const O_PATH: i32 = 0o10_000_000;
-    let mut rest = place.as_mut_slice();
-    for part in parts {
-        let Some((room, behind)) = rest.split_at_mut_checked(part.len()) else {
-            return false;
-        };
-        room.copy_from_slice(part);
-        rest = behind;
-    }
-    open(place.as_ptr().cast(), O_PATH).is_some_and(|fd| {
-        let stat = Stat::of(fd);
-        sys::close(fd);
-        stat.is_some_and(|stat| stat.is_file() && stat.mode & 0o111 != 0)
-    })
+    put(place, parts).is_some()
+        && open(place.as_ptr().cast(), O_PATH).is_some_and(|fd| {
+            let stat = Stat::of(fd);
+            sys::close(fd);
+            stat.is_some_and(|stat| stat.is_file() && stat.mode & 0o111 != 0)
+        })
 }
 
 fn open(path: *const c_char, flags: i32) -> Option<i32> {
-    let flags = (flags | sys::O_CLOEXEC) as usize;
     // SAFETY: who calls has a zero-ended path.
-    let fd = unsafe {
-        sys::syscall(
-            nr::OPENAT,
-            [AT_FDCWD as usize, path as usize, flags, 0, 0, 0],
-        )
-    };
-    i32::try_from(fd).ok().filter(|fd| *fd >= 0)
+    unsafe { sys::open(AT_FDCWD, path, flags, 0) }
 }
 
 /// This process is about to become the program at `path`: the recorder is asked to watch it where no library
@@ -83,8 +70,7 @@ pub unsafe fn becomes(path: *const c_char) {
 /// # Safety
 /// As [`becomes`].
 pub unsafe fn starts(path: *const c_char) {
-    // SAFETY: asks for a number.
-    ask_to_watch(path, || unsafe { sys::syscall(nr::GETTID, [0; 6]) as u32 });
+    ask_to_watch(path, sys::thread);
 }
 
 fn ask_to_watch(path: *const c_char, starter: impl FnOnce() -> u32) {
@@ -109,12 +95,7 @@ const PT_INTERP: u32 = 3;
 /// Whether a program names nobody who loads libraries into it.
 fn is_static(fd: i32) -> bool {
     let mut place = [0u8; HEAD];
-    let arguments = [fd as usize, place.as_mut_ptr() as usize, HEAD, 0, 0, 0];
-    // SAFETY: a place of that length.
-    let length = unsafe { sys::syscall(nr::PREAD, arguments) };
-    let head = usize::try_from(length)
-        .ok()
-        .and_then(|length| place.get(..length));
+    let head = sys::read_at(fd, &mut place, 0);
     head.and_then(names_nobody).unwrap_or(false)
 }
 

@@ -2,6 +2,7 @@
 
 use core::arch::asm;
 use core::ffi::{c_char, c_int, c_void};
+use core::sync::atomic::AtomicU32;
 
 use crate::filters;
 pub(crate) use crate::nr;
@@ -46,6 +47,7 @@ pub const CLOCK_MONOTONIC: c_int = 1;
 pub const PROT_READ: usize = 1;
 pub const PROT_READ_WRITE: usize = 3;
 pub const F_GETFD: usize = 1;
+pub const F_GETFL: usize = 3;
 pub const MAP_SHARED: usize = 1;
 pub const MAP_NORESERVE: usize = 0x4000;
 pub const MAP_PRIVATE_ANONYMOUS: usize = 0x22;
@@ -183,16 +185,19 @@ unsafe extern "C" {
 }
 
 /// A system call that no hook sees and that leaves `errno` alone. Negative: the error code. One that
-/// the program's own filters forbid is not made.
+/// the program's own filters forbid is not made. Arguments that are left out are zeros.
 ///
 /// # Safety
 /// As the call says.
-pub unsafe fn syscall(number: usize, a: [usize; 6]) -> isize {
-    if !filters::allow(number, &a) {
+#[inline]
+pub unsafe fn syscall<const N: usize>(number: usize, arguments: [usize; N]) -> isize {
+    let mut all = [0; 6];
+    all[..N].copy_from_slice(&arguments);
+    if !filters::allow(number, &all) {
         return -EPERM;
     }
     // SAFETY: the caller vouches for it.
-    unsafe { enter(number, a) }
+    unsafe { enter(number, all) }
 }
 
 const EPERM: isize = 1;
@@ -237,19 +242,84 @@ pub fn pause() {
         nanos: 50_000,
     };
     // SAFETY: a time to read from, nowhere to write to.
-    unsafe { syscall(nr::NANOSLEEP, [(&raw const time) as usize, 0, 0, 0, 0, 0]) };
+    unsafe { syscall(nr::NANOSLEEP, [(&raw const time) as usize]) };
+}
+
+/// Waits on a word, or wakes who waits on it.
+pub fn futex(word: &AtomicU32, operation: usize, value: u32, nanos: Option<i64>) {
+    let time = nanos.map(|nanos| TimeSpec { seconds: 0, nanos });
+    let time = time.as_ref().map_or(0, |time| &raw const *time as usize);
+    let word = (&raw const *word) as usize;
+    // SAFETY: a word that is there for the call, and nothing or a time.
+    unsafe { syscall(nr::FUTEX, [word, operation, value as usize, time]) };
 }
 
 /// The number of this process.
 pub fn process() -> u32 {
     // SAFETY: asks for a number.
-    unsafe { syscall(nr::GETPID, [0; 6]) as u32 }
+    unsafe { syscall(nr::GETPID, []) as u32 }
+}
+
+/// The number of this thread; the largest one where a filter forbids to ask.
+pub fn thread() -> u32 {
+    // SAFETY: asks for a number.
+    unsafe { syscall(nr::GETTID, []) as u32 }
+}
+
+/// Asks about a descriptor. Negative: the error code.
+pub fn fcntl(fd: c_int, command: usize) -> isize {
+    // SAFETY: asks about a number.
+    unsafe { syscall(nr::FCNTL, [fd as usize, command]) }
+}
+
+/// Opens a file for this library's own use.
+///
+/// # Safety
+/// `path` is a zero-ended string.
+pub unsafe fn open(folder: c_int, path: *const c_char, flags: c_int, mode: u32) -> Option<c_int> {
+    let flags = (flags | O_CLOEXEC) as usize;
+    let arguments = [folder as usize, path as usize, flags, mode as usize];
+    // SAFETY: the caller vouches for it.
+    let fd = unsafe { syscall(nr::OPENAT, arguments) };
+    c_int::try_from(fd).ok().filter(|fd| *fd >= 0)
+}
+
+/// Reads on; `None` where that fails.
+pub fn read(fd: c_int, room: &mut [u8]) -> Option<&[u8]> {
+    let arguments = [fd as usize, room.as_mut_ptr() as usize, room.len()];
+    // SAFETY: room of that length.
+    let length = unsafe { syscall(nr::READ, arguments) };
+    room.get(..usize::try_from(length).ok()?)
+}
+
+/// Writes all of it; `false` where that fails.
+pub fn write(fd: c_int, bytes: &[u8]) -> bool {
+    let arguments = [fd as usize, bytes.as_ptr() as usize, bytes.len()];
+    // SAFETY: this many bytes are there.
+    unsafe { syscall(nr::WRITE, arguments) == bytes.len() as isize }
+}
+
+/// Reads at an offset; `None` where that fails.
+pub fn read_at(fd: c_int, room: &mut [u8], at: u64) -> Option<&[u8]> {
+    let place = room.as_mut_ptr() as usize;
+    let arguments = [fd as usize, place, room.len(), at as usize];
+    // SAFETY: room of that length.
+    let length = unsafe { syscall(nr::PREAD, arguments) };
+    room.get(..usize::try_from(length).ok()?)
+}
+
+/// Where the link leads to that lies at a path, which ends in a zero byte; `None`: it is none.
+pub fn read_link<'a>(path: &[u8], room: &'a mut [u8]) -> Option<&'a [u8]> {
+    let (from, to) = (path.as_ptr() as usize, room.as_mut_ptr() as usize);
+    // SAFETY: a zero-ended string, and room of that length.
+    let length = unsafe { syscall(nr::READLINKAT, [AT_FDCWD as usize, from, to, room.len()]) };
+    room.get(..usize::try_from(length).ok()?)
 }
 
 /// Closes a descriptor of this library's own.
 pub fn close(fd: c_int) {
     // SAFETY: nobody else has it.
-    unsafe { syscall(nr::CLOSE, [fd as usize, 0, 0, 0, 0, 0]) };
+    unsafe { syscall(nr::CLOSE, [fd as usize]) };
 }
 
 /// The error code of the latest call that failed in this thread.

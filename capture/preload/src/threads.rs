@@ -15,7 +15,7 @@ use crate::hook::{self, hook};
 use crate::locks;
 use crate::meets;
 use crate::push::pushing_unless_busy;
-use crate::sys::{self, nr};
+use crate::sys;
 use crate::{replay, sockets};
 
 /// What is remembered of a thread while it lives.
@@ -117,9 +117,7 @@ fn own() -> Option<&'static Slot> {
     if known.is_some() {
         return known;
     }
-    // SAFETY: asks for a number.
-    let this = unsafe { sys::syscall(nr::GETTID, [0; 6]) } as u32;
-    let main = this == sys::process();
+    let main = sys::thread() == sys::process();
     if main {
         MAIN.handle.store(cancels::own_handle(), Ordering::Relaxed);
         // SAFETY: as above.

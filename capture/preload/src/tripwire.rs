@@ -101,10 +101,10 @@ pub fn set(pass: impl FnOnce(Option<i32>)) {
     // in that it gains no rights by starting a setuid program.
     let listener = unsafe {
         let filter = (&raw const filter) as usize;
-        let arguments = [SET_MODE_FILTER, NEW_LISTENER, filter, 0, 0, 0];
+        let arguments = [SET_MODE_FILTER, NEW_LISTENER, filter];
         let mut listener = sys::syscall(nr::SECCOMP, arguments);
         if listener == -13 {
-            sys::syscall(nr::PRCTL, [PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0, 0]);
+            sys::syscall(nr::PRCTL, [PR_SET_NO_NEW_PRIVS, 1]);
             listener = sys::syscall(nr::SECCOMP, arguments);
         }
         listener

@@ -112,7 +112,7 @@ fn wait_for(thread: usize, step: u64) {
         turns += 1;
         if turns < YIELDS {
             // SAFETY: lets others run.
-            unsafe { sys::syscall(nr::SCHED_YIELD, [0; 6]) };
+            unsafe { sys::syscall(nr::SCHED_YIELD, []) };
         } else {
             pause();
         }

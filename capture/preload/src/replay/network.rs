@@ -385,25 +385,12 @@ pub fn has_made(fd: i32, is_udp: bool) -> i32 {
 
 /// Gives the descriptor the number that it had, where nobody has that now.
 fn moved(fd: i32, wanted: i32) -> bool {
-    const F_GETFD: usize = 1;
-    let of = |fd: i32| {
-        let arguments = [fd as usize, F_GETFD, 0, 0, 0, 0];
-        // SAFETY: asks for a number.
-        unsafe { sys::syscall(nr::FCNTL, arguments) }
-    };
-    let flags = of(fd);
-    if wanted < 0 || flags < 0 || of(wanted) >= 0 {
+    let flags = sys::fcntl(fd, sys::F_GETFD);
+    if wanted < 0 || flags < 0 || sys::fcntl(wanted, sys::F_GETFD) >= 0 {
         return false;
     }
     let close_on_exec = if flags & 1 != 0 { sys::O_CLOEXEC } else { 0 };
-    let arguments = [
-        fd as usize,
-        wanted as usize,
-        close_on_exec as usize,
-        0,
-        0,
-        0,
-    ];
+    let arguments = [fd as usize, wanted as usize, close_on_exec as usize];
     // SAFETY: a number that is free.
     let made = unsafe { sys::syscall(nr::DUP3, arguments) };
     if made == wanted as isize {

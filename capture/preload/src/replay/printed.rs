@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use netreel_shared::tape::{PRINTED_AT, PRINTED_MAX, Printed, TapeControl};
 
-use crate::sys::{self, nr, pause};
+use crate::sys::{self, pause};
 
 use super::tape;
 
@@ -20,8 +20,7 @@ pub fn says(index: usize, bytes: &[u8]) {
     let Some(printed) = tape.printed.get(index) else {
         return;
     };
-    // SAFETY: asks for a number.
-    let this = unsafe { sys::syscall(nr::GETTID, [0; 6]) } as u32;
+    let this = sys::thread();
     let (order, relaxed) = (Ordering::Acquire, Ordering::Relaxed);
     while let Err(comparing) = COMPARING.compare_exchange(0, this, order, relaxed) {
         if comparing == this {

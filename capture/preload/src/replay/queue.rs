@@ -4,7 +4,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use netreel_shared::tape::THREADS_MAX;
 
-use crate::sys::{self, TimeSpec, nr};
+use crate::sys;
 
 /// Where a thread waits for its turn.
 pub struct Queue {
@@ -26,23 +26,14 @@ impl Queue {
     #[cold]
     pub fn wait(&self, turns: u32, nanos: Option<i64>) {
         self.sleeps.store(1, Ordering::SeqCst);
-        let time = nanos.map(|nanos| TimeSpec { seconds: 0, nanos });
-        let time = time.as_ref().map_or(0, |time| &raw const *time as usize);
-        self.futex(sys::FUTEX_WAIT_PRIVATE, turns as usize, time);
+        sys::futex(&self.turns, sys::FUTEX_WAIT_PRIVATE, turns, nanos);
         self.sleeps.store(0, Ordering::SeqCst);
     }
 
     pub fn wake(&self) {
         self.turns.fetch_add(1, Ordering::SeqCst);
         if self.sleeps.load(Ordering::SeqCst) != 0 {
-            self.futex(sys::FUTEX_WAKE_PRIVATE, i32::MAX as usize, 0);
+            sys::futex(&self.turns, sys::FUTEX_WAKE_PRIVATE, i32::MAX as u32, None);
         }
-    }
-
-    fn futex(&self, operation: usize, value: usize, time: usize) {
-        let word = (&raw const self.turns) as usize;
-
-        // SAFETY: a word that lives as long as the library.
-        unsafe { sys::syscall(nr::FUTEX, [word, operation, value, time, 0, 0]) };
     }
 }
