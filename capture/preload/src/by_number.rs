@@ -6,10 +6,10 @@ use netreel_shared::call::CallId;
 
 use crate::attach;
 use crate::hook::hook;
-use crate::sys::{IoVec, MMsgHdr, MsgHdr, TimeSpec, TimeVal, errno, nr};
+use crate::sys::{IoVec, MMsgHdr, MsgHdr, TimeSpec, TimeVal, nr, or_code, with_errno};
 use crate::{
     children, clocks, counters, descriptors, names, others, own_number, processes, randomness,
-    receive, replay, sandbox, send, sockets, uring, waits,
+    receive, sandbox, send, sockets, uring, waits,
 };
 
 hook! {
@@ -18,7 +18,7 @@ hook! {
         // library that makes itself ready before this one (jemalloc).
         let _ = attach::generation();
         // Each is the C library's function for that system call.
-        let fd = a as i32;
+        let (fd, all) = (a as i32, || real(number, a, b, c, d, e, f));
         match usize::try_from(number).unwrap_or(usize::MAX) {
             nr::SENDTO => send::sendto(fd, b as *const u8, c, d as i32, e as *const u8, f as u32),
             nr::SENDMSG => send::sendmsg(fd, b as *const MsgHdr, c as i32),
@@ -36,14 +36,14 @@ hook! {
             nr::SPLICE => descriptors::splice(fd, b as *mut i64, c as i32, d as *mut i64, e, f as u32),
             nr::IO_SUBMIT => {
                 descriptors::submitted(c as *const *const descriptors::Block, b);
-                real(number, a, b, c, d, e, f)
+                all()
             }
             nr::SOCKET => descriptors::socket(fd, b as i32, c as i32) as isize,
             nr::ACCEPT => others::accept(fd, b as *mut u8, c as *mut u32) as isize,
             nr::ACCEPT4 => others::accept4(fd, b as *mut u8, c as *mut u32, d as i32) as isize,
-            nr::IO_URING_SETUP => uring::set_up(real(number, a, b, c, d, e, f)),
+            nr::IO_URING_SETUP => uring::set_up(all()),
             nr::PIDFD_GETFD => {
-                let arrived = real(number, a, b, c, d, e, f);
+                let arrived = all();
                 sockets::arrived(arrived as i32);
                 arrived
             }
@@ -65,39 +65,18 @@ hook! {
             nr::POLL => waits::poll(a as *mut _, b as u64, c as i32) as isize,
             #[cfg(target_arch = "x86_64")]
             nr::EPOLL_WAIT => waits::epoll_wait(fd, b as *mut _, c as i32, d as i32) as isize,
-            nr::PPOLL => {
-                if replay::on() && let Some(ready) = replay::polls(CallId::PPOLL, a as *mut _, b) {
-                    return ready as isize;
-                }
-                let ready = real(number, a, b, c, d, e, f);
-                waits::after_poll(CallId::PPOLL, a as *const _, b, ready as i32) as isize
-            }
+            nr::PPOLL => waits::polls(CallId::PPOLL, a as *mut _, b, || all() as i32) as isize,
             nr::PSELECT => {
-                let (asked, nowhere) = ([b as *mut _, c as *mut _, d as *mut _], core::ptr::null_mut());
-                if replay::on() && let Some(ready) = replay::selects(CallId::PSELECT, fd, asked, nowhere) {
-                    return ready as isize;
-                }
-                let ready = real(number, a, b, c, d, e, f);
-                let sets = [b as *const _, c as *const _, d as *const _];
-                waits::after_select(CallId::PSELECT, fd, sets, ready as i32) as isize
+                let (sets, nowhere) = ([b as *mut _, c as *mut _, d as *mut _], core::ptr::null_mut());
+                waits::selects(CallId::PSELECT, fd, sets, nowhere, || all() as i32) as isize
             }
             nr::EPOLL_PWAIT | nr::EPOLL_PWAIT2 => {
-                if replay::on() && let Some(ready) = replay::epoll(CallId::EPOLL_PWAIT, b as *mut _, c as i32) {
-                    return ready as isize;
-                }
-                let ready = real(number, a, b, c, d, e, f);
-                waits::after_epoll(CallId::EPOLL_PWAIT, b as *const _, ready as i32) as isize
+                waits::epolls(CallId::EPOLL_PWAIT, b as *mut _, c as i32, || all() as i32) as isize
             }
             nr::NANOSLEEP => waits::nanosleep(a as *const TimeSpec, b as *mut TimeSpec) as isize,
             nr::CLOCK_NANOSLEEP => {
-                let left = waits::left_of(b as i32, d as *mut TimeSpec);
-                if replay::on() && let Some(result) = replay::slept(left) {
-                    return waits::with_errno(result) as isize;
-                }
-                let asked = waits::nanos(c as *const TimeSpec);
-                let result = real(number, a, b, c, d, e, f);
-                waits::slept(asked, if result < 0 { -errno() } else { 0 }, left);
-                result
+                let (asked, left) = (waits::nanos(c as *const TimeSpec), waits::left_of(b as i32, d as *mut TimeSpec));
+                with_errno(waits::sleeps(asked, left, || or_code(all() as i32))) as isize
             }
             #[cfg(target_arch = "x86_64")]
             nr::EVENTFD => counters::eventfd(a as u32, 0) as isize,
@@ -106,28 +85,28 @@ hook! {
             nr::TIMERFD_SETTIME => counters::timerfd_settime(fd, b as i32, c as *const _, d as *mut _) as isize,
             nr::TIMERFD_GETTIME => counters::timerfd_gettime(fd, b as *mut _) as isize,
             nr::EPOLL_CTL => waits::epoll_ctl(fd, b as i32, c as i32, d as *mut _) as isize,
-            nr::CLONE => processes::clone(a, c as *mut i32, || real(number, a, b, c, d, e, f)),
+            nr::CLONE => processes::clone(a, c as *mut i32, all),
             nr::CLONE3 => {
                 let wanted = a as *const [usize; 2];
                 let [flags, place] = if b < size_of::<[usize; 2]>() { [0; 2] } else { *wanted };
-                processes::clone(flags, place as *mut i32, || real(number, a, b, c, d, e, f))
+                processes::clone(flags, place as *mut i32, all)
             }
             // Who asks what a child has used gets that as well.
             nr::WAITID if e == 0 => children::waitid(fd, b as u32, c as *mut _, d as i32) as isize,
             nr::EXECVE => processes::execve(a as *const _, b as *const _, c as *const _) as isize,
-            nr::SECCOMP => sandbox::seccomp(a, c, || real(number, a, b, c, d, e, f)),
+            nr::SECCOMP => sandbox::seccomp(a, c, all),
             nr::PRCTL => sandbox::prctl(fd, b, c, d, e) as isize,
             nr::GETRANDOM => randomness::getrandom(a as *mut c_void, b, c as u32),
             nr::PREAD => randomness::pread64(fd, b as *mut u8, c, d as i64),
             nr::PREADV => randomness::preadv64(fd, b as *const IoVec, c as i32, d as i64),
             nr::GETTIMEOFDAY => {
-                let result = real(number, a, b, c, d, e, f);
+                let result = all();
                 clocks::after_gettimeofday(result, a as *mut TimeVal);
                 result
             }
             #[cfg(target_arch = "x86_64")]
             nr::TIME => {
-                let result = real(number, a, b, c, d, e, f);
+                let result = all();
                 clocks::after_time(result as i64, a as *mut i64) as isize
             }
             nr::GETSOCKNAME => names::getsockname(fd, b as *mut u8, c as *mut u32) as isize,

@@ -14,7 +14,7 @@ use netreel_shared::call::CallId;
 use crate::attach;
 use crate::hook::{self, Left, Real, hook};
 use crate::points::name;
-use crate::push::pushing;
+use crate::push;
 use crate::replay::{self, Did};
 use crate::{floor, locks, threads};
 
@@ -134,8 +134,8 @@ unsafe extern "C" fn is_cancelled(inside: *mut c_void) {
     });
     if !lock.is_null() {
         locks::cancelled(lock);
-    } else if let Some(mut pushing) = pushing() {
-        pushing.called(CallId::CANCELLED, 0, &[name(inside.point)]);
+    } else {
+        push::called(CallId::CANCELLED, 0, &[name(inside.point)]);
     }
 }
 
@@ -196,11 +196,7 @@ hook! {
             };
             return result;
         }
-        let tell = |result| {
-            if let Some(mut pushing) = pushing() {
-                pushing.called(CallId::CANCEL, result, &[&identity.to_le_bytes()]);
-            }
-        };
+        let tell = |result| push::called(CallId::CANCEL, result, &[&identity.to_le_bytes()]);
         // The C library refuses it for no thread that there is; and the thread may end before this
         // comes back.
         if identity != 0 {

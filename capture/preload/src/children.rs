@@ -12,11 +12,9 @@ use crate::attach;
 use crate::hook::{Onward, hook, passing};
 use crate::numbered::fileno;
 use crate::objects::Function;
-use crate::push::pushing;
 use crate::replay::{self, Did};
-use crate::sys::{FIONREAD, IoVec, errno, set_errno};
-use crate::vectors::Vectors;
-use crate::{sockets, typed};
+use crate::sys::{FIONREAD, IoVec, or_code, quietly};
+use crate::{push, sockets, typed};
 
 /// How many pipes and pairs of sockets are known at a time.
 const PIPES: usize = 64;
@@ -73,18 +71,8 @@ pub fn starts(call: CallId) -> Option<i32> {
 /// # Safety
 /// `iov` leads to `count` buffers, with `result` bytes where that is positive.
 pub unsafe fn was_read(iov: *const IoVec, count: usize, result: isize) -> isize {
-    let code = errno();
-    if let Some(mut pushing) = pushing() {
-        match usize::try_from(result) {
-            // SAFETY: the caller vouches for the buffers.
-            Ok(length) => unsafe {
-                let mut bytes = Vectors::new(iov, count);
-                pushing.called_with(CallId::PIPE, length as i32, 0, &mut bytes, length);
-            },
-            Err(_) => pushing.called(CallId::PIPE, -code, &[&[0]]),
-        }
-    }
-    set_errno(code);
+    // SAFETY: the caller vouches for the buffers.
+    unsafe { push::was_read(CallId::PIPE, 0, iov, count, result) };
     result
 }
 
@@ -102,12 +90,10 @@ pub unsafe fn asks_how_much(fd: i32, place: *mut i32, real: impl FnOnce() -> i32
             return 0;
         }
         let result = real();
-        let code = errno();
-        if let (0, Some(there), Some(mut pushing)) = (result, place.as_ref(), pushing()) {
+        if let (0, Some(there)) = (result, place.as_ref()) {
             // A read that returned so much would have so many bytes here.
-            pushing.called(CallId::PIPE, FIONREAD as i32, &[&[1], &there.to_le_bytes()]);
+            push::called(CallId::PIPE, FIONREAD as i32, &[&[1], &there.to_le_bytes()]);
         }
-        set_errno(code);
         result
     }
 }
@@ -128,14 +114,9 @@ fn waits(ended: &mut Ended, real: impl FnOnce(&mut Ended) -> i32) -> i32 {
         }
     }
     let result = real(ended);
-    let code = errno();
-    if let Some(mut pushing) = pushing() {
-        let told = if result < 0 { -code } else { result };
-        // SAFETY: a place of this length.
-        let bytes = unsafe { core::slice::from_raw_parts(ended.as_ptr().cast::<u8>(), ENDED) };
-        pushing.called(CallId::WAIT, told, &[bytes]);
-    }
-    set_errno(code);
+    // SAFETY: a place of this length.
+    let bytes = unsafe { core::slice::from_raw_parts(ended.as_ptr().cast::<u8>(), ENDED) };
+    push::called(CallId::WAIT, or_code(result), &[bytes]);
     result
 }
 
@@ -222,12 +203,12 @@ hook! {
         };
         let stream = real(command, mode);
         if !stream.is_null() && attach::generation().is_some() {
-            let code = errno();
-            if reads {
-                typed::reads_of(stream.cast());
-                sockets::made_counter(fileno(stream), CallId::PIPE);
-            }
-            set_errno(code);
+            quietly(|| {
+                if reads {
+                    typed::reads_of(stream.cast());
+                    sockets::made_counter(fileno(stream), CallId::PIPE);
+                }
+            });
         }
         stream
     }

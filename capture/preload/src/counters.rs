@@ -7,10 +7,10 @@
 use netreel_shared::call::CallId;
 
 use crate::hook::hook;
-use crate::push::pushing;
+use crate::push;
 use crate::replay::{self, Did};
 use crate::sockets;
-use crate::sys::{IoVec, TimeSpec, errno, set_errno};
+use crate::sys::{IoVec, TimeSpec, or_code, with_errno};
 use crate::vectors::Vectors;
 
 /// What was done: read, about to be raised, not raised after all.
@@ -26,12 +26,8 @@ const HEAD: usize = 5;
 
 /// Pushes what was done, with these bytes. Leaves `errno` as it is.
 fn tell(call: CallId, fd: i32, what: u8, result: isize, bytes: &[u8]) {
-    let code = errno();
-    if let Some(mut pushing) = pushing() {
-        let result = if result < 0 { -code } else { result as i32 };
-        pushing.called(call, result, &[&fd.to_le_bytes(), &[what], bytes]);
-    }
-    set_errno(code);
+    let result = or_code(result as i32);
+    push::called(call, result, &[&fd.to_le_bytes(), &[what], bytes]);
 }
 
 /// After a read of such a descriptor: pushes what it gave. Returns `result`.
@@ -112,13 +108,7 @@ pub unsafe fn raises(
         if replay::lets_others_run() {
             real();
         }
-        return match usize::try_from(result) {
-            Ok(_) => 8,
-            Err(_) => {
-                set_errno(-result);
-                -1
-            }
-        };
+        return if with_errno(result) < 0 { -1 } else { 8 };
     }
     // SAFETY: the caller vouches for it.
     let value = unsafe { buffer.cast::<[u8; 8]>().read_unaligned() };

@@ -16,7 +16,7 @@ use crate::others;
 use crate::replay::{self, Did};
 use crate::send;
 use crate::sockets::{self, tell};
-use crate::sys::{self, FIONREAD, errno, set_errno};
+use crate::sys::{self, FIONREAD, errno};
 
 /// The recorded result of a call on a UDP socket; `None`: it is not replayed.
 #[inline]
@@ -62,9 +62,7 @@ unsafe fn replayed_ioctl(
 
 fn quietly(run: impl FnOnce()) {
     if attach::generation().is_some() {
-        let code = errno();
-        run();
-        set_errno(code);
+        sys::quietly(run);
     }
 }
 
@@ -155,10 +153,7 @@ hook! {
     fn socket[real](domain: i32, kind: i32, protocol: i32) -> i32 {
         let fd = real(domain, kind, protocol);
         if fd >= 0 && attach::generation().is_some() && replay::on() {
-            let code = errno();
-            let fd = replay::has_made(fd, sockets::is_udp(fd));
-            set_errno(code);
-            return fd;
+            return sys::quietly(|| replay::has_made(fd, sockets::is_udp(fd)));
         }
         if fd >= 0 {
             quietly(|| sockets::made(fd, sockets::is_udp_by(domain, kind, protocol)));

@@ -5,10 +5,10 @@ use core::ffi::{CStr, c_char};
 
 use crate::files;
 use crate::files::{ENOENT, O_CREAT, O_TRUNC, O_WRONLY};
-use crate::paths::{self, LONGEST, Look, put};
+use crate::paths::{self, LONGEST, Look, Workspace, put};
 use crate::replay::{self, KeptFiles};
 use crate::stat::Stat;
-use crate::sys::{self, AT_FDCWD, errno, nr, set_errno};
+use crate::sys::{self, AT_FDCWD, errno, nr, quietly};
 
 /// A path that leads elsewhere.
 pub struct Elsewhere {
@@ -82,8 +82,7 @@ unsafe fn elsewhere(
     if let Some(own) = unsafe { below_own(path) } {
         return Some(own);
     }
-    let code = errno();
-    let found = paths::with(|work| {
+    let find = |work: &mut Workspace| {
         // SAFETY: the caller vouches for it.
         unsafe { work.find(folder, path, follows, kept)? };
         let mut place = [0u8; 2 * LONGEST];
@@ -95,9 +94,8 @@ unsafe fn elsewhere(
         }
         put(&mut place, &[kept.folder(), work.path()])?;
         (is_kept || !is_gone(&place)).then_some(Elsewhere { path: place })
-    });
-    set_errno(code);
-    found.flatten()
+    };
+    quietly(|| paths::with(find)).flatten()
 }
 
 fn is_gone(path: &[u8]) -> bool {

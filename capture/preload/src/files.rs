@@ -11,7 +11,7 @@ use crate::paths::{here, path_of};
 use crate::push::pushing_unless_busy;
 use crate::replay;
 use crate::stat::Stat;
-use crate::sys::{self, AT_FDCWD, errno, nr, set_errno};
+use crate::sys::{self, AT_FDCWD, errno, nr, quietly};
 
 /// A longer file is not kept: its length and the time of its last change are.
 const SUMMED_MAX: u64 = 64 << 10;
@@ -93,14 +93,14 @@ pub unsafe fn opened(folder: i32, path: *const c_char, fd: i32, how: Use) {
     if replay::is_muted() || attach::generation().is_none() {
         return;
     }
-    let code = errno();
-    if fd >= 0 {
-        there(fd, how);
-    } else if code == ENOENT && !path.is_null() && !how.writes {
-        // SAFETY: the caller vouches for it.
-        missing(folder, unsafe { CStr::from_ptr(path) }.to_bytes());
-    }
-    set_errno(code);
+    quietly(|| {
+        if fd >= 0 {
+            there(fd, how);
+        } else if errno() == ENOENT && !path.is_null() && !how.writes {
+            // SAFETY: the caller vouches for it.
+            missing(folder, unsafe { CStr::from_ptr(path) }.to_bytes());
+        }
+    });
 }
 
 #[cold]

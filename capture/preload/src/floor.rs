@@ -14,10 +14,9 @@ use netreel_shared::tape::THREADS_MAX;
 use crate::attach;
 use crate::holder::{Holder, Stuck, Watch};
 use crate::hook::{self, Left};
-use crate::push::pushing;
 use crate::sys::{self, PollFd, TimeSpec, errno, nr, pause, set_errno};
 use crate::thread::now;
-use crate::{replay, sockets, threads};
+use crate::{push, replay, sockets, threads};
 
 static ON: AtomicU32 = AtomicU32::new(0);
 /// 0: nobody has it; 1: somebody has; 2: and somebody waits.
@@ -240,10 +239,8 @@ pub fn ends_for_all() {
         return;
     }
     let tell = |identity: u64, points: u64| {
-        if let Some(mut pushing) = pushing() {
-            let details = [&identity.to_le_bytes()[..], &points.to_le_bytes()];
-            pushing.called(CallId::TURN, LAST_ONE, &details);
-        }
+        let details = [&identity.to_le_bytes()[..], &points.to_le_bytes()];
+        push::called(CallId::TURN, LAST_ONE, &details);
     };
     threads::each(|identity, own| {
         if !own.has() {
@@ -437,9 +434,7 @@ fn comes_back(own: &'static Own) {
     if is_on() && LAST.swap(this, Ordering::Relaxed) != this {
         let points = u64::from(own.points());
         // A turn that is not in the reel is one that a replay does not make: it counts.
-        if let Some(mut pushing) = pushing() {
-            pushing.called(CallId::TURN, 0, &[&points.to_le_bytes()]);
-        }
+        push::called(CallId::TURN, 0, &[&points.to_le_bytes()]);
     }
     set_errno(code);
 }

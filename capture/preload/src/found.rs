@@ -12,7 +12,7 @@ use crate::paths::{self, AsItSays, Look, Workspace};
 use crate::push::pushing_unless_busy;
 use crate::replay;
 use crate::stat::{S_IFMT, Stat};
-use crate::sys::{self, AT_FDCWD, errno, set_errno};
+use crate::sys::{self, AT_FDCWD, quietly};
 
 /// A longer file is not kept, and the recorder says so.
 const KEPT_MAX: u64 = 4 << 20;
@@ -78,14 +78,12 @@ unsafe fn tells(
     if path.is_null() || attach::generation().is_none() || replay::on() || attach::is_borrowed() {
         return;
     }
-    let code = errno();
-    paths::with(|work| {
+    let find = |work: &mut Workspace| {
         // SAFETY: the caller vouches for it.
-        if unsafe { work.find(folder, path, follows, &AsItSays) }.is_some() {
-            let _ = tell(work, is_meant);
-        }
-    });
-    set_errno(code);
+        unsafe { work.find(folder, path, follows, &AsItSays)? };
+        tell(work, is_meant)
+    };
+    quietly(|| paths::with(find));
 }
 
 fn tell(work: &mut Workspace, is_meant: impl FnOnce(Result<u32, i32>) -> bool) -> Option<()> {

@@ -12,9 +12,8 @@ use netreel_shared::call::{CallId, PastId};
 
 use crate::hook::{self, Real, hook};
 use crate::objects::range_of;
-use crate::push::pushing;
-use crate::sys::{errno, set_errno};
-use crate::{cancels, replay, sockets, threads};
+use crate::sys::or_code;
+use crate::{cancels, push, replay, sockets, threads};
 
 /// Who had a lock last.
 struct Place {
@@ -87,12 +86,7 @@ pub fn is_got(result: i32) -> bool {
 
 #[cold]
 pub fn push(call: CallId, result: i32, step: u64, before: u64) {
-    let code = errno();
-    if let Some(mut pushing) = pushing() {
-        let (step, before) = (step.to_le_bytes(), before.to_le_bytes());
-        pushing.called(call, result, &[&step, &before]);
-    }
-    set_errno(code);
+    push::called(call, result, &[&step.to_le_bytes(), &before.to_le_bytes()]);
 }
 
 #[cold]
@@ -205,10 +199,7 @@ fn semaphore(real: impl FnOnce() -> i32, take: impl FnMut() -> i32) -> i32 {
     does(
         real,
         || replay::semaphore(take),
-        |result| {
-            let result = if result < 0 { -errno() } else { result };
-            shared(CallId::SEMAPHORE, result);
-        },
+        |result| shared(CallId::SEMAPHORE, or_code(result)),
     )
 }
 

@@ -11,7 +11,7 @@ use netreel_shared::call::PastId;
 use crate::hook::{Hooked, Onward, find, next, passing};
 use crate::objects::{Function, Place, View};
 use crate::sockets;
-use crate::sys::{RTLD_NEXT, errno, set_errno};
+use crate::sys::{RTLD_NEXT, quietly};
 use crate::{
     by_number, cancels, children, clocks, counters, descriptors, exec_list, locks, meets, names,
     numbered, others, own_number, printed, processes, randomness, receive, sandbox, send, signals,
@@ -201,9 +201,7 @@ fn name_unless_it_stands_before(asking: Place) {
 }
 
 fn quietly_past(what: PastId) {
-    let code = errno();
-    sockets::past(what);
-    set_errno(code);
+    quietly(|| sockets::past(what));
 }
 
 unsafe extern "C" fn dlopen_asks(arguments: &[usize; 6], _: usize) -> Onward {

@@ -9,10 +9,10 @@ use crate::endpoint::Endpoint;
 use crate::floor;
 use crate::hook::hook;
 use crate::hosts;
-use crate::push::pushing;
+use crate::push;
 use crate::replay::{self, Did};
 use crate::sockets;
-use crate::sys::{errno, set_errno};
+use crate::sys::or_code;
 
 /// Answers from a replay where a socket lies, or pushes what the program was told.
 ///
@@ -42,18 +42,13 @@ unsafe fn asked_name(
     // SAFETY: the caller vouches for it.
     let room = unsafe { length.as_ref() }.copied().unwrap_or(0);
     let result = real();
-    let code = errno();
-    if let Some(mut pushing) = pushing() {
-        let told = if result < 0 { -code } else { result };
-        // SAFETY: as above.
-        let endpoint = unsafe {
-            let own = length.as_ref().copied().unwrap_or(0).min(room).min(28);
-            Endpoint::from_pointer(address, if result == 0 { own } else { 0 })
-        };
-        let endpoint = endpoint.as_ref().map_or(&[][..], Endpoint::bytes);
-        pushing.called(call, told, &[&socket.to_le_bytes(), endpoint]);
-    }
-    set_errno(code);
+    // SAFETY: as above.
+    let endpoint = unsafe {
+        let own = length.as_ref().copied().unwrap_or(0).min(room).min(28);
+        Endpoint::from_pointer(address, if result == 0 { own } else { 0 })
+    };
+    let endpoint = endpoint.as_ref().map_or(&[][..], Endpoint::bytes);
+    push::called(call, or_code(result), &[&socket.to_le_bytes(), endpoint]);
     result
 }
 
@@ -126,20 +121,12 @@ impl Found {
 }
 
 fn begins() {
-    let code = errno();
-    if let Some(mut pushing) = pushing() {
-        pushing.called(CallId::LOOKS_UP, 0, &[]);
-    }
-    set_errno(code);
+    push::called(CallId::LOOKS_UP, 0, &[]);
 }
 
 fn ended(result: i32, found: &Found) {
-    let code = errno();
-    if let Some(mut pushing) = pushing() {
-        let details = found.bytes.get(..found.length).unwrap_or(&[]);
-        pushing.called(CallId::LOOKED_UP, result, &[details]);
-    }
-    set_errno(code);
+    let details = found.bytes.get(..found.length).unwrap_or(&[]);
+    push::called(CallId::LOOKED_UP, result, &[details]);
 }
 
 /// An address in words, with a zero byte at its end.
@@ -355,15 +342,10 @@ hook! {
             return result;
         }
         let result = real(fd, level, name, value, length);
-        let code = errno();
-        if let Some(mut pushing) = pushing() {
-            let told = if result < 0 { -code } else { result };
-            let own = length.as_ref().map_or(0, |length| (*length as usize).min(VALUE_MAX));
-            let own = if result == 0 && !value.is_null() { core::slice::from_raw_parts(value, own) } else { &[] };
-            let parts = [&socket.to_le_bytes()[..], &level.to_le_bytes(), &name.to_le_bytes(), own];
-            pushing.called(CallId::GET_OPTION, told, &parts);
-        }
-        set_errno(code);
+        let own = length.as_ref().map_or(0, |length| (*length as usize).min(VALUE_MAX));
+        let own = if result == 0 && !value.is_null() { core::slice::from_raw_parts(value, own) } else { &[] };
+        let parts = [&socket.to_le_bytes()[..], &level.to_le_bytes(), &name.to_le_bytes(), own];
+        push::called(CallId::GET_OPTION, or_code(result), &parts);
         result
     }
 

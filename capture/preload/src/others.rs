@@ -6,9 +6,8 @@ use netreel_shared::call::CallId;
 use crate::children;
 use crate::endpoint::Endpoint;
 use crate::hook::hook;
-use crate::push::pushing;
-use crate::sys::{self, errno, set_errno};
-use crate::{attach, files, floor, replay, sockets};
+use crate::sys::{self, quietly};
+use crate::{attach, files, floor, push, replay, sockets};
 
 /// How a TCP connection came to be: the program made it, or took it.
 pub const MADE: u16 = 1;
@@ -19,13 +18,9 @@ pub fn connected(how: u16, fd: i32, peer: &Endpoint) {
     if attach::generation().is_none() || replay::on() {
         return;
     }
-    let code = errno();
-    if sockets::is_tcp(fd)
-        && let Some(mut pushing) = pushing()
-    {
-        pushing.called(CallId::TCP, fd, &[&how.to_le_bytes(), peer.bytes()]);
+    if sockets::is_tcp(fd) {
+        push::called(CallId::TCP, fd, &[&how.to_le_bytes(), peer.bytes()]);
     }
-    set_errno(code);
 }
 
 /// Pushes that the program has connected a stream of this machine's (X11, D-Bus), as a file by whose path it
@@ -44,9 +39,7 @@ pub unsafe fn speaks_with(fd: i32, address: *const u8, length: u32) {
         return;
     };
     if i32::from(u16::from_ne_bytes(*family)) == sys::AF_UNIX && sockets::is_stream(fd) {
-        let code = errno();
-        files::speaks_with(fd, path);
-        set_errno(code);
+        quietly(|| files::speaks_with(fd, path));
     }
 }
 

@@ -12,10 +12,10 @@ use crate::meets;
 use crate::own_number;
 use crate::paths;
 use crate::printed;
-use crate::push::pushing;
+use crate::push;
 use crate::replay::{self, Did};
 use crate::statics::{self, LONGEST};
-use crate::sys::{self, environ, errno, nr, set_errno};
+use crate::sys::{self, environ, errno, nr};
 
 /// Whether the environment of a new program no longer names the recorder.
 ///
@@ -71,7 +71,6 @@ unsafe fn starts(call: CallId, result: i32, path: *const c_char, list: *const *c
     } else {
         (call, result)
     };
-    let code = errno();
     // SAFETY: the caller vouches for it.
     let (cleared, path) = unsafe { (is_cleared(list), CStr::from_ptr(path).to_bytes()) };
     let mut folder = [0u8; 1024];
@@ -82,10 +81,7 @@ unsafe fn starts(call: CallId, result: i32, path: *const c_char, list: *const *c
         &[]
     };
     let slash: &[u8] = if relative { b"/" } else { b"" };
-    if let Some(mut pushing) = pushing() {
-        pushing.called(call, result, &[&[u8::from(cleared)], folder, slash, path]);
-    }
-    set_errno(code);
+    push::called(call, result, &[&[u8::from(cleared)], folder, slash, path]);
 }
 
 /// Becomes another program by `run`, which returns only where that failed. `list` says where the
@@ -157,9 +153,7 @@ pub fn ends() {
         replay::ends();
     } else if attach::generation().is_some() {
         floor::ends_for_all();
-        if let Some(mut pushing) = pushing() {
-            pushing.called(CallId::END, 0, &[]);
-        }
+        push::called(CallId::END, 0, &[]);
     }
 }
 
@@ -186,11 +180,7 @@ fn forks(real: impl FnOnce() -> i32) -> i32 {
         // Asks for a reel of its own now rather than at the first packet.
         let _ = attach::generation();
     } else if child > 0 {
-        let code = errno();
-        if let Some(mut pushing) = pushing() {
-            pushing.called(CallId::FORK, child, &[]);
-        }
-        set_errno(code);
+        push::called(CallId::FORK, child, &[]);
     }
     child
 }
@@ -218,10 +208,8 @@ pub unsafe fn clone(flags: usize, place: *mut i32, real: impl FnOnce() -> isize)
 
 hook! {
     fn getauxval[real](kind: u64) -> u64 {
-        if kind == AT_SYSINFO_EHDR
-            && let Some(mut pushing) = pushing()
-        {
-            pushing.called(CallId::VDSO, 0, &[]);
+        if kind == AT_SYSINFO_EHDR {
+            push::called(CallId::VDSO, 0, &[]);
         }
         real(kind)
     }

@@ -10,7 +10,7 @@ use crate::attach;
 use crate::endpoint::Endpoint;
 use crate::floor;
 use crate::printed;
-use crate::sys::pause;
+use crate::sys::{IoVec, errno, pause, quietly};
 use crate::thread::{Thread, now};
 use crate::vectors::Vectors;
 
@@ -49,6 +49,35 @@ pub fn pushing_alone() -> Option<Pushing> {
 /// counted as dropped for it.
 pub fn pushing_unless_busy() -> Option<Pushing> {
     lend(false)
+}
+
+/// Pushes that the operating system was called, if something is recorded now. Leaves `errno` as it is.
+pub fn called(call: CallId, result: i32, details: &[&[u8]]) {
+    quietly(|| {
+        if let Some(mut pushing) = pushing() {
+            pushing.called(call, result, details);
+        }
+    });
+}
+
+/// The same of a read that gave these bytes, which may lie in several places, or failed: one byte of
+/// details stands before them.
+///
+/// # Safety
+/// `list` leads to `count` buffers, with `result` bytes where that is positive.
+pub unsafe fn was_read(call: CallId, detail: u8, list: *const IoVec, count: usize, result: isize) {
+    let Ok(length) = usize::try_from(result) else {
+        return called(call, -errno(), &[&[detail]]);
+    };
+    quietly(|| {
+        if let Some(mut pushing) = pushing() {
+            // SAFETY: the caller vouches for it.
+            unsafe {
+                let mut bytes = Vectors::new(list, count);
+                pushing.called_with(call, length as i32, detail, &mut bytes, length);
+            }
+        }
+    });
 }
 
 #[inline]

@@ -5,11 +5,9 @@ use core::sync::atomic::Ordering;
 
 use netreel_shared::call::CallId;
 
-use crate::push::pushing;
 use crate::replay::{self, Did};
-use crate::sys::{IoVec, errno, set_errno};
-use crate::vectors::Vectors;
-use crate::{children, counters, sockets, threads};
+use crate::sys::IoVec;
+use crate::{children, counters, push, sockets, threads};
 
 /// Of a source's device, beside those of the functions that draw.
 const DEVICE: u8 = 2;
@@ -23,25 +21,14 @@ pub unsafe fn given_parts(source: u8, iov: *const IoVec, count: usize, result: i
     if is_drawing() {
         return result;
     }
-    let code = errno();
     if replay::on() {
         let did = Did::called(CallId::RANDOM, -1);
         // SAFETY: the caller vouches for it; the program's buffers are its own to be written to.
         let filled = unsafe { replay::fill(did, iov, count, 1) };
         return filled.unwrap_or(result);
     }
-    if let Some(mut pushing) = pushing() {
-        match usize::try_from(result) {
-            // SAFETY: the caller vouches for it.
-            Ok(length) => unsafe {
-                let mut bytes = Vectors::new(iov, count);
-                let result = length as i32;
-                pushing.called_with(CallId::RANDOM, result, source, &mut bytes, length);
-            },
-            Err(_) => pushing.called(CallId::RANDOM, -code, &[&[source]]),
-        }
-    }
-    set_errno(code);
+    // SAFETY: the caller vouches for it.
+    unsafe { push::was_read(CallId::RANDOM, source, iov, count, result) };
     result
 }
 
@@ -68,18 +55,8 @@ pub unsafe fn input(buffer: *mut u8, length: usize, real: impl FnOnce() -> isize
         return Some(filled.unwrap_or_else(real));
     }
     let result = real();
-    let code = errno();
-    if let Some(mut pushing) = pushing() {
-        match usize::try_from(result) {
-            // SAFETY: the call has filled this many bytes.
-            Ok(length) => unsafe {
-                let mut bytes = Vectors::new(&raw const whole, 1);
-                pushing.called_with(CallId::INPUT, length as i32, 0, &mut bytes, length);
-            },
-            Err(_) => pushing.called(CallId::INPUT, -code, &[&[0]]),
-        }
-    }
-    set_errno(code);
+    // SAFETY: the call has filled this many bytes.
+    unsafe { push::was_read(CallId::INPUT, 0, &raw const whole, 1, result) };
     Some(result)
 }
 

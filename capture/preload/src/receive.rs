@@ -9,7 +9,7 @@ use crate::floor;
 use crate::hook::{self, Real, hook};
 use crate::joined::{self, NOWHERE};
 use crate::points;
-use crate::push::pushing;
+use crate::push;
 use crate::reads;
 use crate::replay;
 use crate::sockets;
@@ -416,10 +416,8 @@ unsafe fn after_many(
         unsafe { after(fd, &none, -1) };
         return;
     };
-    if let Some(socket) = socket.filter(|_| got > 0)
-        && let Some(mut pushing) = pushing()
-    {
-        pushing.called(CallId::BATCH, result, &[&socket.to_le_bytes()]);
+    if let Some(socket) = socket.filter(|_| got > 0) {
+        push::called(CallId::BATCH, result, &[&socket.to_le_bytes()]);
     }
     for (index, message) in messages.iter().take(got).enumerate() {
         let room = rooms.get(index).copied().unwrap_or(0);

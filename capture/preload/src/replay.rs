@@ -26,7 +26,7 @@ use netreel_shared::tape::{
 };
 
 use crate::attach;
-use crate::sys::{self, IoVec, nr};
+use crate::sys::{self, IoVec, nr, with_errno};
 use crate::vectors::Vectors;
 use crate::{cancels, signals, threads};
 
@@ -344,10 +344,7 @@ pub fn stray(did: Did<'_>) -> ! {
     {
         places::waits_for_the_end(tape, own);
     }
-    part(Did {
-        why: why::OTHER_THREAD,
-        ..did
-    })
+    part(did.because(why::OTHER_THREAD))
 }
 
 impl TapeTurn {
@@ -436,19 +433,22 @@ impl TapeTurn {
     }
 }
 
-/// As the C library gives a result: -1, with the error code, where it is negative.
-fn result(result: i32) -> i32 {
-    if result < 0 {
-        sys::set_errno(-result);
-        return -1;
-    }
-    result
+/// Waits for this thread's turn, which is to be this, or it parts from the recording. `None`: it is not
+/// replayed.
+fn expected(did: Did<'_>) -> Option<TapeTurn> {
+    let turn = turn()?;
+    turn.expect(did);
+    Some(turn)
+}
+
+/// The same where every thread that does so is replayed.
+fn turn_of(did: Did<'_>) -> TapeTurn {
+    expected(did).unwrap_or_else(|| stray(did))
 }
 
 /// The result of a call that has nothing else to give; `None`: it is not replayed.
 pub fn call(did: Did<'_>) -> Option<i32> {
-    let turn = turn()?;
-    turn.expect(did);
+    let turn = expected(did)?;
     Some(turn.done())
 }
 
@@ -465,14 +465,13 @@ pub fn raises(did: Did<'_>) -> Option<i32> {
 
 /// The same as the C library gives it.
 pub fn call_with_errno(did: Did<'_>) -> Option<i32> {
-    call(did).map(result)
+    call(did).map(with_errno)
 }
 
 /// What a clock says.
 #[inline]
 pub fn clock(clock: ClockId) -> Option<u64> {
-    let turn = turn()?;
-    turn.expect(Did::plain(EventKind::ClockRead, clock.0));
+    let turn = expected(Did::plain(EventKind::ClockRead, clock.0))?;
     let value = turn.entry.value;
     turn.done();
     Some(value)
@@ -483,35 +482,24 @@ pub fn clock(clock: ClockId) -> Option<u64> {
 /// # Safety
 /// `list` leads to `count` buffers.
 pub unsafe fn fill(did: Did<'_>, list: *const IoVec, count: usize, skip: usize) -> Option<isize> {
-    let turn = turn()?;
-    turn.expect(did);
+    let turn = expected(did)?;
     let bytes = turn.bytes().get(skip..).unwrap_or(&[]);
     // A reel may say anything: no more than what is given.
     if i64::from(turn.entry.result) > bytes.len() as i64 {
-        part(Did {
-            why: why::NOT_RECORDED,
-            ..did
-        });
+        part(did.because(why::NOT_RECORDED));
     }
     // SAFETY: the caller vouches for it.
     if !unsafe { scatter(bytes, list, count) } {
-        part(Did {
-            why: why::NO_ROOM,
-            ..did
-        });
+        part(did.because(why::NO_ROOM));
     }
-    Some(result(turn.done()) as isize)
+    Some(with_errno(turn.done()) as isize)
 }
 
 /// How much of what a child wrote there was to read, when the program asked for that.
 pub fn how_much(did: Did<'_>) -> Option<i32> {
-    let turn = turn()?;
-    turn.expect(did);
+    let turn = expected(did)?;
     let Some((&1, there)) = turn.bytes().split_first() else {
-        part(Did {
-            why: why::NOT_RECORDED,
-            ..did
-        });
+        part(did.because(why::NOT_RECORDED));
     };
     let there = there.first_chunk::<4>().copied().unwrap_or_default();
     turn.done();
@@ -523,16 +511,12 @@ pub fn how_much(did: Did<'_>) -> Option<i32> {
 /// # Safety
 /// `place` leads to a buffer.
 pub unsafe fn fill_whole(did: Did<'_>, place: *const IoVec) -> Option<i32> {
-    let turn = turn()?;
-    turn.expect(did);
+    let turn = expected(did)?;
     // SAFETY: the caller vouches for it.
     if !unsafe { scatter(turn.bytes(), place, 1) } {
-        part(Did {
-            why: why::NO_ROOM,
-            ..did
-        });
+        part(did.because(why::NO_ROOM));
     }
-    Some(result(turn.done()))
+    Some(with_errno(turn.done()))
 }
 
 /// Puts bytes into buffers; `false` where they have too little room.
@@ -554,18 +538,16 @@ unsafe fn scatter(mut bytes: &[u8], list: *const IoVec, count: usize) -> bool {
 
 /// The addresses that a name was found to have, and the result of the lookup.
 pub fn looked_up() -> Option<(i32, &'static [u8])> {
-    let turn = turn()?;
-    turn.expect(Did::called(CallId::LOOKED_UP, -1));
+    let turn = expected(Did::called(CallId::LOOKED_UP, -1))?;
     let bytes = turn.bytes();
     Some((turn.done(), bytes))
 }
 
 /// What a UDP socket was told: the result, and what stands behind the socket's number.
 pub fn told(did: Did<'_>) -> Option<(i32, &'static [u8])> {
-    let turn = turn()?;
-    turn.expect(did);
+    let turn = expected(did)?;
     let bytes = turn.bytes();
-    Some((result(turn.done()), bytes))
+    Some((with_errno(turn.done()), bytes))
 }
 
 /// The program ends by itself.

@@ -7,7 +7,7 @@ use netreel_shared::call::{CallId, PastId};
 use crate::attach;
 use crate::filters::{self, Filter};
 use crate::hook::hook;
-use crate::push::pushing;
+use crate::push;
 use crate::sys::{self, nr};
 
 /// What this library asks, for a sentence: with arguments as it makes them most often.
@@ -60,10 +60,8 @@ fn tell() {
     if !filters::allow(nr::FUTEX, &ASKED[4].1) {
         attach::cannot_ring();
     }
-    if let Some(mut pushing) = pushing() {
-        let numbers = numbers.get(..length).unwrap_or(&[]);
-        pushing.called(CallId::PAST, 0, &[&[PastId::SANDBOX.0], numbers]);
-    }
+    let numbers = numbers.get(..length).unwrap_or(&[]);
+    push::called(CallId::PAST, 0, &[&[PastId::SANDBOX.0], numbers]);
 }
 
 const SET_MODE_FILTER: usize = 1;

@@ -11,7 +11,7 @@ use crate::floor;
 use crate::hook::hook;
 use crate::push::pushing_unless_busy;
 use crate::replay;
-use crate::sys::{errno, set_errno};
+use crate::sys::quietly;
 
 /// Interrupts, what is asked of a program, and that a child has ended: HUP, INT, QUIT, USR1, USR2, ALRM,
 /// TERM, CHLD. The others come of what the program itself does.
@@ -59,20 +59,19 @@ fn ours() -> *mut c_void {
 unsafe extern "C" fn handles(signal: i32, info: *mut c_void, context: *mut c_void) {
     if replay::on() && !replay::is_muted() {
         // The recording's signals come from the tape.
-        let code = errno();
-        let is_nudge = replay::is_nudge(signal);
-        set_errno(code);
+        let is_nudge = quietly(|| replay::is_nudge(signal));
         if !is_nudge && ENDING.contains(&signal) {
             replay::leave();
         }
         return;
     }
-    let code = errno();
-    let lent = floor::lends();
-    if let Some(mut pushing) = pushing_unless_busy() {
-        pushing.called(CallId::SIGNAL, signal, &[]);
-    }
-    set_errno(code);
+    let lent = quietly(|| {
+        let lent = floor::lends();
+        if let Some(mut pushing) = pushing_unless_busy() {
+            pushing.called(CallId::SIGNAL, signal, &[]);
+        }
+        lent
+    });
     // SAFETY: as the kernel has called this.
     unsafe { call(signal, info, context) };
     floor::hands_back(lent);

@@ -11,10 +11,10 @@ use crate::corks;
 use crate::endpoint::Endpoint;
 use crate::filters;
 use crate::printed;
-use crate::push::{Pushing, pushing};
+use crate::push::{self, Pushing, pushing};
 use crate::replay;
 use crate::stat::{S_IFMT, Stat};
-use crate::sys::{self, errno, nr, set_errno};
+use crate::sys::{self, nr, or_code, quietly};
 use crate::thread::now;
 
 const FDS: usize = 1 << 16;
@@ -294,9 +294,7 @@ pub fn past(what: PastId) {
     if told.is_none_or(|told| told.swap(generation, Ordering::Relaxed) == generation) {
         return;
     }
-    if let Some(mut pushing) = pushing() {
-        pushing.called(CallId::PAST, 0, &[&[what.0]]);
-    }
+    push::called(CallId::PAST, 0, &[&[what.0]]);
 }
 
 /// In a replay: the descriptor is this socket's, as it was in the recording.
@@ -518,10 +516,9 @@ pub fn duplicated(from: i32, to: i32) {
     if replay::on() {
         replay::duplicates(from, to, socket);
     }
-    if let Some(mut pushing) = pushing() {
-        let (from, to) = (from.to_le_bytes(), to.to_le_bytes());
-        pushing.called(CallId::DUP, 0, &[&from, &to, &socket.to_le_bytes()]);
-    }
+    let descriptors = (from.to_le_bytes(), to.to_le_bytes());
+    let details: [&[u8]; 3] = [&descriptors.0, &descriptors.1, &socket.to_le_bytes()];
+    push::called(CallId::DUP, 0, &details);
     if (0..=2).contains(&to) {
         // `printf` writes there, and `echo` of a shell.
         past(PastId::STREAM);
@@ -598,17 +595,16 @@ pub fn push_receive_queues() {
 
 /// Pushes the result of a call on a UDP socket. Leaves `errno` as it is.
 pub fn tell(fd: i32, call: CallId, result: i32, details: &[&[u8]]) {
-    let code = errno();
-    if let Some(socket) = udp(fd)
-        && let Some(mut pushing) = pushing()
-    {
-        let result = if result < 0 { -code } else { result };
+    let result = or_code(result);
+    quietly(|| {
+        let (Some(socket), Some(mut pushing)) = (udp(fd), pushing()) else {
+            return;
+        };
         let part = |index: usize| details.get(index).copied().unwrap_or(&[]);
         let parts = [&socket.to_le_bytes()[..], part(0), part(1), part(2)];
         pushing.called(call, result, &parts);
         if result == 0 && (call == CallId::BIND || call == CallId::CONNECT) {
             announce(&mut pushing, fd, socket);
         }
-    }
-    set_errno(code);
+    });
 }

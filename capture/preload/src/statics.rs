@@ -8,7 +8,7 @@ use crate::asking::tell;
 use crate::environment::variable;
 use crate::paths::put;
 use crate::stat::Stat;
-use crate::sys::{self, AT_FDCWD, errno, set_errno};
+use crate::sys::{self, AT_FDCWD, quietly};
 
 /// No path is longer, with its zero byte.
 pub const LONGEST: usize = 4096;
@@ -24,16 +24,13 @@ pub unsafe fn found(name: *const c_char, place: &mut [u8; LONGEST]) -> *const c_
     }
     // SAFETY: the caller vouches for it.
     let words = unsafe { CStr::from_ptr(name) }.to_bytes();
-    let code = errno();
     let folders = variable(b"PATH=").unwrap_or(b"/bin:/usr/bin");
     let mut folders = folders.split(|byte| *byte == b':');
-    let is_found = !words.contains(&b'/')
-        && folders.any(|folder| {
-            let folder = if folder.is_empty() { b"." } else { folder };
-            is_program(&[folder, b"/", words], place)
-        });
-    set_errno(code);
-    if is_found {
+    let mut has = |folder: &[u8]| {
+        let folder = if folder.is_empty() { b"." } else { folder };
+        is_program(&[folder, b"/", words], place)
+    };
+    if !words.contains(&b'/') && quietly(|| folders.any(&mut has)) {
         place.as_ptr().cast()
     } else {
         name
@@ -77,7 +74,6 @@ fn ask_to_watch(path: *const c_char, starter: impl FnOnce() -> u32) {
     if path.is_null() {
         return;
     }
-    let code = errno();
     // A pipe, which is no program, would have it wait.
     if let Some(program) = open(path, sys::O_NONBLOCK) {
         if is_static(program) {
@@ -85,7 +81,6 @@ fn ask_to_watch(path: *const c_char, starter: impl FnOnce() -> u32) {
         }
         sys::close(program);
     }
-    set_errno(code);
 }
 
 /// How much of a program is looked at: where its headers lie.

@@ -328,6 +328,29 @@ pub fn errno() -> c_int {
     unsafe { *__errno_location() }
 }
 
+/// What a call came to that answers a negative number where it fails: then the error code.
+pub fn or_code(result: c_int) -> c_int {
+    if result < 0 { -errno() } else { result }
+}
+
+/// The same the other way round: -1, with the error code, where it is negative.
+pub fn with_errno(result: c_int) -> c_int {
+    if result < 0 {
+        set_errno(-result);
+        return -1;
+    }
+    result
+}
+
+/// Runs this and leaves `errno` as it is.
+#[inline]
+pub fn quietly<R>(run: impl FnOnce() -> R) -> R {
+    let code = errno();
+    let result = run();
+    set_errno(code);
+    result
+}
+
 /// Puts the error code back that the hooked call left.
 pub fn set_errno(code: c_int) {
     // SAFETY: as above.

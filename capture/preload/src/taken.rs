@@ -6,7 +6,7 @@ use netreel_shared::call::{CallId, PastId};
 use crate::endpoint::Endpoint;
 use crate::push::pushing;
 use crate::sockets;
-use crate::sys::{self, IoVec, MsgHdr, errno, set_errno};
+use crate::sys::{self, IoVec, MsgHdr, errno, quietly};
 use crate::thread::now;
 use crate::vectors::{self, Vectors};
 
@@ -32,10 +32,8 @@ pub struct Taken {
 /// # Safety
 /// `taken` describes memory that the program gave for the call, and the call has filled.
 pub unsafe fn after(fd: i32, taken: &Taken, result: isize) {
-    let code = errno();
     // SAFETY: the caller vouches for it.
-    unsafe { tell(fd, taken, result, code) };
-    set_errno(code);
+    quietly(|| unsafe { tell(fd, taken, result, errno()) });
 }
 
 unsafe fn tell(fd: i32, taken: &Taken, result: isize, code: i32) -> Option<()> {

@@ -8,14 +8,12 @@ use netreel_shared::call::PastId;
 use crate::attach;
 use crate::hook::hook;
 use crate::sockets;
-use crate::sys::{errno, set_errno};
+use crate::sys::quietly;
 
 /// Pushes that the program made a ring, where it did. Leaves `errno` as it is. Returns `result`.
 pub fn set_up(result: isize) -> isize {
     if result >= 0 && attach::generation().is_some() {
-        let code = errno();
-        sockets::past(PastId::IO_URING);
-        set_errno(code);
+        quietly(|| sockets::past(PastId::IO_URING));
     }
     result
 }

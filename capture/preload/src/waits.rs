@@ -6,9 +6,9 @@ use netreel_shared::call::CallId;
 
 use crate::attach;
 use crate::hook::hook;
-use crate::push::pushing;
+use crate::push;
 use crate::replay::{self, Did};
-use crate::sys::{self, EpollEvent, PollFd, TimeSpec, TimeVal, errno, set_errno};
+use crate::sys::{self, EpollEvent, PollFd, TimeSpec, TimeVal, or_code, with_errno};
 
 /// How many ready descriptors stand in one event.
 const READY_MAX: usize = 64;
@@ -43,28 +43,32 @@ fn after(call: CallId, result: i32, fill: impl FnOnce(&mut Ready)) -> i32 {
     if attach::generation().is_none() {
         return result;
     }
-    let code = errno();
-    if let Some(mut pushing) = pushing() {
-        if result > 0 {
-            let mut ready = Ready::new();
-            fill(&mut ready);
-            let details = ready.bytes.get(..ready.length).unwrap_or(&[]);
-            pushing.called(call, result, &[details]);
-        } else {
-            let result = if result < 0 { -code } else { 0 };
-            pushing.called(call, result, &[]);
-        }
+    if result <= 0 {
+        push::called(call, or_code(result), &[]);
+    } else if attach::is_on() {
+        let mut ready = Ready::new();
+        fill(&mut ready);
+        let details = ready.bytes.get(..ready.length).unwrap_or(&[]);
+        push::called(call, result, &[details]);
     }
-    set_errno(code);
     result
 }
 
-/// Pushes the result of a wait for a list of descriptors.
+/// Waits by `real` for a list of descriptors; in a replay as it was then.
 ///
 /// # Safety
-/// `list` leads to `count` entries.
-pub unsafe fn after_poll(call: CallId, list: *const PollFd, count: usize, result: i32) -> i32 {
-    after(call, result, |ready| {
+/// `list` leads to as many entries as `count` says.
+pub unsafe fn polls(
+    call: CallId,
+    list: *mut PollFd,
+    count: usize,
+    real: impl FnOnce() -> i32,
+) -> i32 {
+    // SAFETY: the caller vouches for it.
+    if let Some(result) = replayed(|| unsafe { replay::polls(call, list, count) }) {
+        return result;
+    }
+    after(call, real(), |ready| {
         // SAFETY: the call succeeded, so the list is there.
         let list = unsafe { core::slice::from_raw_parts(list, count) };
         for one in list.iter().filter(|one| one.revents != 0).take(READY_MAX) {
@@ -74,12 +78,22 @@ pub unsafe fn after_poll(call: CallId, list: *const PollFd, count: usize, result
     })
 }
 
-/// Pushes the result of a wait for sets of descriptors.
+/// The same for sets of descriptors.
 ///
 /// # Safety
-/// Each set is null or has room for `count` bits.
-pub unsafe fn after_select(call: CallId, count: i32, sets: [*const u64; 3], result: i32) -> i32 {
-    after(call, result, |ready| {
+/// Each set is null or has `count` bits, and `timeout` is null or a time.
+pub unsafe fn selects(
+    call: CallId,
+    count: i32,
+    sets: [*mut u64; 3],
+    timeout: *mut TimeVal,
+    real: impl FnOnce() -> i32,
+) -> i32 {
+    // SAFETY: the caller vouches for it.
+    if let Some(result) = replayed(|| unsafe { replay::selects(call, count, sets, timeout) }) {
+        return result;
+    }
+    after(call, real(), |ready| {
         let mut found = 0;
         for fd in 0..count.max(0) {
             let mut events = 0u32;
@@ -87,7 +101,7 @@ pub unsafe fn after_select(call: CallId, count: i32, sets: [*const u64; 3], resu
                 if set.is_null() {
                     continue;
                 }
-                // SAFETY: the call succeeded, so the set is there.
+                // SAFETY: a set has a bit for each descriptor below `count`.
                 let word = unsafe { *set.add(fd as usize / 64) };
                 if word >> (fd % 64) & 1 != 0 {
                     events |= 1 << index;
@@ -101,13 +115,23 @@ pub unsafe fn after_select(call: CallId, count: i32, sets: [*const u64; 3], resu
     })
 }
 
-/// Pushes the result of a wait for events.
+/// The same for events.
 ///
 /// # Safety
-/// `list` leads to as many events as `result` says.
-pub unsafe fn after_epoll(call: CallId, list: *const EpollEvent, result: i32) -> i32 {
+/// `list` has room for `count` events.
+pub unsafe fn epolls(
+    call: CallId,
+    list: *mut EpollEvent,
+    count: i32,
+    real: impl FnOnce() -> i32,
+) -> i32 {
+    // SAFETY: the caller vouches for it.
+    if let Some(result) = replayed(|| unsafe { replay::epoll(call, list, count) }) {
+        return result;
+    }
+    let result = real();
     after(call, result, |ready| {
-        // SAFETY: the call wrote this many.
+        // SAFETY: the kernel has filled that many.
         let list = unsafe { core::slice::from_raw_parts(list, result as usize) };
         for one in list.iter().take(READY_MAX) {
             let (events, data) = (one.events, one.data);
@@ -116,21 +140,29 @@ pub unsafe fn after_epoll(call: CallId, list: *const EpollEvent, result: i32) ->
     })
 }
 
-/// Pushes that the program slept, or tried to; where a signal woke it, with what is left in the place
-/// that it gave for that. Leaves `errno` as it is.
+/// What a replay says, where this is one and it does.
+fn replayed(says: impl FnOnce() -> Option<i32>) -> Option<i32> {
+    if replay::on() { says() } else { None }
+}
+
+/// Sleeps so long by `real`, which answers a negative error code where it fails; in a replay as it was
+/// then. Where a signal woke the thread, what is left stands in the place that the program gave for that.
+/// Leaves `errno` as `real` does.
 ///
 /// # Safety
-/// `left` is null or leads to a time.
-pub unsafe fn slept(nanos: u64, result: i32, left: *const TimeSpec) {
-    let code = errno();
-    if let Some(mut pushing) = pushing() {
-        // SAFETY: the caller vouches for it.
-        let left = unsafe { left.as_ref() }.filter(|_| result == -sys::EINTR);
-        let left = left.map(|left| left.in_nanos().to_le_bytes());
-        let left = left.as_ref().map_or(&[][..], |left| left);
-        pushing.called(CallId::SLEEP, result, &[&nanos.to_le_bytes(), left]);
+/// `left` is null or leads to a time, where a signal woke the thread.
+pub unsafe fn sleeps(nanos: u64, left: *mut TimeSpec, real: impl FnOnce() -> i32) -> i32 {
+    // SAFETY: the caller vouches for it.
+    if let Some(result) = replayed(|| unsafe { replay::slept(left) }) {
+        return result;
     }
-    set_errno(code);
+    let result = real();
+    // SAFETY: as above.
+    let left = unsafe { left.as_ref() }.filter(|_| result == -sys::EINTR);
+    let left = left.map(|left| left.in_nanos().to_le_bytes());
+    let left = left.as_ref().map_or(&[][..], |left| left);
+    push::called(CallId::SLEEP, result, &[&nanos.to_le_bytes(), left]);
+    result
 }
 
 /// Where the kernel puts what is left of a sleep: nowhere where it is one up to a time of the clock.
@@ -140,15 +172,6 @@ pub fn left_of(flags: i32, left: *mut TimeSpec) -> *mut TimeSpec {
         0 => left,
         _ => core::ptr::null_mut(),
     }
-}
-
-/// A recorded result, as the C library gives it.
-pub fn with_errno(result: i32) -> i32 {
-    if result < 0 {
-        set_errno(-result);
-        return -1;
-    }
-    result
 }
 
 /// How long a time is.
@@ -162,78 +185,42 @@ pub unsafe fn nanos(time: *const TimeSpec) -> u64 {
 
 hook! {
     fn poll[real](list: *mut PollFd, count: u64, timeout: i32) -> i32 {
-        if replay::on() && let Some(result) = replay::polls(CallId::POLL, list, count as usize) {
-            return result;
-        }
-        let result = real(list, count, timeout);
-        after_poll(CallId::POLL, list, count as usize, result)
+        polls(CallId::POLL, list, count as usize, || real(list, count, timeout))
     }
 
     fn __poll_chk[real](list: *mut PollFd, count: u64, timeout: i32, room: usize) -> i32 {
-        if replay::on() && let Some(result) = replay::polls(CallId::POLL, list, count as usize) {
-            return result;
-        }
-        let result = real(list, count, timeout, room);
-        after_poll(CallId::POLL, list, count as usize, result)
+        polls(CallId::POLL, list, count as usize, || real(list, count, timeout, room))
     }
 
     fn ppoll[real](list: *mut PollFd, count: u64, timeout: *const TimeSpec, mask: *const c_void) -> i32 {
-        if replay::on() && let Some(result) = replay::polls(CallId::PPOLL, list, count as usize) {
-            return result;
-        }
-        let result = real(list, count, timeout, mask);
-        after_poll(CallId::PPOLL, list, count as usize, result)
+        polls(CallId::PPOLL, list, count as usize, || real(list, count, timeout, mask))
     }
 
     fn __ppoll_chk[real](list: *mut PollFd, count: u64, timeout: *const TimeSpec, mask: *const c_void, room: usize) -> i32 {
-        if replay::on() && let Some(result) = replay::polls(CallId::PPOLL, list, count as usize) {
-            return result;
-        }
-        let result = real(list, count, timeout, mask, room);
-        after_poll(CallId::PPOLL, list, count as usize, result)
+        polls(CallId::PPOLL, list, count as usize, || real(list, count, timeout, mask, room))
     }
 
     fn select[real](count: i32, readable: *mut u64, writable: *mut u64, exceptional: *mut u64, timeout: *mut TimeVal) -> i32 {
         let sets = [readable, writable, exceptional];
-        if replay::on() && let Some(result) = replay::selects(CallId::SELECT, count, sets, timeout) {
-            return result;
-        }
-        let result = real(count, readable, writable, exceptional, timeout);
-        after_select(CallId::SELECT, count, [readable, writable, exceptional], result)
+        selects(CallId::SELECT, count, sets, timeout, || real(count, readable, writable, exceptional, timeout))
     }
 
     fn pselect[real](count: i32, readable: *mut u64, writable: *mut u64, exceptional: *mut u64, timeout: *const TimeSpec, mask: *const c_void) -> i32 {
-        let sets = [readable, writable, exceptional];
-        let nowhere = core::ptr::null_mut();
-        if replay::on() && let Some(result) = replay::selects(CallId::PSELECT, count, sets, nowhere) {
-            return result;
-        }
-        let result = real(count, readable, writable, exceptional, timeout, mask);
-        after_select(CallId::PSELECT, count, [readable, writable, exceptional], result)
+        let (sets, nowhere) = ([readable, writable, exceptional], core::ptr::null_mut());
+        let real = || real(count, readable, writable, exceptional, timeout, mask);
+        selects(CallId::PSELECT, count, sets, nowhere, real)
     }
 
     fn epoll_wait[real](epoll: i32, list: *mut EpollEvent, count: i32, timeout: i32) -> i32 {
-        if replay::on() && let Some(result) = replay::epoll(CallId::EPOLL_WAIT, list, count) {
-            return result;
-        }
-        let result = real(epoll, list, count, timeout);
-        after_epoll(CallId::EPOLL_WAIT, list, result)
+        epolls(CallId::EPOLL_WAIT, list, count, || real(epoll, list, count, timeout))
     }
 
     fn epoll_pwait[real](epoll: i32, list: *mut EpollEvent, count: i32, timeout: i32, mask: *const c_void) -> i32 {
-        if replay::on() && let Some(result) = replay::epoll(CallId::EPOLL_PWAIT, list, count) {
-            return result;
-        }
-        let result = real(epoll, list, count, timeout, mask);
-        after_epoll(CallId::EPOLL_PWAIT, list, result)
+        epolls(CallId::EPOLL_PWAIT, list, count, || real(epoll, list, count, timeout, mask))
     }
 
     fn epoll_pwait2[real](epoll: i32, list: *mut EpollEvent, count: i32, timeout: *const TimeSpec, mask: *const c_void) -> i32 {
-        if replay::on() && let Some(result) = replay::epoll(CallId::EPOLL_PWAIT, list, count) {
-            return result;
-        }
-        let result = real(epoll, list, count, timeout, mask);
-        after_epoll(CallId::EPOLL_PWAIT, list, result)
+        epolls(CallId::EPOLL_PWAIT, list, count, || real(epoll, list, count, timeout, mask))
     }
 
     fn epoll_ctl[real](epoll: i32, operation: i32, fd: i32, event: *mut EpollEvent) -> i32 {
@@ -242,67 +229,37 @@ hook! {
         if replay::on() && let Some(result) = replay::call_with_errno(told) {
             return result;
         }
-        let code = errno();
-        if let Some(mut pushing) = pushing() {
-            let events = event.as_ref().map_or(0, |event| event.events);
-            let result = if result < 0 { -code } else { result };
-            let (epoll, operation) = (epoll.to_le_bytes(), operation.to_le_bytes());
-            let (fd, events) = (fd.to_le_bytes(), events.to_le_bytes());
-            pushing.called(CallId::EPOLL_CTL, result, &[&epoll, &operation, &fd, &events]);
-        }
-        set_errno(code);
+        let events = event.as_ref().map_or(0, |event| event.events);
+        let (epoll, operation) = (epoll.to_le_bytes(), operation.to_le_bytes());
+        let (fd, events) = (fd.to_le_bytes(), events.to_le_bytes());
+        push::called(CallId::EPOLL_CTL, or_code(result), &[&epoll, &operation, &fd, &events]);
         result
     }
 
     fn nanosleep[real](time: *const TimeSpec, left: *mut TimeSpec) -> i32 {
-        if replay::on() && let Some(result) = replay::slept(left) {
-            return with_errno(result);
-        }
-        let asked = nanos(time);
-        let result = real(time, left);
-        slept(asked, if result < 0 { -errno() } else { 0 }, left);
-        result
+        with_errno(sleeps(nanos(time), left, || or_code(real(time, left))))
     }
 
     fn clock_nanosleep[real](clock: i32, flags: i32, time: *const TimeSpec, left: *mut TimeSpec) -> i32 {
-        let place = left_of(flags, left);
-        if replay::on() && let Some(result) = replay::slept(place) {
-            return -result;
-        }
-        let asked = nanos(time);
-        let result = real(clock, flags, time, left);
-        slept(asked, -result, place);
-        result
+        -sleeps(nanos(time), left_of(flags, left), || -real(clock, flags, time, left))
     }
 
     fn thrd_sleep[real](time: *const TimeSpec, left: *mut TimeSpec) -> i32 {
-        if replay::on() && let Some(result) = replay::slept(left) {
-            return if result == -sys::EINTR { -1 } else { result };
-        }
-        let asked = nanos(time);
-        let result = real(time, left);
         // As C has it, -1 means that a signal came.
-        slept(asked, if result == -1 { -sys::EINTR } else { result }, left);
-        result
+        let result = sleeps(nanos(time), left, || match real(time, left) {
+            -1 => -sys::EINTR,
+            result => result,
+        });
+        if result == -sys::EINTR { -1 } else { result }
     }
 
     fn usleep[real](micros: u32) -> i32 {
-        let nowhere = core::ptr::null_mut();
-        if replay::on() && let Some(result) = replay::slept(nowhere) {
-            return with_errno(result);
-        }
-        let result = real(micros);
-        slept(u64::from(micros) * 1_000, if result < 0 { -errno() } else { 0 }, nowhere);
-        result
+        let (nanos, nowhere) = (u64::from(micros) * 1_000, core::ptr::null_mut());
+        with_errno(sleeps(nanos, nowhere, || or_code(real(micros))))
     }
 
     fn sleep[real](seconds: u32) -> u32 {
-        let nowhere = core::ptr::null_mut();
-        if replay::on() && let Some(result) = replay::slept(nowhere) {
-            return result as u32;
-        }
-        let result = real(seconds);
-        slept(u64::from(seconds) * 1_000_000_000, result as i32, nowhere);
-        result
+        let (nanos, nowhere) = (u64::from(seconds) * 1_000_000_000, core::ptr::null_mut());
+        sleeps(nanos, nowhere, || real(seconds) as i32) as u32
     }
 }

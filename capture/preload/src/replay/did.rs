@@ -31,6 +31,11 @@ impl Did<'_> {
         }
     }
 
+    /// The same, for this reason.
+    pub(super) fn because(self, why: u32) -> Self {
+        Did { why, ..self }
+    }
+
     /// A call on a descriptor; -1 for none.
     pub fn called(call: CallId, descriptor: i32) -> Did<'static> {
         Did {

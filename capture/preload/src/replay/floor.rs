@@ -43,10 +43,7 @@ pub fn takes(own: &Own) {
         if entry.thread == number {
             let turn = TapeTurn { tape, entry };
             if entry.called() != Some(CallId::TURN) {
-                part(Did {
-                    why: why::STEP,
-                    ..Did::called(CallId::TURN, -1)
-                });
+                part(Did::called(CallId::TURN, -1).because(why::STEP));
             }
             own.takes();
             let bytes = turn.bytes();

@@ -11,7 +11,7 @@ use netreel_shared::tape::{NO_THREAD, Order, STEPS_AT, THREADS_MAX, TapeControl,
 
 use crate::cancels;
 use crate::locks::{ECANCELED, is_got};
-use crate::sys::{self, nr, pause, set_errno};
+use crate::sys::{self, nr, pause, quietly, with_errno};
 use crate::threads;
 
 use super::places::is_free;
@@ -78,10 +78,7 @@ impl Step {
         turn.expect(did);
         let bytes = turn.bytes();
         if bytes.len() < size_of::<Order>() || turn.entry.value != self.count {
-            part(Did {
-                why: why::STEP,
-                ..did
-            });
+            part(did.because(why::STEP));
         }
         // SAFETY: the bytes of an entry begin at a multiple of 8, and there are enough.
         let order = unsafe { bytes.as_ptr().cast::<Order>().read_unaligned() };
@@ -168,19 +165,11 @@ pub fn semaphore(mut take: impl FnMut() -> i32) -> Option<i32> {
     if result >= 0 {
         // A signal may come in between.
         let got = (0..TRIES_MAX).map(|_| take()).find(|it| *it == 0);
-        result = got.unwrap_or_else(|| {
-            part(Did {
-                why: why::STEP,
-                ..Did::called(CallId::SEMAPHORE, -1)
-            })
-        });
+        result = got.unwrap_or_else(|| part(Did::called(CallId::SEMAPHORE, -1).because(why::STEP)));
     } else {
-        set_errno(-result);
-        result = -1;
+        result = with_errno(result);
     }
-    let code = sys::errno();
-    step.leaves(turn, order);
-    set_errno(code);
+    quietly(|| step.leaves(turn, order));
     Some(result)
 }
 

@@ -8,10 +8,10 @@ use crate::corks;
 use crate::endpoint::Endpoint;
 use crate::floor;
 use crate::sockets;
-use crate::sys::{self, IoVec, MMsgHdr, nr, set_errno};
+use crate::sys::{self, IoVec, MMsgHdr, nr, set_errno, with_errno};
 use crate::vectors::Vectors;
 
-use super::{Did, TapeTurn, is_muted, part, result, scatter, stray, tape, turn};
+use super::{Did, TapeTurn, is_muted, part, scatter, stray, tape, turn, turn_of};
 
 /// What a call hands over to be sent.
 pub struct Outgoing {
@@ -42,9 +42,8 @@ impl Outgoing {
 
 const ENETDOWN: i32 = 100;
 
-fn down() -> isize {
-    set_errno(ENETDOWN);
-    -1
+fn down() -> i32 {
+    with_errno(-ENETDOWN)
 }
 
 /// How many bytes the recorded call took; the negative error code where it failed.
@@ -58,14 +57,6 @@ fn taken(turn: TapeTurn, length: usize) -> isize {
         0 => (entry.result as isize).min(length as isize),
         _ => length as isize,
     }
-}
-
-fn given(result: isize) -> isize {
-    if result < 0 {
-        set_errno(-result as i32);
-        return -1;
-    }
-    result
 }
 
 /// Compares a packet with the recorded one; what came of that.
@@ -141,7 +132,7 @@ unsafe fn equals(mut expected: &[u8], vectors: &mut Vectors<'_>) -> bool {
 /// What goes out leads to readable bytes.
 pub unsafe fn sends(out: &Outgoing) -> isize {
     if is_muted() {
-        return down();
+        return down() as isize;
     }
     // SAFETY: the caller vouches for it.
     unsafe {
@@ -149,19 +140,18 @@ pub unsafe fn sends(out: &Outgoing) -> isize {
         let length = vectors.length();
         let taken = compared(out, &mut vectors, length);
         floor::passes();
-        given(taken)
+        with_errno(taken as i32) as isize
     }
 }
 
 /// A part of a packet is handed over, which waits for the others. What the call returns.
 pub fn sends_part(fd: i32, socket: u16) -> isize {
     if is_muted() {
-        return down();
+        return down() as isize;
     }
     let did = Did::on_socket(CallId::PART, fd, socket);
-    let Some(turn) = turn() else { stray(did) };
-    turn.expect(did);
-    given(turn.done() as isize)
+    let turn = turn_of(did);
+    with_errno(turn.done()) as isize
 }
 
 /// The kernel cuts what is sent into packets of `size` bytes. What the call returns.
@@ -170,11 +160,10 @@ pub fn sends_part(fd: i32, socket: u16) -> isize {
 /// As [`sends`].
 pub unsafe fn sends_cut(out: &Outgoing, size: usize) -> isize {
     if is_muted() {
-        return down();
+        return down() as isize;
     }
     let did = Did::on_socket(CallId::JOINED, out.fd, out.socket);
-    let Some(turn) = turn() else { stray(did) };
-    turn.expect(did);
+    let turn = turn_of(did);
     turn.done();
     // SAFETY: the caller vouches for it.
     unsafe {
@@ -188,7 +177,7 @@ pub unsafe fn sends_cut(out: &Outgoing, size: usize) -> isize {
         }
         floor::passes();
         // Each part has the result of the call, which takes all or none.
-        given(if last < 0 { last } else { whole as isize })
+        with_errno(if last < 0 { last as i32 } else { whole as i32 }) as isize
     }
 }
 
@@ -201,7 +190,7 @@ pub unsafe fn sends_many(messages: &mut [MMsgHdr], outgoing: impl Fn(&MMsgHdr) -
     for message in messages.iter_mut() {
         let out = outgoing(message);
         if is_muted() {
-            return down() as i32;
+            return down();
         }
         // SAFETY: the caller vouches for it.
         let (length, taken) = unsafe {
@@ -241,7 +230,7 @@ pub struct Place {
 /// The place leads to the program's buffers.
 pub unsafe fn receives(place: &Place) -> isize {
     if is_muted() {
-        return down();
+        return down() as isize;
     }
     let kind = EventKind::Received;
     let did = Did {
@@ -259,26 +248,20 @@ pub unsafe fn receives(place: &Place) -> isize {
         part(did);
     }
     if entry.kind == EventKind::PollEmpty as u8 || entry.kind == EventKind::ReceiveFailed as u8 {
-        return result(turn.done()) as isize;
+        return with_errno(turn.done()) as isize;
     }
     turn.expect(did);
     if entry.result < 0 {
-        return result(turn.done()) as isize;
+        return with_errno(turn.done()) as isize;
     }
     if did.id == CallId::ERROR_QUEUE.0 || entry.flags & UNKNOWN_RESULT != 0 {
-        part(Did {
-            why: why::NOT_RECORDED,
-            ..did
-        });
+        part(did.because(why::NOT_RECORDED));
     }
     let (from, payload) = turn.split();
     // SAFETY: the caller vouches for it.
     unsafe {
         if !scatter(payload, place.list, place.count) {
-            part(Did {
-                why: why::NO_ROOM,
-                ..did
-            });
+            part(did.because(why::NO_ROOM));
         }
         gives(from, place.name, place.name_length);
     }
@@ -325,22 +308,19 @@ pub unsafe fn gives(endpoint: &[u8], name: *mut u8, length: *mut u32) {
 pub unsafe fn receives_many(fd: i32, socket: u16, messages: &mut [MMsgHdr], flags: i32) -> i32 {
     let did = Did::on_socket(CallId::BATCH, fd, socket);
     if is_muted() {
-        return down() as i32;
+        return down();
     }
     let Some(turn) = turn() else { stray(did) };
     let kind = turn.entry.kind;
     if turn.entry.socket == socket
         && (kind == EventKind::PollEmpty as u8 || kind == EventKind::ReceiveFailed as u8)
     {
-        return result(turn.done());
+        return with_errno(turn.done());
     }
     turn.expect(did);
     let count = turn.done();
     if count as usize > messages.len() {
-        part(Did {
-            why: why::NO_ROOM,
-            ..did
-        });
+        part(did.because(why::NO_ROOM));
     }
     for message in messages.iter_mut().take(count.max(0) as usize) {
         let header = &mut message.header;
@@ -368,15 +348,11 @@ pub fn has_made(fd: i32, is_udp: bool) -> i32 {
         return fd;
     }
     let did = Did::called(CallId::SOCKET, fd);
-    let Some(turn) = turn() else { stray(did) };
-    turn.expect(did);
+    let turn = turn_of(did);
     let wanted = turn.word(0);
     let socket = turn.entry.socket;
     if wanted != fd && !moved(fd, wanted) {
-        part(Did {
-            why: why::DESCRIPTOR,
-            ..did
-        });
+        part(did.because(why::DESCRIPTOR));
     }
     sockets::replayed(wanted, socket);
     turn.done();
@@ -403,13 +379,9 @@ fn moved(fd: i32, wanted: i32) -> bool {
 pub fn is_numbered(fd: i32) -> Option<u16> {
     let did = Did::called(CallId::SOCKET, fd);
     tape()?;
-    let Some(turn) = turn() else { stray(did) };
-    turn.expect(did);
+    let turn = turn_of(did);
     if turn.word(0) != fd {
-        part(Did {
-            why: why::DESCRIPTOR,
-            ..did
-        });
+        part(did.because(why::DESCRIPTOR));
     }
     let socket = turn.entry.socket;
     sockets::replayed(fd, socket);
@@ -423,13 +395,9 @@ pub fn duplicates(from: i32, to: i32, socket: u16) {
         return;
     }
     let did = Did::on_socket(CallId::DUP, to, socket);
-    let Some(turn) = turn() else { stray(did) };
-    turn.expect(did);
+    let turn = turn_of(did);
     if (turn.word(0), turn.word(4)) != (from, to) {
-        part(Did {
-            why: why::DESCRIPTOR,
-            ..did
-        });
+        part(did.because(why::DESCRIPTOR));
     }
     turn.done();
 }
@@ -440,29 +408,24 @@ pub fn closes(fd: i32, socket: u16) {
         return;
     }
     let did = Did::on_socket(CallId::CLOSE, fd, socket);
-    let Some(turn) = turn() else { stray(did) };
-    turn.expect(did);
+    let turn = turn_of(did);
     turn.done();
 }
 
 /// A UDP socket is given a peer. What the call returns.
 pub fn connects(fd: i32, socket: u16, peer: Option<&Endpoint>) -> i32 {
     if is_muted() {
-        return down() as i32;
+        return down();
     }
     let did = Did {
         endpoint: peer.map_or(&[], Endpoint::bytes),
         ..Did::on_socket(CallId::CONNECT, fd, socket)
     };
-    let Some(turn) = turn() else { stray(did) };
-    turn.expect(did);
+    let turn = turn_of(did);
     if turn.split().0 != did.endpoint {
-        part(Did {
-            why: why::PACKET,
-            ..did
-        });
+        part(did.because(why::PACKET));
     }
-    let done = result(turn.done());
+    let done = with_errno(turn.done());
     if done == 0 {
         sockets::forget_peer(socket);
         if let Some(peer) = peer.filter(|peer| !peer.is_unspecified()) {
@@ -480,6 +443,5 @@ pub fn refuses() -> i32 {
         let order = core::sync::atomic::Ordering::Relaxed;
         tape.refused.fetch_add(1, order);
     }
-    set_errno(ECONNREFUSED);
-    -1
+    with_errno(-ECONNREFUSED)
 }

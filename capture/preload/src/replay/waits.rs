@@ -5,24 +5,14 @@ use core::sync::atomic::Ordering;
 use netreel_shared::call::CallId;
 use netreel_shared::tape::why;
 
-use crate::sys::{EpollEvent, PollFd, TimeSpec, TimeVal, pause};
+use crate::sys::{EpollEvent, PollFd, TimeSpec, TimeVal, pause, with_errno};
 
 use super::queue::QUEUES;
-use super::{Did, TapeTurn, own_number, own_turn, part, places, result, tape, turn};
-
-/// The turn of a wait; `None`: it is not replayed.
-fn waits_for(call: CallId) -> Option<TapeTurn> {
-    let turn = turn()?;
-    turn.expect(Did::called(call, -1));
-    Some(turn)
-}
+use super::{Did, TapeTurn, expected, own_number, own_turn, part, places, tape};
 
 /// A descriptor was ready that the program does not wait for.
 fn not_waited_for(call: CallId, fd: i32) -> ! {
-    part(Did {
-        why: why::NOT_WAITED_FOR,
-        ..Did::called(call, fd)
-    })
+    part(Did::called(call, fd).because(why::NOT_WAITED_FOR))
 }
 
 /// What was ready: descriptors with their events.
@@ -37,9 +27,9 @@ fn ready(turn: &TapeTurn) -> impl Iterator<Item = (i32, u32)> {
 /// # Safety
 /// `list` leads to `count` entries.
 pub unsafe fn polls(call: CallId, list: *mut PollFd, count: usize) -> Option<i32> {
-    let turn = waits_for(call)?;
+    let turn = expected(Did::called(call, -1))?;
     if turn.entry.result < 0 {
-        return Some(result(turn.done()));
+        return Some(with_errno(turn.done()));
     }
     let list = match list.is_null() {
         true => &mut [],
@@ -65,9 +55,9 @@ pub unsafe fn selects(
     sets: [*mut u64; 3],
     timeout: *mut TimeVal,
 ) -> Option<i32> {
-    let turn = waits_for(call)?;
+    let turn = expected(Did::called(call, -1))?;
     if turn.entry.result < 0 {
-        return Some(result(turn.done()));
+        return Some(with_errno(turn.done()));
     }
     // The descriptors are the recording's, who may say anything, and the sets are the program's.
     let asked = |fd: i32, set: *mut u64| {
@@ -107,14 +97,11 @@ pub unsafe fn selects(
 /// # Safety
 /// `list` has room for `count` events.
 pub unsafe fn epoll(call: CallId, list: *mut EpollEvent, count: i32) -> Option<i32> {
-    let turn = waits_for(call)?;
+    let turn = expected(Did::called(call, -1))?;
     let found = turn.bytes().as_chunks::<12>().0;
     let too_few = i64::from(turn.entry.result) > found.len() as i64;
     if found.len() > count.max(0) as usize || too_few {
-        part(Did {
-            why: why::NO_ROOM,
-            ..Did::called(call, -1)
-        });
+        part(Did::called(call, -1).because(why::NO_ROOM));
     }
     for (index, [a, b, c, d, data @ ..]) in found.iter().enumerate() {
         let events = u32::from_le_bytes([*a, *b, *c, *d]);
@@ -122,7 +109,7 @@ pub unsafe fn epoll(call: CallId, list: *mut EpollEvent, count: i32) -> Option<i
         // SAFETY: the caller vouches for it.
         unsafe { list.add(index).write(EpollEvent { events, data }) };
     }
-    Some(result(turn.done()))
+    Some(with_errno(turn.done()))
 }
 
 /// How long a thread that sleeps waits for its turn while no other thread comes further.
@@ -139,8 +126,7 @@ pub unsafe fn slept(left: *mut TimeSpec) -> Option<i32> {
     let tape = tape()?;
     let own = own_number(tape)?;
     if !tape.sleeps_as_often_as_it_has_to() {
-        let turn = turn()?;
-        turn.expect(Did::called(CallId::SLEEP, -1));
+        let turn = expected(Did::called(CallId::SLEEP, -1))?;
         // SAFETY: the caller vouches for it.
         return Some(unsafe { woken(turn, left) });
     }
