@@ -185,7 +185,7 @@ impl<'a> Records<'a> {
             }
             tag::CLOCK => {
                 let time = self.later()?;
-                let off = unzigzag(self.varint()?) as u64;
+                let off = self.off()?;
                 Ok(Item::One(
                     Event::Clock {
                         value: Time(time.wrapping_add(off)),
@@ -293,7 +293,7 @@ impl<'a> Records<'a> {
     }
 
     fn plain(&mut self, kind: u8) -> Result<Item<'a>, &'static str> {
-        let off = unzigzag(self.varint()?) as u64;
+        let off = self.off()?;
         let body = self.from.counted().ok_or(CUT)?;
         let time = self.state.time.wrapping_add(off);
         self.state.time = time;
@@ -401,11 +401,8 @@ impl<'a> Records<'a> {
 
     fn clock_full(&mut self) -> Result<Item<'a>, &'static str> {
         let clock = ClockId(self.from.u8().ok_or(CUT)?);
-        let time = self
-            .state
-            .time
-            .wrapping_add(unzigzag(self.varint()?) as u64);
-        let off = unzigzag(self.varint()?) as u64;
+        let time = self.state.time.wrapping_add(self.off()?);
+        let off = self.off()?;
         let known = self.state.clocks.iter().position(|c| c.clock == clock);
         self.state.clock = known.unwrap_or(self.state.clocks.len());
         let before = known.and_then(|index| self.state.clocks.get(index));
@@ -443,7 +440,7 @@ impl<'a> Records<'a> {
     fn tick(&mut self, next: Option<u8>) -> Result<Item<'a>, &'static str> {
         let last = self.state.tick;
         let expected_at = last.map_or(self.state.time, |l| l.next_at());
-        let at = expected_at.wrapping_add(unzigzag(self.varint()?) as u64);
+        let at = expected_at.wrapping_add(self.off()?);
         let (tick, virtual_ns, step_ns) = match next {
             Some(tag) => {
                 let last = last.ok_or("a next tick without one before it")?;
@@ -456,14 +453,10 @@ impl<'a> Records<'a> {
             }
             None => {
                 let (before, expected) = last.map_or((0, 0), |l| (l.tick, l.next_virtual_ns()));
-                let tick = before.wrapping_add(unzigzag(self.varint()?) as u64);
-                let virtual_ns = expected.wrapping_add(unzigzag(self.varint()?) as u64);
+                let tick = before.wrapping_add(self.off()?);
+                let virtual_ns = expected.wrapping_add(self.off()?);
                 let step_to = LastTick::step_to(last, virtual_ns);
-                (
-                    tick,
-                    virtual_ns,
-                    step_to.wrapping_add(unzigzag(self.varint()?) as u64),
-                )
+                (tick, virtual_ns, step_to.wrapping_add(self.off()?))
             }
         };
         self.state.tick = Some(LastTick {
@@ -519,6 +512,11 @@ impl<'a> Records<'a> {
         let delta = self.varint()?;
         self.state.time = self.state.time.wrapping_add(delta);
         Ok(self.state.time)
+    }
+
+    /// How far a number is from what was expected; to be added, wrapping.
+    fn off(&mut self) -> Result<u64, &'static str> {
+        Ok(unzigzag(self.varint()?) as u64)
     }
 
     fn varint(&mut self) -> Result<u64, &'static str> {

@@ -112,12 +112,12 @@ impl BlockEncoder {
             });
             self.state = State::new(record.time.0);
             self.next = number;
-            put(&mut self.body, number);
-            put(&mut self.body, record.time.0);
+            self.put(number);
+            self.put(record.time.0);
         }
         if number > self.next {
             self.body.push(tag::HOLE);
-            put(&mut self.body, number - self.next);
+            self.put(number - self.next);
             self.fold = Fold::Nothing;
         }
         self.next = number + 1;
@@ -171,7 +171,7 @@ impl BlockEncoder {
                     && record.time.0 >= self.state.time;
                 if same {
                     self.body[tag_at] |= tag::TICK_CLOCK;
-                    put(&mut self.body, record.time.0 - self.state.time);
+                    self.put(record.time.0 - self.state.time);
                     self.state.time = record.time.0;
                     self.fold = Fold::Nothing;
                 }
@@ -254,22 +254,7 @@ impl BlockEncoder {
                 self.select(thread, None);
                 self.called(call, result, details, time);
             }
-            Event::SocketOpened { .. }
-            | Event::SocketClosed { .. }
-            | Event::ReceiveFailed { .. }
-            | Event::Note { .. }
-            | Event::Snapshot { .. }
-            | Event::Switched { .. }
-            | Event::Dropped { .. }
-            | Event::Stalled { .. }
-            | Event::WriteFailed { .. }
-            | Event::CaptureDrops { .. }
-            | Event::Cut { .. }
-            | Event::Fault { .. }
-            | Event::Relay { .. }
-            | Event::Interface { .. }
-            | Event::Believed { .. }
-            | Event::Triggered { .. } => self.plain(record),
+            _ => self.plain(record),
         }
     }
 
@@ -286,7 +271,7 @@ impl BlockEncoder {
             self.timed(tag::CLOCK_EXACT, time);
         } else {
             self.timed(tag::CLOCK, time);
-            put(&mut self.body, zigzag(value.wrapping_sub(time) as i64));
+            self.put_off(value, time);
         }
     }
 
@@ -300,7 +285,7 @@ impl BlockEncoder {
             self.state.time = time;
         } else {
             self.timed(tag::INPUT, time);
-            put(&mut self.body, call.len() as u64);
+            self.put(call.len() as u64);
         }
         self.body.extend_from_slice(call);
     }
@@ -308,10 +293,9 @@ impl BlockEncoder {
     fn seen(&mut self, (from, to): (&Endpoint, &Endpoint), payload: &[u8], time: u64) {
         let (from, to) = (self.endpoint(from), self.endpoint(to));
         self.timed(tag::SEEN, time);
-        put(&mut self.body, from as u64);
-        put(&mut self.body, to as u64);
-        put(&mut self.body, payload.len() as u64);
-        self.body.extend_from_slice(payload);
+        self.put(from as u64);
+        self.put(to as u64);
+        self.put_counted(payload);
     }
 
     fn packet(&mut self, kind: u8, endpoint: usize, time: u64, payload: &[u8]) -> Packet {
@@ -323,12 +307,12 @@ impl BlockEncoder {
         let tag_at = self.body.len();
         self.body.push(kind | nibble);
         if nibble == tag::NIBBLE_FOLLOWS {
-            put(&mut self.body, endpoint as u64);
+            self.put(endpoint as u64);
         }
         let delta_ns = time - self.state.time;
-        put(&mut self.body, delta_ns);
+        self.put(delta_ns);
         self.state.time = time;
-        put(&mut self.body, payload.len() as u64);
+        self.put(payload.len() as u64);
         let payload_at = self.body.len();
         self.body.extend_from_slice(payload);
         Packet {
@@ -377,11 +361,11 @@ impl BlockEncoder {
             SendOutcome::Sent => self.body.push(tag::RESULT_TAKEN),
             SendOutcome::Short(taken) => {
                 self.body.push(tag::RESULT_SHORT);
-                put(&mut self.body, u64::from(taken));
+                self.put(u64::from(taken));
             }
             SendOutcome::Failed(code) => {
                 self.body.push(tag::RESULT_FAILED);
-                put(&mut self.body, zigzag(i64::from(code)));
+                self.put(zigzag(i64::from(code)));
             }
         }
         true
@@ -396,7 +380,6 @@ impl BlockEncoder {
             (l.step_ns != 0 && tick == l.tick.wrapping_add(1)).then_some(index)
         });
         let expected_at = last.map_or(self.state.time, |l| l.next_at());
-        let late = zigzag(at.wrapping_sub(expected_at) as i64);
         let step_to = LastTick::step_to(last, virtual_ns);
         let step_ns = if last.is_some() {
             step_to
@@ -405,19 +388,16 @@ impl BlockEncoder {
         };
         if let Some(index) = error {
             self.body.push(tag::TICK_NEXT | index as u8);
-            put(&mut self.body, late);
+            self.put_off(at, expected_at);
             let thread = self.state.contexts[self.state.context].thread;
             self.fold = Fold::Tick { tag_at, thread };
         } else {
             let (before, expected_virtual) = last.map_or((0, 0), |l| (l.tick, l.next_virtual_ns()));
             self.body.push(tag::TICK);
-            put(&mut self.body, late);
-            put(&mut self.body, zigzag(tick.wrapping_sub(before) as i64));
-            put(
-                &mut self.body,
-                zigzag(virtual_ns.wrapping_sub(expected_virtual) as i64),
-            );
-            put(&mut self.body, zigzag(step_ns.wrapping_sub(step_to) as i64));
+            self.put_off(at, expected_at);
+            self.put_off(tick, before);
+            self.put_off(virtual_ns, expected_virtual);
+            self.put_off(step_ns, step_to);
         }
         self.step_ns = step_ns;
         self.state.tick = Some(LastTick {
@@ -433,11 +413,8 @@ impl BlockEncoder {
         self.select(record.thread.0, None);
         let (head, tail) = plain_parts(&record.event);
         self.body.push(tag::PLAIN | record.event.kind() as u8);
-        put(
-            &mut self.body,
-            zigzag(record.time.0.wrapping_sub(self.state.time) as i64),
-        );
-        put(&mut self.body, (head.bytes().len() + tail.len()) as u64);
+        self.put_off(record.time.0, self.state.time);
+        self.put((head.bytes().len() + tail.len()) as u64);
         self.body.extend_from_slice(head.bytes());
         self.body.extend_from_slice(tail);
         self.state.time = record.time.0;
@@ -471,10 +448,9 @@ impl BlockEncoder {
             }
         } else {
             self.body.extend_from_slice(&[tag::CLOCK_FULL, clock.0]);
-            let off = time.wrapping_sub(self.state.time) as i64;
-            put(&mut self.body, zigzag(off));
+            self.put_off(time, self.state.time);
             let before = known.map_or(time, |index| self.state.clocks[index].value);
-            put(&mut self.body, zigzag(value.wrapping_sub(before) as i64));
+            self.put_off(value, before);
             self.state.clock = known.unwrap_or(self.state.clocks.len());
         }
         let read = ClockState {
@@ -499,17 +475,32 @@ impl BlockEncoder {
         }
         self.timed(tag::CALLED, time);
         self.body.push(call.0);
-        put(&mut self.body, zigzag(i64::from(result)));
-        put(&mut self.body, details.len() as u64);
+        self.put(zigzag(i64::from(result)));
+        self.put(details.len() as u64);
         let start = self.body.len();
         self.body.extend_from_slice(details);
         self.called = Some((call, result, start..self.body.len()));
     }
 
+    fn put(&mut self, value: u64) {
+        put(&mut self.body, value);
+    }
+
+    /// How far a number is from what was expected.
+    fn put_off(&mut self, value: u64, expected: u64) {
+        self.put(zigzag(value.wrapping_sub(expected) as i64));
+    }
+
+    /// Bytes behind their length.
+    fn put_counted(&mut self, bytes: &[u8]) {
+        self.put(bytes.len() as u64);
+        self.body.extend_from_slice(bytes);
+    }
+
     fn timed(&mut self, tag: u8, time: u64) {
         self.back(time);
         self.body.push(tag);
-        put(&mut self.body, time - self.state.time);
+        self.put(time - self.state.time);
         self.state.time = time;
     }
 
@@ -518,7 +509,7 @@ impl BlockEncoder {
     fn back(&mut self, time: u64) {
         if time < self.state.time {
             self.body.push(tag::BACK);
-            put(&mut self.body, self.state.time - time);
+            self.put(self.state.time - time);
             self.state.time = time;
         }
     }
@@ -536,8 +527,8 @@ impl BlockEncoder {
         }
         let socket = socket.unwrap_or(0);
         self.body.push(tag::CONTEXT_NEW);
-        put(&mut self.body, u64::from(thread));
-        put(&mut self.body, u64::from(socket));
+        self.put(u64::from(thread));
+        self.put(u64::from(socket));
         self.state.contexts.push(Context {
             thread,
             socket,
@@ -549,7 +540,7 @@ impl BlockEncoder {
     fn switch_to(&mut self, index: usize) {
         if index != self.state.context {
             self.body.push(tag::CONTEXT);
-            put(&mut self.body, index as u64);
+            self.put(index as u64);
             self.state.context = index;
         }
     }

@@ -3,6 +3,8 @@
 use netreel_shared::body::{EventKind, SendOutcome};
 use netreel_shared::call::{CallId, ClockId};
 
+use crate::field::{Field, PlainHead};
+use crate::varint::Cursor;
 use crate::{Believed, Endpoint, EventNumber, FaultVerdict, SocketId, ThreadId, Time, Trigger};
 
 /// One event with its place in the order and on the clock.
@@ -18,10 +20,56 @@ pub struct Record<'a> {
     pub event: Event<'a>,
 }
 
-/// What happened at the boundary.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)] // the fields are what the variant's sentence says
-pub enum Event<'a> {
+macro_rules! events {
+    ($($(#[$what:meta])* $kind:ident { $($field:ident: $type:ty),* $(,)? },)*) => {
+        /// What happened at the boundary.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[allow(missing_docs)] // the fields are what the variant's sentence says
+        pub enum Event<'a> {
+            $($(#[$what])* $kind { $($field: $type),* },)*
+        }
+
+        impl<'a> Event<'a> {
+            /// The kind of this event.
+            pub fn kind(&self) -> EventKind {
+                match self {
+                    $(Event::$kind { .. } => EventKind::$kind,)*
+                }
+            }
+
+            /// What it carries besides fixed fields: a packet's payload, a call, a text, a state.
+            pub fn bytes(&self) -> Option<&'a [u8]> {
+                match *self {
+                    $(Event::$kind { $($field),* } => None$(.or(Field::tail($field)))*,)*
+                }
+            }
+
+            /// Lays it out: the fixed part of its body, and the bytes that follow it.
+            // Where the kind of the event is known, most of this is not there.
+            #[inline(always)]
+            pub(crate) fn laid_out(&self) -> (PlainHead, &'a [u8]) {
+                let (mut head, mut tail) = (PlainHead::new(), &[][..]);
+                match *self {
+                    $(Event::$kind { $($field),* } => {
+                        $(Field::put($field, &mut head, &mut tail);)*
+                    })*
+                }
+                (head, tail)
+            }
+
+            /// Reads back what was laid out.
+            #[inline(always)]
+            pub(crate) fn read(kind: EventKind, from: &mut Cursor<'a>) -> Option<Event<'a>> {
+                Some(match kind {
+                    $(EventKind::$kind => Event::$kind { $($field: Field::read(from)?),* },)*
+                })
+            }
+        }
+    };
+}
+
+// The fields stand in the order in which they lie in the body.
+events! {
     /// A socket was opened and bound to `local`.
     SocketOpened { socket: SocketId, local: Endpoint },
     /// A socket was closed.
@@ -121,75 +169,5 @@ impl Event<'_> {
             self,
             Event::Sent { .. } | Event::Received { .. } | Event::Seen { .. }
         )
-    }
-
-    /// What it carries besides fixed fields: a packet's payload, a call, a text, a state.
-    pub fn bytes(&self) -> Option<&[u8]> {
-        match *self {
-            Event::Sent { payload: bytes, .. }
-            | Event::Received { payload: bytes, .. }
-            | Event::Seen { payload: bytes, .. }
-            | Event::Input { call: bytes }
-            | Event::Note { text: bytes }
-            | Event::Snapshot { state: bytes }
-            | Event::Called { details: bytes, .. }
-            | Event::Triggered { text: bytes, .. }
-            | Event::Interface { name: bytes, .. }
-            | Event::Believed {
-                believed: Believed::Value { said: bytes },
-                ..
-            } => Some(bytes),
-            Event::SocketOpened { .. }
-            | Event::SocketClosed { .. }
-            | Event::SendResult { .. }
-            | Event::PollEmpty { .. }
-            | Event::ReceiveFailed { .. }
-            | Event::Clock { .. }
-            | Event::Random { .. }
-            | Event::Tick { .. }
-            | Event::Switched { .. }
-            | Event::Dropped { .. }
-            | Event::Stalled { .. }
-            | Event::WriteFailed { .. }
-            | Event::ClockRead { .. }
-            | Event::CaptureDrops { .. }
-            | Event::Cut { .. }
-            | Event::Fault { .. }
-            | Event::Relay { .. }
-            | Event::Believed { .. } => None,
-        }
-    }
-
-    /// The kind of this event.
-    pub fn kind(&self) -> EventKind {
-        match self {
-            Event::SocketOpened { .. } => EventKind::SocketOpened,
-            Event::SocketClosed { .. } => EventKind::SocketClosed,
-            Event::Sent { .. } => EventKind::Sent,
-            Event::SendResult { .. } => EventKind::SendResult,
-            Event::Received { .. } => EventKind::Received,
-            Event::PollEmpty { .. } => EventKind::PollEmpty,
-            Event::ReceiveFailed { .. } => EventKind::ReceiveFailed,
-            Event::Clock { .. } => EventKind::Clock,
-            Event::Random { .. } => EventKind::Random,
-            Event::Input { .. } => EventKind::Input,
-            Event::Tick { .. } => EventKind::Tick,
-            Event::Note { .. } => EventKind::Note,
-            Event::Snapshot { .. } => EventKind::Snapshot,
-            Event::Switched { .. } => EventKind::Switched,
-            Event::Dropped { .. } => EventKind::Dropped,
-            Event::Stalled { .. } => EventKind::Stalled,
-            Event::WriteFailed { .. } => EventKind::WriteFailed,
-            Event::ClockRead { .. } => EventKind::ClockRead,
-            Event::Called { .. } => EventKind::Called,
-            Event::Seen { .. } => EventKind::Seen,
-            Event::CaptureDrops { .. } => EventKind::CaptureDrops,
-            Event::Cut { .. } => EventKind::Cut,
-            Event::Fault { .. } => EventKind::Fault,
-            Event::Relay { .. } => EventKind::Relay,
-            Event::Interface { .. } => EventKind::Interface,
-            Event::Believed { .. } => EventKind::Believed,
-            Event::Triggered { .. } => EventKind::Triggered,
-        }
     }
 }

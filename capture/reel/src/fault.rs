@@ -85,7 +85,7 @@ impl FaultVerdict {
     }
 
     /// The verdict with this number; `None` for one that is not known here.
-    pub(crate) const fn from_numbers(number: u8, nanos: u64) -> Option<FaultVerdict> {
+    pub(crate) const fn from_numbers((number, nanos): (u8, u64)) -> Option<FaultVerdict> {
         Some(match number {
             0 => FaultVerdict::Lost,
             1 => FaultVerdict::Delayed { nanos },

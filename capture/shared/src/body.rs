@@ -86,6 +86,29 @@ pub enum SendOutcome {
     Failed(i32),
 }
 
+impl SendOutcome {
+    /// The number in a reel, and how many bytes were taken, or the error code.
+    #[inline(always)]
+    pub const fn to_numbers(self) -> (u8, u32) {
+        match self {
+            SendOutcome::Sent => (0, 0),
+            SendOutcome::Short(taken) => (1, taken),
+            SendOutcome::Failed(code) => (2, code as u32),
+        }
+    }
+
+    /// Of what [`to_numbers`](SendOutcome::to_numbers) gave.
+    #[inline(always)]
+    pub const fn from_numbers((number, value): (u8, u32)) -> Option<SendOutcome> {
+        Some(match number {
+            0 => SendOutcome::Sent,
+            1 => SendOutcome::Short(value),
+            2 => SendOutcome::Failed(value as i32),
+            _ => return None,
+        })
+    }
+}
+
 /// An IPv4 endpoint.
 #[inline(always)]
 pub const fn v4(port: u16, address: [u8; 4]) -> [u8; 7] {
@@ -122,11 +145,7 @@ pub const fn socket(number: u16) -> [u8; 2] {
 /// The result of the call that sent packet `of`.
 #[inline(always)]
 pub fn send_result(of: u64, outcome: SendOutcome) -> [u8; 13] {
-    let (tag, value) = match outcome {
-        SendOutcome::Sent => (0, 0),
-        SendOutcome::Short(taken) => (1, taken),
-        SendOutcome::Failed(code) => (2, code as u32),
-    };
+    let (tag, value) = outcome.to_numbers();
     let mut bytes = [0; 13];
     bytes[..8].copy_from_slice(&of.to_le_bytes());
     bytes[8] = tag;

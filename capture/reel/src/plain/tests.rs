@@ -1,5 +1,10 @@
+use std::net::{Ipv6Addr, SocketAddrV6};
+
+use netreel_shared::body::SendOutcome;
+use netreel_shared::call::{CallId, ClockId};
+
 use super::*;
-use crate::{Record, ThreadId};
+use crate::{Believed, Endpoint, FaultVerdict, Record, SocketId, ThreadId, Trigger, TriggerCause};
 
 fn check_round_trip(event: Event<'_>) {
     let (head, tail) = plain_parts(&event);
