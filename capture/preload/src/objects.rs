@@ -101,84 +101,74 @@ impl Function {
     }
 }
 
-/// The first function of this name behind this library. Looks without a lock: what stays for the
-/// program's life is in front of the list, and found first.
-fn behind_this(name: &CStr, of_c: bool) -> *mut c_void {
-    // SAFETY: the loader keeps the list and what it leads to.
-    unsafe {
-        let mut own: *const Loaded = core::ptr::null();
-        let here = behind_this as *const () as usize;
-        let mut at = _r_debug.first;
-        while let Some(object) = at.as_ref() {
-            let nearest = own.as_ref().is_none_or(|own| own.base <= object.base);
-            if object.base <= here && nearest {
-                own = at;
-            }
-            at = object.next;
-        }
-        let mut at = own.as_ref().map_or(core::ptr::null(), |own| own.next);
-        while let Some(object) = at.as_ref() {
-            let asked = !of_c || is_c(CStr::from_ptr(object.name));
-            if asked && let Some(found) = defined(object.base, object.dynamic, name) {
-                return found as *mut c_void;
-            }
-            at = object.next;
+/// What is loaded, in the order of the list. Looks without a lock: what stays for the program's life is in
+/// front of it, and found first.
+fn loaded() -> impl Iterator<Item = &'static Loaded> {
+    // SAFETY: the loader's list, which ends with a null pointer.
+    unsafe { core::iter::successors(_r_debug.first.as_ref(), |object| object.next.as_ref()) }
+}
+
+impl Loaded {
+    /// The path of its file.
+    fn path(&self) -> &'static CStr {
+        // SAFETY: the loader keeps it there.
+        unsafe { CStr::from_ptr(self.name) }
+    }
+
+    /// Its parts.
+    ///
+    /// # Safety
+    /// It begins with its header.
+    unsafe fn parts(&self) -> &'static [ProgramHeader] {
+        // SAFETY: the header says where the list of its parts is.
+        unsafe {
+            let header = self.base as *const u8;
+            let parts = header.add(32).cast::<usize>().read();
+            let count = usize::from(header.add(56).cast::<u16>().read());
+            core::slice::from_raw_parts(header.add(parts).cast::<ProgramHeader>(), count)
         }
     }
-    core::ptr::null_mut()
+}
+
+/// The first function of this name behind this library.
+fn behind_this(name: &CStr, of_c: bool) -> *mut c_void {
+    let here = behind_this as *const () as usize;
+    let before = loaded().filter(|object| object.base <= here);
+    let Some(own) = before.max_by_key(|object| object.base) else {
+        return core::ptr::null_mut();
+    };
+    let behind = loaded()
+        .skip_while(|object| !core::ptr::eq(*object, own))
+        .skip(1);
+    let mut asked = behind.filter(|object| !of_c || is_c(object.path()));
+    // SAFETY: what the loader says of it.
+    let found = asked.find_map(|object| unsafe { defined(object.base, object.dynamic, name) });
+    found.unwrap_or(0) as *mut c_void
 }
 
 /// Where the object whose file's name begins so lies: its first address, and the one behind its
-/// last. Looks without a lock, as [`behind_this`]. `None`: none is loaded.
+/// last. `None`: none is loaded.
 pub fn range_of(file: &[u8]) -> Option<(usize, usize)> {
-    // SAFETY: the loader keeps the list and what it leads to; an object begins with its header,
-    // which says where the list of its parts is.
-    unsafe {
-        let mut at = _r_debug.first;
-        while let Some(object) = at.as_ref() {
-            let path = CStr::from_ptr(object.name).to_bytes();
-            let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or(&[]);
-            if name.starts_with(file) {
-                let header = object.base as *const u8;
-                let parts = header.add(32).cast::<usize>().read();
-                let count = usize::from(header.add(56).cast::<u16>().read());
-                let parts = header.add(parts).cast::<ProgramHeader>();
-                let parts = core::slice::from_raw_parts(parts, count);
-                let ends = parts.iter().filter(|part| part.kind == PT_LOAD);
-                let end = ends.map(|part| part.address + part.memory_size).max()?;
-                return Some((object.base, object.base + end));
-            }
-            at = object.next;
-        }
-    }
-    None
+    let object = loaded().find(|object| file_name(object.path()).starts_with(file))?;
+    // SAFETY: a library begins with its header.
+    let parts = unsafe { object.parts() };
+    let ends = parts.iter().filter(|part| part.kind == PT_LOAD);
+    let end = ends.map(|part| part.address + part.memory_size).max()?;
+    Some((object.base, object.base + end))
 }
 
 /// Whether this is a place of the C library's that the loader takes the right to write to away from
-/// before the program begins. Looks without a lock, as [`behind_this`].
+/// before the program begins.
 pub fn is_read_only(address: usize) -> bool {
-    // SAFETY: the loader keeps the list and what it leads to; an object begins with its header,
-    // which says where the list of its parts is.
-    unsafe {
-        let mut at = _r_debug.first;
-        while let Some(object) = at.as_ref() {
-            if is_c(CStr::from_ptr(object.name)) && object.base <= address {
-                let header = object.base as *const u8;
-                let parts = header.add(32).cast::<usize>().read();
-                let count = usize::from(header.add(56).cast::<u16>().read());
-                let parts = header.add(parts).cast::<ProgramHeader>();
-                let within = |part: &ProgramHeader| {
-                    let start = object.base.wrapping_add(part.address);
-                    part.kind == PT_GNU_RELRO && address.wrapping_sub(start) < part.memory_size
-                };
-                if core::slice::from_raw_parts(parts, count).iter().any(within) {
-                    return true;
-                }
-            }
-            at = object.next;
-        }
-    }
-    false
+    let mut of_c = loaded().filter(|object| is_c(object.path()) && object.base <= address);
+    of_c.any(|object| {
+        let within = |part: &ProgramHeader| {
+            let start = object.base.wrapping_add(part.address);
+            part.kind == PT_GNU_RELRO && address.wrapping_sub(start) < part.memory_size
+        };
+        // SAFETY: a library begins with its header.
+        unsafe { object.parts() }.iter().any(within)
+    })
 }
 
 /// Where an object has the function of this name, in the version that is given without asking.
@@ -380,9 +370,13 @@ const C_LIBRARIES: [&[u8]; 5] = [
 ];
 
 fn is_c(path: &CStr) -> bool {
-    let mut parts = path.to_bytes().rsplit(|byte| *byte == b'/');
-    let file = parts.next().unwrap_or(&[]);
+    let file = file_name(path);
     C_LIBRARIES.iter().any(|start| file.starts_with(start))
+}
+
+fn file_name(path: &CStr) -> &[u8] {
+    let mut parts = path.to_bytes().rsplit(|byte| *byte == b'/');
+    parts.next().unwrap_or(&[])
 }
 
 unsafe extern "C" fn each(info: *const Info, _: usize, view: *mut c_void) -> c_int {

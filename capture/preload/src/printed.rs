@@ -16,7 +16,7 @@ use crate::hook::{Real, hook, next};
 use crate::push::{Pushing, pushing_alone};
 use crate::replay;
 use crate::stdio;
-use crate::sys::{self, IoVec, errno, set_errno};
+use crate::sys::{self, IoVec, quietly};
 
 /// Where what is needed lies in the C library's `FILE`, as `<bits/types/struct_FILE.h>` has it for
 /// 64 bits: programs are compiled against it, so that it does not change.
@@ -188,18 +188,23 @@ pub unsafe fn wrote_all(fd: i32, list: *const IoVec, count: usize, written: isiz
 /// Words that wait in buffers it said before.
 #[cold]
 fn says(index: usize, bytes: &[u8], own: bool) {
-    let code = errno();
     let but = own.then_some(index);
+    quietly(|| hand_on(but, false, Some((index, bytes))));
+}
+
+/// Pushes, or compares with a replay, what waits in the buffers of all streams but one, and then this.
+fn hand_on(but: Option<usize>, all: bool, last: Option<(usize, &[u8])>) {
+    let with = |each: &mut dyn FnMut(usize, &[u8])| {
+        look(but, all, each);
+        if let Some((index, bytes)) = last {
+            each(index, bytes);
+        }
+    };
     if replay::on() {
-        look(but, false, &mut |index, bytes| replay::says(index, bytes));
-        replay::says(index, bytes);
+        with(&mut |index, bytes| replay::says(index, bytes));
     } else if let Some(mut pushing) = pushing_alone() {
-        look(but, false, &mut |index, bytes| {
-            push(&mut pushing, index, bytes)
-        });
-        push(&mut pushing, index, bytes);
+        with(&mut |index, bytes| push(&mut pushing, index, bytes));
     }
-    set_errno(code);
 }
 
 /// Pushes an event a line.
@@ -250,13 +255,7 @@ pub fn compare_waiting() {
 
 /// The program ends: all that waits, also what is no whole line.
 pub fn ends() {
-    if replay::on() {
-        look(None, true, &mut |index, bytes| replay::says(index, bytes));
-    } else if let Some(mut pushing) = pushing_alone() {
-        look(None, true, &mut |index, bytes| {
-            push(&mut pushing, index, bytes)
-        });
-    }
+    hand_on(None, true, None);
 }
 
 /// Hands on what waits in the buffers of all streams but one.
