@@ -1,10 +1,11 @@
 //! Recording: what a recorder's and a thread's handle hold.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use netreel_record::{Limits, Pusher, RecordError, Recorder, Summary};
 use netreel_reel::{Endpoint, Event, EventNumber, SendOutcome, SocketId, Time, TriggerCause};
+use netreel_system::locked;
 use netreel_transport::monotonic_now;
 
 use crate::error::{Failure, failure};
@@ -295,10 +296,7 @@ impl Thread {
     }
 
     fn sockets(&self) -> std::sync::MutexGuard<'_, Vec<(SocketId, Endpoint, bool)>> {
-        self.shared
-            .sockets
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        locked(&self.shared.sockets)
     }
 }
 

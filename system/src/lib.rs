@@ -13,6 +13,7 @@ pub mod folder;
 #[cfg_attr(not(target_os = "linux"), path = "forked_elsewhere.rs")]
 pub mod forked;
 pub mod library;
+mod locked;
 pub mod memory;
 #[cfg_attr(not(target_os = "linux"), path = "network_elsewhere.rs")]
 pub mod network;
@@ -29,6 +30,7 @@ pub mod udp;
 pub mod wake;
 
 pub use cancel::{Cancel, CancelOnDrop};
+pub use locked::locked;
 
 use std::ffi::OsString;
 use std::io;

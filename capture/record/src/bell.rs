@@ -3,12 +3,13 @@
 
 use std::fs::File;
 use std::io;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicPtr, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use netreel_reel::bell::{Bell, Sleep};
 use netreel_reel::ring::RING_PAGE;
+use netreel_system::locked;
 use netreel_system::memory::{Held, shared_page};
 use netreel_transport::BellRef;
 
@@ -21,7 +22,7 @@ static LISTENING: [AtomicPtr<Bell>; 64] = [const { AtomicPtr::new(std::ptr::null
 
 /// A bell for pushers in this process.
 pub(crate) fn own() -> BellRef {
-    let mut spare = SPARE.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut spare = locked(&SPARE);
     let bell = spare.pop();
     bell.inspect(|bell| {
         bell.wake();
@@ -31,10 +32,7 @@ pub(crate) fn own() -> BellRef {
 
 /// Gives a bell of this process back: its thread has ended.
 pub(crate) fn give_back(bell: BellRef) {
-    SPARE
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .push(bell);
+    locked(&SPARE).push(bell);
 }
 
 /// A bell for pushers in other processes, and the file that they map: a page without a name.

@@ -4,12 +4,13 @@ mod room;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use netreel_reel::ring::RingReader;
 use netreel_reel::{AppendError, WriteError, plain_read};
 use netreel_reel::{CallId, Event, EventNumber, LIMIT_NOTE, PlainError, Record, ThreadId, Time};
+use netreel_system::locked;
 use netreel_transport::GateRef;
 
 use crate::file::os_code;
@@ -168,7 +169,7 @@ impl Drainer {
         watch: Option<Watch>,
         (triggers, ring): (Triggers, Option<RingRecording>),
     ) -> Drainer {
-        let rings = shared.rings.lock().unwrap_or_else(PoisonError::into_inner);
+        let rings = locked(&shared.rings);
         let gate = StopAtEnd(rings.gate().clone());
         drop(rings);
         Drainer {
@@ -233,11 +234,7 @@ impl Drainer {
         }
         let failed = result.and(finished).err().map(|error| (error, sealed));
         if let Some((error, number)) = failed {
-            let rings = self
-                .shared
-                .rings
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
+            let rings = locked(&self.shared.rings);
             let stop = &rings.control().stop.0;
             stop.number.store(number.0, Ordering::Relaxed);
             stop.code.store(code(&error) as u32, Ordering::Release);
@@ -581,13 +578,7 @@ impl Drainer {
     }
 
     fn rings<R>(&self, look: impl FnOnce(&RingFile) -> R) -> R {
-        look(
-            &self
-                .shared
-                .rings
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner),
-        )
+        look(&locked(&self.shared.rings))
     }
 }
 

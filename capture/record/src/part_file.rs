@@ -4,10 +4,11 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 use netreel_reel::{ReadAt, ReadError};
 use netreel_system::file::{FileIdentity, open_files_max};
+use netreel_system::locked;
 
 use crate::file::{FileSource, os_code};
 
@@ -41,7 +42,7 @@ impl PartFile {
 
     /// The file, open.
     fn source(self: &Arc<PartFile>) -> Result<Arc<FileSource>, ReadError> {
-        if let Some(open) = lock(&self.open).as_ref() {
+        if let Some(open) = locked(&self.open).as_ref() {
             return Ok(open.clone());
         }
         let failed = |error: &io::Error| ReadError {
@@ -54,7 +55,7 @@ impl PartFile {
             return Err(failed(&io::ErrorKind::StaleNetworkFileHandle.into()));
         }
         let source = Arc::new(FileSource::new(file));
-        *lock(&self.open) = Some(source.clone());
+        *locked(&self.open) = Some(source.clone());
         make_room(self);
         Ok(source)
     }
@@ -77,7 +78,7 @@ impl ReadAt for PartSource {
 fn make_room(part: &Arc<PartFile>) {
     let half = open_files_max().map_or(OPEN_MAX, |limit| limit / 2);
     let max = half.clamp(OPEN_MIN, OPEN_MAX) as usize;
-    let mut open = lock(&OPEN);
+    let mut open = locked(&OPEN);
     open.push_back(Arc::downgrade(part));
     if open.len() > max {
         open.retain(|part| part.strong_count() > 0);
@@ -85,11 +86,7 @@ fn make_room(part: &Arc<PartFile>) {
     while open.len() > max {
         // Whoever reads it right now has it open until then.
         if let Some(first) = open.pop_front().and_then(|first| first.upgrade()) {
-            *lock(&first.open) = None;
+            *locked(&first.open) = None;
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use netreel_reel::ring::{RING_CAPACITY, RING_PAGE, RingWriter};
 use netreel_reel::{EventNumber, Header, ThreadId, TriggerCause, WriteError};
+use netreel_system::locked;
 use netreel_transport::{GateRef, Pusher, RingSink, WhenFull};
 
 use crate::drainer::{Drained, Drainer, Shared, Tally, Watch};
@@ -326,11 +327,7 @@ impl Recorder {
     /// # Errors
     /// The ring file cannot be named anew.
     pub fn share(&self) -> io::Result<(File, usize, usize)> {
-        let rings = self
-            .shared
-            .rings
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let rings = locked(&self.shared.rings);
         let (file, capacity) = rings.share()?;
         Ok((file, rings.rings().len(), capacity))
     }
@@ -340,11 +337,7 @@ impl Recorder {
     /// # Errors
     /// There are as many as the options allow (`QuotaExceeded`), or no room for it.
     pub fn add_ring(&self) -> io::Result<usize> {
-        let mut rings = self
-            .shared
-            .rings
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut rings = locked(&self.shared.rings);
         if rings.rings().len() >= self.options.pushers_max {
             return Err(io::ErrorKind::QuotaExceeded.into());
         }
@@ -461,7 +454,7 @@ impl Recorder {
 
 /// The right to push into a ring that nobody pushes into, or into a new one.
 fn lease(shared: &Shared, path: &Path, pushers_max: usize) -> Result<Lease, RecordError> {
-    let mut rings = shared.rings.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut rings = locked(&shared.rings);
     if let Some(lease) = rings.lease() {
         return Ok(lease);
     }
@@ -480,7 +473,7 @@ fn lease(shared: &Shared, path: &Path, pushers_max: usize) -> Result<Lease, Reco
 /// A pusher with that right, and a thread number of its own.
 fn pusher(shared: &Shared, lease: Lease, when_full: WhenFull) -> Pusher {
     let ring = lease.ring().clone();
-    let rings = shared.rings.lock().unwrap_or_else(PoisonError::into_inner);
+    let rings = locked(&shared.rings);
     let number = rings.control().threads.0.fetch_add(1, Ordering::Relaxed);
     drop(rings);
     let thread = ThreadId(u16::try_from(number).unwrap_or(u16::MAX));

@@ -5,11 +5,12 @@ use std::fs::File;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use netreel_reel::bell::Sleep;
+use netreel_system::locked;
 use netreel_transport::BellRef;
 
 use crate::bell;
@@ -96,7 +97,7 @@ impl Writer {
     /// nothing, where the thread has died.
     pub(crate) fn write(&self, drainer: Drainer) -> Receiver<Drained> {
         let (done, drained) = sync_channel(1);
-        if let Some(jobs) = lock(&self.inbox.jobs).as_mut() {
+        if let Some(jobs) = locked(&self.inbox.jobs).as_mut() {
             jobs.push(Job { drainer, done });
         }
         self.bell.ring();
@@ -131,7 +132,7 @@ fn run(bell: BellRef, inbox: &Inbox) {
     let mut fresh = true;
     loop {
         let closing = inbox.closing.load(Ordering::Acquire);
-        if let Some(fresh) = lock(&inbox.jobs).as_mut() {
+        if let Some(fresh) = locked(&inbox.jobs).as_mut() {
             jobs.append(fresh);
         }
         let mut pause = Pause::Deep(None);
@@ -174,7 +175,7 @@ struct Gone<'a>(&'a Inbox);
 
 impl Drop for Gone<'_> {
     fn drop(&mut self) {
-        *lock(&self.0.jobs) = None;
+        *locked(&self.0.jobs) = None;
     }
 }
 
@@ -190,8 +191,4 @@ impl Drop for Heard {
             bell::ignore_signals(self.0);
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

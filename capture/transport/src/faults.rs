@@ -7,6 +7,7 @@ use netreel_reel::{Believed, Duration, Endpoint, Time};
 
 use crate::draw::{mix, unit};
 use crate::gates::LinkEnd;
+use crate::transport::handed_on;
 use crate::{Datagram, Gates, ReceiveError, SendError, Transport};
 
 /// How many packets are taken from the inner transport at once, so that a flood cannot hold up
@@ -223,14 +224,6 @@ impl<T: Transport> Faults<T> {
 }
 
 impl<T: Transport> Transport for Faults<T> {
-    fn now(&mut self) -> Time {
-        self.inner.now()
-    }
-
-    fn random(&mut self) -> u64 {
-        self.inner.random()
-    }
-
     fn send(&mut self, to: Endpoint, packet: &[u8]) -> Result<(), SendError> {
         self.let_go();
         let Some(&end) = self.ends.get(&to) else {
@@ -282,24 +275,9 @@ impl<T: Transport> Transport for Faults<T> {
         self.inner.tick(tick, time);
     }
 
-    fn input(&mut self, call: &[u8]) {
-        self.inner.input(call);
-    }
-
-    fn note(&mut self, text: &str) {
-        self.inner.note(text);
-    }
-
-    fn believes(&mut self, object: u64, believed: Believed<'_>) {
-        self.inner.believes(object, believed);
-    }
-
-    fn believes_value(&mut self, object: u64, property: &str, numbers: &[f64]) {
-        self.inner.believes_value(object, property, numbers);
-    }
-
-    fn offer_state(&mut self, save: &mut dyn FnMut() -> Option<Vec<u8>>) {
-        self.inner.offer_state(save);
+    handed_on! {
+        self => self.inner;
+        now random input note believes believes_value offer_state
     }
 }
 

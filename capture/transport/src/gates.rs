@@ -1,7 +1,9 @@
 //! Gates that hold the packets of a link back until an event opens them.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
+
+use netreel_system::locked;
 
 /// One end of a link, by a number that does not change from run to run as ports do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -34,6 +36,6 @@ impl Gates {
     }
 
     fn links<R>(&self, action: impl FnOnce(&mut BTreeSet<(LinkEnd, LinkEnd)>) -> R) -> R {
-        action(&mut self.shut.lock().unwrap_or_else(PoisonError::into_inner))
+        action(&mut locked(&self.shut))
     }
 }

@@ -1,10 +1,11 @@
 //! Recording by hand: for an engine whose seam is not a `Transport`.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use netreel_reel::{
     Believed, Endpoint, Event, EventNumber, SendOutcome, SocketId, Time, say_numbers,
 };
+use netreel_system::locked;
 
 use crate::pusher::Pusher;
 use crate::recorded::monotonic_now;
@@ -39,7 +40,7 @@ impl Journal {
     }
 
     fn page(&self) -> MutexGuard<'_, Page> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.0)
     }
 
     fn push(&self, event: Event<'_>) -> Option<EventNumber> {

@@ -1,8 +1,9 @@
 //! Recording into memory: no thread, no file, the same to the byte every time.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use netreel_reel::{Header, WriteError};
+use netreel_system::locked;
 
 use crate::memory_reel::MemoryReel;
 use crate::pusher::Pusher;
@@ -23,7 +24,7 @@ impl MemoryRecorder {
 
     /// A pusher with a thread number of its own.
     pub fn pusher(&self) -> Pusher {
-        let mut reel = self.reel.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reel = locked(&self.reel);
         let thread = reel.open_thread();
         drop(reel);
         Pusher::into_memory(self.reel.clone(), thread)
@@ -32,7 +33,7 @@ impl MemoryRecorder {
     /// Ends the reel and returns its bytes. Pushers that still live record nothing any more.
     /// A second call returns no bytes.
     pub fn finish(&self) -> Vec<u8> {
-        let mut reel = self.reel.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reel = locked(&self.reel);
         reel.finish()
     }
 }

@@ -1,12 +1,13 @@
 //! Handing an event to a recorder.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use netreel_reel::bell::Bell;
 use netreel_reel::ring::RingWriter;
 use netreel_reel::{Event, EventNumber, SocketId, ThreadId, Time, plain_parts};
+use netreel_system::locked;
 
 use crate::memory_reel::MemoryReel;
 
@@ -236,7 +237,7 @@ impl Pusher {
                 .sockets
                 .0
                 .fetch_add(1, Ordering::Relaxed),
-            Sink::Memory(reel) => lock(reel).open_socket(),
+            Sink::Memory(reel) => locked(reel).open_socket(),
         };
         SocketId(u16::try_from(number).unwrap_or(u16::MAX))
     }
@@ -246,7 +247,7 @@ impl Pusher {
     pub fn is_on(&self) -> bool {
         match &self.sink {
             Sink::Ring(ring) => ring.gate.is_on(),
-            Sink::Memory(reel) => lock(reel).is_on(),
+            Sink::Memory(reel) => locked(reel).is_on(),
         }
     }
 
@@ -266,7 +267,7 @@ impl Pusher {
     fn set(&mut self, on: bool) -> bool {
         match &self.sink {
             Sink::Ring(ring) => ring.gate.switch(on),
-            Sink::Memory(reel) => lock(reel).switch(on),
+            Sink::Memory(reel) => locked(reel).switch(on),
         }
     }
 
@@ -278,7 +279,7 @@ impl Pusher {
     pub fn push(&mut self, time: Time, event: Event<'_>) -> Option<EventNumber> {
         match &mut self.sink {
             Sink::Ring(ring) => ring.push(time, &event),
-            Sink::Memory(reel) => lock(reel).push(time, self.thread, event),
+            Sink::Memory(reel) => locked(reel).push(time, self.thread, event),
         }
     }
 
@@ -287,13 +288,9 @@ impl Pusher {
         match &mut self.sink {
             Sink::Ring(ring) if ring.gate.is_stopped() => None,
             Sink::Ring(ring) => ring.take(time, &event),
-            Sink::Memory(reel) => lock(reel).push_while_off(time, self.thread, event),
+            Sink::Memory(reel) => locked(reel).push_while_off(time, self.thread, event),
         }
     }
-}
-
-fn lock(reel: &Mutex<MemoryReel>) -> std::sync::MutexGuard<'_, MemoryReel> {
-    reel.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl RingSink {

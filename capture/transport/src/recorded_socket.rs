@@ -4,10 +4,11 @@ use std::io;
 use std::net::{SocketAddr, ToSocketAddrs, UdpSocket};
 #[cfg(unix)]
 use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use netreel_reel::{Endpoint, SocketId};
+use netreel_system::locked;
 
 use crate::journal::{Journal, outcome};
 
@@ -40,11 +41,11 @@ impl Opened {
     }
 
     pub(crate) fn peer(&self) -> Option<Endpoint> {
-        *self.peer.lock().unwrap_or_else(PoisonError::into_inner)
+        *locked(&self.peer)
     }
 
     pub(crate) fn set_peer(&self, peer: Option<Endpoint>) {
-        *self.peer.lock().unwrap_or_else(PoisonError::into_inner) = peer;
+        *locked(&self.peer) = peer;
     }
 }
 
@@ -52,10 +53,14 @@ impl Opened {
 pub(crate) fn write_down(
     journal: &Journal,
     socket: SocketId,
-    result: Result<(&[u8], Endpoint), &io::Error>,
+    result: &io::Result<(usize, Endpoint)>,
+    buffer: &[u8],
 ) {
     match result {
-        Ok((payload, from)) => journal.received(socket, from, payload),
+        Ok((length, from)) => {
+            let payload = buffer.get(..*length).unwrap_or(&[]);
+            journal.received(socket, *from, payload);
+        }
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => journal.poll_empty(socket),
         Err(error) => journal.receive_failed(socket, error.raw_os_error().unwrap_or(0)),
     }
@@ -124,11 +129,7 @@ impl RecordedSocket {
     /// See [`UdpSocket::recv_from`].
     pub fn recv_from(&self, buffer: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
         let result = self.socket.recv_from(buffer);
-        let came = result.as_ref().map(|(length, from)| {
-            let payload = buffer.get(..*length).unwrap_or(&[]);
-            (payload, *from)
-        });
-        write_down(&self.journal, self.id(), came);
+        write_down(&self.journal, self.id(), &result, buffer);
         result
     }
 
@@ -152,12 +153,9 @@ impl RecordedSocket {
     /// See [`UdpSocket::recv`].
     pub fn recv(&self, buffer: &mut [u8]) -> io::Result<usize> {
         let result = self.socket.recv(buffer);
-        let came = result.as_ref().map(|length| {
-            let payload = buffer.get(..*length).unwrap_or(&[]);
-            (payload, self.peer())
-        });
-        write_down(&self.journal, self.id(), came);
-        result
+        let result = result.map(|length| (length, self.peer()));
+        write_down(&self.journal, self.id(), &result, buffer);
+        Ok(result?.0)
     }
 
     /// See [`UdpSocket::local_addr`].

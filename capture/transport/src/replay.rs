@@ -130,27 +130,7 @@ impl Step {
                 to,
                 packet: payload.to_vec(),
             },
-            Event::SocketOpened { .. }
-            | Event::SocketClosed { .. }
-            | Event::SendResult { .. }
-            | Event::Note { .. }
-            | Event::Snapshot { .. }
-            | Event::Switched { .. }
-            | Event::Dropped { .. }
-            | Event::Stalled { .. }
-            | Event::WriteFailed { .. }
-            | Event::Fault { .. }
-            | Event::Relay { .. }
-            | Event::Triggered { .. }
-            | Event::Believed { .. }
-            // The driver replays engines; these come from unmodified programs.
-            | Event::ClockRead { .. }
-            | Event::Called { .. }
-            // These are an observer's, who takes no part.
-            | Event::Seen { .. }
-            | Event::Interface { .. }
-            | Event::CaptureDrops { .. }
-            | Event::Cut { .. } => return None,
+            _ => return None,
         })
     }
 }

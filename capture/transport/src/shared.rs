@@ -1,9 +1,11 @@
 //! One transport for a library that takes its socket, its clock and its seed apart.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use netreel_reel::{Believed, Endpoint, Time};
+use netreel_system::locked;
 
+use crate::transport::handed_on;
 use crate::{Datagram, ReceiveError, SendError, Transport};
 
 /// A transport with several owners; a clone reaches the same one. For a network library that keeps
@@ -19,7 +21,7 @@ impl<T> Shared<T> {
 
     /// The transport itself. While the guard lives, the other owners wait.
     pub fn lock(&self) -> MutexGuard<'_, T> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.0)
     }
 }
 
@@ -30,43 +32,8 @@ impl<T> Clone for Shared<T> {
 }
 
 impl<T: Transport> Transport for Shared<T> {
-    fn now(&mut self) -> Time {
-        self.lock().now()
-    }
-
-    fn random(&mut self) -> u64 {
-        self.lock().random()
-    }
-
-    fn send(&mut self, to: Endpoint, packet: &[u8]) -> Result<(), SendError> {
-        self.lock().send(to, packet)
-    }
-
-    fn receive(&mut self, buffer: &mut [u8]) -> Result<Option<Datagram>, ReceiveError> {
-        self.lock().receive(buffer)
-    }
-
-    fn tick(&mut self, tick: u64, time: Time) {
-        self.lock().tick(tick, time);
-    }
-
-    fn input(&mut self, call: &[u8]) {
-        self.lock().input(call);
-    }
-
-    fn note(&mut self, text: &str) {
-        self.lock().note(text);
-    }
-
-    fn believes(&mut self, object: u64, believed: Believed<'_>) {
-        self.lock().believes(object, believed);
-    }
-
-    fn believes_value(&mut self, object: u64, property: &str, numbers: &[f64]) {
-        self.lock().believes_value(object, property, numbers);
-    }
-
-    fn offer_state(&mut self, save: &mut dyn FnMut() -> Option<Vec<u8>>) {
-        self.lock().offer_state(save);
+    handed_on! {
+        self => self.lock();
+        now random send receive tick input note believes believes_value offer_state
     }
 }

@@ -1,9 +1,10 @@
 //! A seeded world in virtual time: every node of a session in one process.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use netreel_reel::{Duration, Endpoint, Time};
+use netreel_system::locked;
 
 use crate::draw::mix;
 use crate::{Datagram, Draw, LinkEnd, LinkFaults, ReceiveError, SendError, Transport};
@@ -126,14 +127,14 @@ impl SimNet {
     }
 
     fn world<R>(&self, action: impl FnOnce(&mut World) -> R) -> R {
-        action(&mut self.world.lock().unwrap_or_else(PoisonError::into_inner))
+        action(&mut locked(&self.world))
     }
 }
 
 impl SimClock {
     /// The time.
     pub fn now(&self) -> Time {
-        let world = self.world.lock().unwrap_or_else(PoisonError::into_inner);
+        let world = locked(&self.world);
         let ahead = self.of.and_then(|of| world.ahead.get(&of));
         world.now + ahead.copied().unwrap_or_default()
     }
@@ -154,7 +155,7 @@ impl SimTransport {
     }
 
     fn world<R>(&self, action: impl FnOnce(&mut World) -> R) -> R {
-        action(&mut self.world.lock().unwrap_or_else(PoisonError::into_inner))
+        action(&mut locked(&self.world))
     }
 }
 

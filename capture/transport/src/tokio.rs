@@ -217,13 +217,7 @@ impl RecordedSocket {
             });
         match &result {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-            _ => {
-                let came = result.as_ref().map(|(length, from)| {
-                    let payload = buffer.get(..*length).unwrap_or(&[]);
-                    (payload, *from)
-                });
-                write_down(&self.journal, self.id(), came);
-            }
+            _ => write_down(&self.journal, self.id(), &result, buffer),
         }
         result
     }

@@ -52,46 +52,78 @@ pub trait Transport {
 }
 
 /// A transport that is lent.
+/// Declares methods of a [`Transport`] that call the same of another one, which is `$to`.
+macro_rules! handed_on {
+    ($self:ident => $to:expr; $($method:ident)*) => {
+        $($crate::transport::handed_on! { @$method $self $to })*
+    };
+    (@now $self:ident $to:expr) => {
+        #[inline]
+        fn now(&mut $self) -> Time {
+            $to.now()
+        }
+    };
+    (@random $self:ident $to:expr) => {
+        #[inline]
+        fn random(&mut $self) -> u64 {
+            $to.random()
+        }
+    };
+    (@send $self:ident $to:expr) => {
+        #[inline]
+        fn send(&mut $self, to: Endpoint, packet: &[u8]) -> Result<(), SendError> {
+            $to.send(to, packet)
+        }
+    };
+    (@receive $self:ident $to:expr) => {
+        #[inline]
+        fn receive(&mut $self, buffer: &mut [u8]) -> Result<Option<Datagram>, ReceiveError> {
+            $to.receive(buffer)
+        }
+    };
+    (@tick $self:ident $to:expr) => {
+        #[inline]
+        fn tick(&mut $self, tick: u64, time: Time) {
+            $to.tick(tick, time);
+        }
+    };
+    (@input $self:ident $to:expr) => {
+        #[inline]
+        fn input(&mut $self, call: &[u8]) {
+            $to.input(call);
+        }
+    };
+    (@note $self:ident $to:expr) => {
+        #[inline]
+        fn note(&mut $self, text: &str) {
+            $to.note(text);
+        }
+    };
+    (@believes $self:ident $to:expr) => {
+        #[inline]
+        fn believes(&mut $self, object: u64, believed: Believed<'_>) {
+            $to.believes(object, believed);
+        }
+    };
+    (@believes_value $self:ident $to:expr) => {
+        #[inline]
+        fn believes_value(&mut $self, object: u64, property: &str, numbers: &[f64]) {
+            $to.believes_value(object, property, numbers);
+        }
+    };
+    (@offer_state $self:ident $to:expr) => {
+        #[inline]
+        fn offer_state(&mut $self, save: &mut dyn FnMut() -> Option<Vec<u8>>) {
+            $to.offer_state(save)
+        }
+    };
+}
+pub(crate) use handed_on;
+
 impl<T: Transport + ?Sized> Transport for &mut T {
-    #[inline]
-    fn now(&mut self) -> Time {
-        (**self).now()
-    }
-    #[inline]
-    fn random(&mut self) -> u64 {
-        (**self).random()
-    }
-    #[inline]
-    fn send(&mut self, to: Endpoint, packet: &[u8]) -> Result<(), SendError> {
-        (**self).send(to, packet)
-    }
-    #[inline]
-    fn receive(&mut self, buffer: &mut [u8]) -> Result<Option<Datagram>, ReceiveError> {
-        (**self).receive(buffer)
-    }
-    #[inline]
-    fn tick(&mut self, tick: u64, time: Time) {
-        (**self).tick(tick, time);
-    }
-    #[inline]
-    fn input(&mut self, call: &[u8]) {
-        (**self).input(call);
-    }
-    #[inline]
-    fn note(&mut self, text: &str) {
-        (**self).note(text);
-    }
-    #[inline]
-    fn believes(&mut self, object: u64, believed: Believed<'_>) {
-        (**self).believes(object, believed);
-    }
-    #[inline]
-    fn believes_value(&mut self, object: u64, property: &str, numbers: &[f64]) {
-        (**self).believes_value(object, property, numbers);
-    }
-    #[inline]
-    fn offer_state(&mut self, save: &mut dyn FnMut() -> Option<Vec<u8>>) {
-        (**self).offer_state(save);
+    handed_on! {
+        self => (**self);
+        now random send receive tick input note believes believes_value offer_state
     }
 }
 

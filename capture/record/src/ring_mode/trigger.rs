@@ -6,10 +6,11 @@ use std::hash::{BuildHasher, Hasher};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, TryLockError, Weak};
 use std::time::Duration;
 
 use netreel_reel::{Event, EventNumber, Trigger, TriggerCause};
+use netreel_system::locked;
 use netreel_system::trigger as signal;
 use netreel_transport::{BellRef, Pusher, monotonic_now};
 
@@ -155,7 +156,7 @@ impl Requests {
     /// Takes what is asked for, up to the events that are written: what was pushed before a
     /// trigger belongs into its window.
     pub(crate) fn take(&self, written: EventNumber) -> Vec<Request> {
-        let mut queue = lock(&self.queue);
+        let mut queue = locked(&self.queue);
         let (ready, later) = std::mem::take(&mut *queue)
             .into_iter()
             .partition(|request| request.number.is_none_or(|number| number < written));
@@ -172,7 +173,7 @@ impl Requests {
     /// Takes none from now on, and returns those that nobody has taken. `why` is told to whoever
     /// asks later.
     pub(crate) fn close(&self, why: String) -> Vec<Request> {
-        let mut queue = lock(&self.queue);
+        let mut queue = locked(&self.queue);
         let _ = self.closed.set(why);
         self.waiting.store(false, Ordering::Release);
         std::mem::take(&mut *queue)
@@ -181,7 +182,7 @@ impl Requests {
     /// # Errors
     /// Why there is nobody to take it.
     fn add(&self, request: Request) -> Result<(), String> {
-        let mut queue = lock(&self.queue);
+        let mut queue = locked(&self.queue);
         if let Some(why) = self.closed.get() {
             return Err(why.clone());
         }
@@ -208,7 +209,7 @@ impl Triggers {
     /// theirs, where there are some ([`Peers`](super::Peers)). Recorders that are not in ring mode
     /// write it down as a mark. Returns the trigger's id.
     pub fn pull(&self, cause: TriggerCause, text: &str) -> u64 {
-        self.pull_locked(lock(&self.0.lanes), Moment::now(), cause, text)
+        self.pull_locked(locked(&self.0.lanes), Moment::now(), cause, text)
     }
 
     fn pull_locked(
@@ -235,7 +236,7 @@ impl Triggers {
         self.write(lanes, trigger, text);
         if trigger.before_ms > 0 {
             let told = (trigger, cut(text).to_owned());
-            lock(&self.0.askers).retain(|asker| asker.send(told.clone()).is_ok());
+            locked(&self.0.askers).retain(|asker| asker.send(told.clone()).is_ok());
         }
         trigger.id
     }
@@ -247,7 +248,7 @@ impl Triggers {
         if fresh {
             let from_peer = true;
             self.write(
-                lock(&self.0.lanes),
+                locked(&self.0.lanes),
                 Trigger {
                     from_peer,
                     ..trigger
@@ -297,7 +298,7 @@ impl Triggers {
     }
 
     fn first_time(&self, id: u64) -> bool {
-        let mut seen = lock(&self.0.seen);
+        let mut seen = locked(&self.0.seen);
         if seen.contains(&id) {
             return false;
         }
@@ -311,7 +312,7 @@ impl Triggers {
     /// Hears what becomes of triggers from now on.
     pub fn news(&self) -> Receiver<TriggerNews> {
         let (sender, receiver) = channel();
-        lock(&self.0.listeners).push(sender);
+        locked(&self.0.listeners).push(sender);
         receiver
     }
 
@@ -319,17 +320,17 @@ impl Triggers {
     #[cfg(feature = "peers")]
     pub(crate) fn asked_here(&self) -> Receiver<(Trigger, String)> {
         let (sender, receiver) = channel();
-        lock(&self.0.askers).push(sender);
+        locked(&self.0.askers).push(sender);
         receiver
     }
 
     pub(crate) fn tell(&self, news: TriggerNews) {
-        lock(&self.0.listeners).retain(|listener| listener.send(news.clone()).is_ok());
+        locked(&self.0.listeners).retain(|listener| listener.send(news.clone()).is_ok());
     }
 
     /// Whether a recorder in ring mode would keep a window now.
     pub fn has_ring(&self) -> bool {
-        let lanes = lock(&self.0.lanes);
+        let lanes = locked(&self.0.lanes);
         let mut rings = lanes.iter().filter(|lane| lane.ring.is_some());
         rings.any(|lane| {
             let requests = lane.requests.upgrade();
@@ -375,7 +376,7 @@ impl Triggers {
                 .get()
                 .and_then(told)
                 .unwrap_or_else(|| signal::name(signal));
-            self.pull_locked(lock(&self.0.lanes), moment, TriggerCause::SIGNAL, &text);
+            self.pull_locked(locked(&self.0.lanes), moment, TriggerCause::SIGNAL, &text);
         }
     }
 
@@ -396,7 +397,7 @@ impl Triggers {
 
     /// Whether all that was asked for is kept.
     pub(super) fn is_settled(&self) -> bool {
-        let lanes = lock(&self.0.lanes);
+        let lanes = locked(&self.0.lanes);
         let mut alive = lanes.iter().filter_map(|lane| lane.requests.upgrade());
         alive.all(|requests| requests.is_settled())
     }
@@ -409,7 +410,7 @@ impl Triggers {
         make: Box<dyn FnMut() -> Option<Pusher> + Send>,
     ) -> u64 {
         let number = self.0.lanes_ever.fetch_add(1, Ordering::Relaxed);
-        lock(&self.0.lanes).push(RecorderEnd {
+        locked(&self.0.lanes).push(RecorderEnd {
             number,
             requests: Arc::downgrade(requests),
             ring,
@@ -421,7 +422,7 @@ impl Triggers {
 
     /// Takes a recorder out, so that its pusher gives its ring back.
     pub(crate) fn leave(&self, number: u64) {
-        lock(&self.0.lanes).retain(|lane| lane.number != number);
+        locked(&self.0.lanes).retain(|lane| lane.number != number);
     }
 }
 
@@ -437,10 +438,6 @@ impl std::fmt::Debug for Triggers {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Triggers").finish_non_exhaustive()
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn millis(time: Duration) -> u32 {
