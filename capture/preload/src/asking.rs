@@ -1,10 +1,11 @@
 //! A request to the recorder over its socket, and the answer.
 
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::AtomicU64;
 
 use netreel_shared::hello::{HELLO_MAGIC, Hello, MUTED, Welcome};
 
 use crate::environment::recorder_path;
+use crate::plainly::Plainly;
 use crate::sys::{self, IoVec, MsgHdr, nr};
 
 /// Of the reel, where there is one already.
@@ -61,7 +62,7 @@ fn send_hello(socket: i32, kind: u32, flags: u32, fd: Option<i32>) -> Option<()>
         kind,
         pid: sys::process(),
         flags,
-        identity: IDENTITY.load(Ordering::Relaxed),
+        identity: IDENTITY.get(),
     };
     let iov = IoVec::new((&raw const hello).cast(), size_of::<Hello>());
     // cmsghdr: length, level, type, and the descriptor.

@@ -16,6 +16,7 @@ use netreel_shared::hello::{
 use netreel_shared::ring::{RING_PAGE, RingControl, RingHead, RingMemory, RingWriter};
 
 use crate::asking::{IDENTITY, ask, tell};
+use crate::plainly::Plainly;
 use crate::replay;
 use crate::sys::{self, nr};
 use crate::thread::{THREAD_AT, Thread, now};
@@ -64,13 +65,13 @@ pub fn generation() -> Option<u32> {
     let home = HOME.load(Ordering::Acquire);
     if !home.is_null() {
         // SAFETY: mapped for as long as the process lives.
-        let generation = unsafe { (*home).generation.load(Ordering::Relaxed) };
+        let generation = unsafe { (*home).generation.get() };
         if generation != 0 {
             return (generation != u32::MAX).then_some(generation);
         }
         // This is a forked child: what its parent had is not its own.
-        if PHASE.load(Ordering::Relaxed) == ATTACHED {
-            PHASE.store(COLD, Ordering::Relaxed);
+        if PHASE.get() == ATTACHED {
+            PHASE.set(COLD);
         }
         return attach(true);
     }
@@ -80,8 +81,8 @@ pub fn generation() -> Option<u32> {
 /// Whether this is a child between `vfork` and `exec`, which runs in its parent's memory. Asks
 /// the kernel: only for what is rare.
 pub fn is_borrowed() -> bool {
-    let attached = PHASE.load(Ordering::Relaxed) == ATTACHED;
-    attached && PID.load(Ordering::Relaxed) != sys::process()
+    let attached = PHASE.get() == ATTACHED;
+    attached && PID.get() != sys::process()
 }
 
 /// The control page.
@@ -89,7 +90,7 @@ pub fn is_borrowed() -> bool {
 /// Only while [`generation`] is some.
 pub fn control() -> &'static RingControl {
     // SAFETY: set before `generation` says that this process is attached; never unmapped.
-    unsafe { &*CONTROL.load(Ordering::Relaxed) }
+    unsafe { &*CONTROL.get() }
 }
 
 /// What wakes the recorder.
@@ -98,7 +99,7 @@ pub fn control() -> &'static RingControl {
 #[inline]
 pub fn bell() -> &'static Bell {
     // SAFETY: set before `generation` says that this process is attached; never unmapped.
-    unsafe { &*BELL.load(Ordering::Relaxed) }
+    unsafe { &*BELL.get() }
 }
 
 /// Wakes the recorder, or has it look once more before it sleeps.
@@ -112,12 +113,12 @@ pub fn ring() {
 
 /// The recorder has to look by itself: this process may not wake it any more.
 pub fn cannot_ring() {
-    control().gate.0.home.store(2, Ordering::Relaxed);
+    control().gate.0.home.set(2);
 }
 
 /// Whether a full ring drops at once.
 pub fn drops_when_full() -> bool {
-    DROP_WHEN_FULL.load(Ordering::Relaxed) != 0
+    DROP_WHEN_FULL.get() != 0
 }
 
 #[cold]
@@ -130,7 +131,7 @@ fn attach(forked: bool) -> Option<u32> {
         return None;
     }
     let attached = try_attach(forked);
-    let home = HOME.load(Ordering::Relaxed);
+    let home = HOME.get();
     let generation = match attached {
         Some(()) => 1 + (GENERATIONS.fetch_add(1, Ordering::Relaxed) & 0xffff),
         None => u32::MAX,
@@ -150,7 +151,7 @@ fn attach(forked: bool) -> Option<u32> {
         forks();
     }
     attached?;
-    let announce = ANNOUNCE.load(Ordering::Relaxed);
+    let announce = ANNOUNCE.get();
     if forked && !announce.is_null() {
         // SAFETY: `inherits_by` put the function there.
         unsafe { core::mem::transmute::<*mut c_void, fn()>(announce)() };
@@ -164,11 +165,11 @@ static ANNOUNCE: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
 /// From now on a forked child that attaches calls `announce`, which names what it inherited.
 #[inline]
 pub fn inherits_by(announce: fn()) {
-    ANNOUNCE.store(announce as *mut c_void, Ordering::Relaxed);
+    ANNOUNCE.set(announce as *mut c_void);
 }
 
 fn try_attach(forked: bool) -> Option<()> {
-    if HOME.load(Ordering::Relaxed).is_null() {
+    if HOME.get().is_null() {
         let (access, kind) = (sys::PROT_READ_WRITE, sys::MAP_PRIVATE_ANONYMOUS);
         // SAFETY: a fresh anonymous page.
         let page = unsafe { sys::syscall(nr::MMAP, [0, RING_PAGE, access, kind, usize::MAX]) };
@@ -183,8 +184,8 @@ fn try_attach(forked: bool) -> Option<()> {
         HOME.store(page as *mut Home, Ordering::Release);
     }
     // In a forked child, the thread that asked is not there.
-    ASKING.store(0, Ordering::Relaxed);
-    ASK_AGAIN.store(0, Ordering::Relaxed);
+    ASKING.set(0);
+    ASK_AGAIN.set(0);
     let kind = KIND_ATTACH;
     let (welcome, fd, bell) = ask(kind, u32::from(forked))?;
     if welcome.one_thread != 0 {
@@ -213,24 +214,24 @@ fn try_attach(forked: bool) -> Option<()> {
         // SAFETY: inside what was mapped.
         prepare(unsafe { base.add(RING_PAGE + index * (RING_PAGE + capacity)) });
     }
-    CONTROL.store(base.cast(), Ordering::Relaxed);
-    CAPACITY.store(capacity, Ordering::Relaxed);
-    IDENTITY.store(welcome.identity, Ordering::Relaxed);
-    DROP_WHEN_FULL.store(welcome.drop_when_full, Ordering::Relaxed);
+    CONTROL.set(base.cast());
+    CAPACITY.set(capacity);
+    IDENTITY.set(welcome.identity);
+    DROP_WHEN_FULL.set(welcome.drop_when_full);
     for (index, ring) in RINGS.iter().enumerate().take(rings) {
         let offset = RING_PAGE + index * (RING_PAGE + capacity);
         // SAFETY: inside what was mapped.
-        ring.store(unsafe { base.add(offset) }.cast(), Ordering::Relaxed);
+        ring.set(unsafe { base.add(offset) }.cast());
     }
     RING_COUNT.store(rings, Ordering::Release);
-    PID.store(sys::process(), Ordering::Relaxed);
-    if KEY.load(Ordering::Relaxed) == 0 {
+    PID.set(sys::process());
+    if KEY.get() == 0 {
         let mut key = 0;
         // SAFETY: a place for the key, and a function that lives as long as the library.
         if unsafe { sys::pthread_key_create(&raw mut key, Some(thread_ends)) } != 0 {
             return unmapped(sys::EAGAIN as u32);
         }
-        KEY.store(key + 1, Ordering::Relaxed);
+        KEY.set(key + 1);
     }
     if threads::prepare().is_none() {
         return unmapped(sys::EAGAIN as u32);
@@ -272,15 +273,15 @@ fn replayed(welcome: &Welcome, fd: i32) -> Option<()> {
         (base > 0).then_some(base as *mut u8)
     };
     // Zeros: nothing is pushed there.
-    CONTROL.store(reserve(length)?.cast(), Ordering::Relaxed);
+    CONTROL.set(reserve(length)?.cast());
     let _bell = reserve(RING_PAGE)?;
-    PID.store(sys::process(), Ordering::Relaxed);
-    let key = KEY.load(Ordering::Relaxed);
+    PID.set(sys::process());
+    let key = KEY.get();
     if key == 0 {
         let mut key = 0;
         // SAFETY: a place for the key.
         if unsafe { sys::pthread_key_create(&raw mut key, None) } == 0 {
-            KEY.store(key + 1, Ordering::Relaxed);
+            KEY.set(key + 1);
         }
     }
     threads::prepare()?;
@@ -317,13 +318,13 @@ static FORKED: AtomicU32 = AtomicU32::new(0);
 
 /// This process has forked, or was.
 pub fn forks() {
-    FORKED.store(1, Ordering::Relaxed);
+    FORKED.set(1);
 }
 
 /// Tells the recorder that the kernel cuts or joins this socket's packets otherwise from now on,
 /// where another process may have it too. Also from a process that is not recorded itself.
 pub fn tell_of_segments(socket: i32) {
-    if FORKED.load(Ordering::Relaxed) != 0 && !is_borrowed() {
+    if FORKED.get() != 0 && !is_borrowed() {
         let _ = tell(KIND_SEGMENTS, 0, Some(socket));
     }
 }
@@ -336,13 +337,13 @@ pub const FULL: u32 = 3;
 /// Whether what is pushed is recorded now.
 #[inline]
 pub fn is_on() -> bool {
-    matches!(control().gate.0.state.load(Ordering::Relaxed), ON | FULL)
+    matches!(control().gate.0.state.get(), ON | FULL)
 }
 
 /// What this thread remembers, with a ring of its own; `None` where there is none to be had.
 #[inline]
 pub fn thread(generation: u32) -> Option<*mut Thread> {
-    let key = KEY.load(Ordering::Relaxed);
+    let key = KEY.get();
     // SAFETY: the key is there before any process is attached.
     let head = unsafe { sys::pthread_getspecific(key.wrapping_sub(1)) };
     if !head.is_null() {
@@ -370,19 +371,19 @@ fn free_ring() -> Option<*mut RingHead> {
     loop {
         let count = RING_COUNT.load(Ordering::Acquire);
         for ring in RINGS.iter().take(count) {
-            let head = ring.load(Ordering::Relaxed);
+            let head = ring.get();
             // SAFETY: mapped for as long as the process lives.
             if unsafe { &*head }.try_lease() {
                 return Some(head);
             }
         }
-        let again = ASK_AGAIN.load(Ordering::Relaxed);
+        let again = ASK_AGAIN.get();
         if again != 0 && now() < again {
             return None;
         }
         match one_more(count) {
             Asked::Ring => {}
-            Asked::None => ASK_AGAIN.store(now() + ASK_AGAIN_NS, Ordering::Relaxed),
+            Asked::None => ASK_AGAIN.set(now() + ASK_AGAIN_NS),
             Asked::Already => return None,
         }
     }
@@ -405,16 +406,13 @@ pub fn give_back((head, of): (*mut RingHead, u32)) {
 }
 
 fn take(head: *mut RingHead, generation: u32) -> *mut Thread {
-    let capacity = CAPACITY.load(Ordering::Relaxed);
+    let capacity = CAPACITY.get();
     let number = control().threads.0.fetch_add(1, Ordering::Relaxed);
     // SAFETY: the ring is leased: nobody else writes to it, or to the rest of its first page.
     unsafe {
-        (*head)
-            .thread
-            .0
-            .store(number.min(65_534) + 1, Ordering::Relaxed);
+        (*head).thread.0.set(number.min(65_534) + 1);
         let memory = RingMemory {
-            control: CONTROL.load(Ordering::Relaxed),
+            control: CONTROL.get(),
             head,
             data: head.cast::<u8>().add(RING_PAGE),
             capacity,
@@ -425,7 +423,7 @@ fn take(head: *mut RingHead, generation: u32) -> *mut Thread {
         let (which, identity) = (body::called(CallId::THREAD, 0), threads::identity());
         let (writer, kind) = (&mut (*thread).writer, EventKind::Called as u8);
         writer.push(now(), kind, &which, &identity.to_le_bytes());
-        let key = KEY.load(Ordering::Relaxed);
+        let key = KEY.get();
         sys::pthread_setspecific(key.wrapping_sub(1), head.cast());
         thread
     }
@@ -465,7 +463,7 @@ fn add_ring(count: usize) -> Option<()> {
         return None;
     }
     let (welcome, fd, _) = ask(KIND_MORE, 0)?;
-    let capacity = CAPACITY.load(Ordering::Relaxed);
+    let capacity = CAPACITY.get();
     let index = welcome.rings as usize;
     let offset = RING_PAGE + index * (RING_PAGE + capacity);
     let ring = map(fd, offset, RING_PAGE + capacity);
@@ -474,7 +472,7 @@ fn add_ring(count: usize) -> Option<()> {
         return None;
     };
     prepare(ring);
-    RINGS.get(count)?.store(ring.cast(), Ordering::Relaxed);
+    RINGS.get(count)?.set(ring.cast());
     RING_COUNT.store(count + 1, Ordering::Release);
     Some(())
 }
@@ -498,12 +496,12 @@ unsafe extern "C" fn thread_ends(ring: *mut c_void) {
 /// Maps the bell, unless an ancestor of this forked child has.
 fn map_bell(fd: Option<i32>) -> Result<(), u32> {
     if let Some(fd) = fd {
-        if BELL.load(Ordering::Relaxed).is_null() {
-            BELL.store(map(fd, 0, RING_PAGE)?.cast(), Ordering::Relaxed);
+        if BELL.get().is_null() {
+            BELL.set(map(fd, 0, RING_PAGE)?.cast());
         }
         sys::close(fd);
     }
-    if BELL.load(Ordering::Relaxed).is_null() {
+    if BELL.get().is_null() {
         Err(sys::EAGAIN as u32)
     } else {
         Ok(())

@@ -13,6 +13,7 @@ use netreel_shared::call::CallId;
 
 use crate::attach;
 use crate::hook::{self, Left, Real, hook};
+use crate::plainly::Plainly;
 use crate::points::name;
 use crate::push;
 use crate::replay::{self, Did};
@@ -40,9 +41,9 @@ impl Own {
 
     /// As a thread begins.
     pub fn clear(&self) {
-        self.under.store(core::ptr::null_mut(), Ordering::Relaxed);
-        self.inside.store(0, Ordering::Relaxed);
-        self.asked.store(0, Ordering::Relaxed);
+        self.under.set(core::ptr::null_mut());
+        self.inside.set(0);
+        self.asked.set(0);
     }
 }
 
@@ -51,7 +52,7 @@ pub fn waiting_under(lock: *mut c_void, real: impl FnOnce() -> i32) -> i32 {
     let own = threads::cancelled();
     let under = |lock| {
         if let Some(own) = own {
-            own.under.store(lock, Ordering::Relaxed);
+            own.under.set(lock);
         }
     };
     under(lock);

@@ -12,6 +12,7 @@ use crate::attach;
 use crate::hook::{Onward, hook, passing};
 use crate::numbered::fileno;
 use crate::objects::Function;
+use crate::plainly::Plainly;
 use crate::replay::{self, Did};
 use crate::sys::{FIONREAD, IoVec, or_code, quietly};
 use crate::{push, sockets, typed};
@@ -38,13 +39,13 @@ pub fn made_pipe([one, other]: [i32; 2]) {
 /// The program closes a descriptor: if it is one end of a pipe, a child has that end.
 pub fn closes(fd: i32) {
     for place in &OPEN {
-        let both = place.load(Ordering::Relaxed);
+        let both = place.get();
         let (one, other) = ((both >> 32) as i32, both as i32);
         if both == 0 || fd != one && fd != other {
             continue;
         }
-        place.store(0, Ordering::Relaxed);
-        if STARTED.load(Ordering::Relaxed) != 0 {
+        place.set(0);
+        if STARTED.get() != 0 {
             sockets::made_counter(if fd == one { other } else { one }, CallId::PIPE);
         }
     }
@@ -59,7 +60,7 @@ pub fn swallows(fd: i32, length: impl FnOnce() -> usize) -> Option<isize> {
 
 /// A child is about to be started: the recorded result of the call, where there is to be none.
 pub fn starts(call: CallId) -> Option<i32> {
-    STARTED.store(1, Ordering::Relaxed);
+    STARTED.set(1);
     if replay::is_muted() || !replay::on() {
         return None;
     }
@@ -236,7 +237,7 @@ static VFORK: Function = Function::next(c"vfork");
 
 /// In a replay there is no child, and the parent goes on.
 unsafe extern "C" fn vfork_asks(_: &[usize; 6], _: usize) -> Onward {
-    STARTED.store(1, Ordering::Relaxed);
+    STARTED.set(1);
     let told = replay::tells_of_children().then(|| starts(CallId::SPAWN));
     match told.flatten() {
         Some(child) => Onward::answer(core::ptr::without_provenance_mut(child as usize)),

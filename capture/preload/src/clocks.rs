@@ -1,11 +1,12 @@
 //! Reading clocks.
 
 use core::ffi::c_void;
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::AtomicU64;
 
 use netreel_shared::call::ClockId;
 
 use crate::hook::hook;
+use crate::plainly::Plainly;
 use crate::push::pushing;
 use crate::replay;
 use crate::sys::{CLOCK_MONOTONIC, TimeSpec, TimeVal};
@@ -45,14 +46,14 @@ fn push(source: i32, clock: ClockId, value: u64) {
         pushing.clock_read(time, clock, value);
         return;
     };
-    let time = value.wrapping_sub(ahead.load(Ordering::Relaxed));
-    let age = time.wrapping_sub(measured.load(Ordering::Relaxed));
+    let time = value.wrapping_sub(ahead.get());
+    let age = time.wrapping_sub(measured.get());
     let time = if age < FRESH_NS {
         time
     } else {
         let time = now();
-        ahead.store(value.wrapping_sub(time), Ordering::Relaxed);
-        measured.store(time, Ordering::Relaxed);
+        ahead.set(value.wrapping_sub(time));
+        measured.set(time);
         time
     };
     pushing.clock_read(time, clock, value);

@@ -5,6 +5,7 @@ use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
 use crate::endpoint::Endpoint;
+use crate::plainly::Plainly;
 use crate::sys::{IoVec, pause};
 use crate::vectors::Vectors;
 
@@ -116,24 +117,24 @@ fn waits_for(socket: u16) -> u32 {
 
 /// From now on the kernel keeps what is sent until it is told to send it; 0: it does not.
 pub fn corks(socket: u16, on: i32) {
-    CORKED[usize::from(socket)].store(u8::from(on != 0), Ordering::Relaxed);
+    CORKED[usize::from(socket)].set(u8::from(on != 0));
 }
 
 /// Whether what is sent now is only a part of a packet, whatever the call says.
 #[inline]
 pub fn is_corked(socket: u16) -> bool {
-    CORKED[usize::from(socket)].load(Ordering::Relaxed) != 0
+    CORKED[usize::from(socket)].get() != 0
 }
 
 /// Whether parts wait for what comes next.
 #[inline]
 pub fn waits(socket: u16) -> bool {
-    TAKEN.load(Ordering::Relaxed) != 0 && place_of(socket).is_some()
+    TAKEN.get() != 0 && place_of(socket).is_some()
 }
 
 fn place_of(socket: u16) -> Option<&'static Place> {
     let own = waits_for(socket);
-    let is_own = |place: &&Place| place.owner.load(Ordering::Relaxed) & !HELD == own;
+    let is_own = |place: &&Place| place.owner.get() & !HELD == own;
     ALL.iter().find(is_own)
 }
 
@@ -229,7 +230,7 @@ pub fn keep(
 
 /// The socket was connected: the kernel sends what waits there, if that is an address of IPv4.
 pub fn connected(socket: u16, peer: &Endpoint) {
-    if TAKEN.load(Ordering::Relaxed) == 0 || !peer.is_v4() {
+    if TAKEN.get() == 0 || !peer.is_v4() {
         return;
     }
     if let Some(whole) = leave(socket) {
@@ -246,7 +247,7 @@ pub fn connected(socket: u16, peer: &Endpoint) {
 
 /// What waits is never sent: the socket is closed, or a part was refused.
 pub fn forget(socket: u16) {
-    if TAKEN.load(Ordering::Relaxed) != 0 {
+    if TAKEN.get() != 0 {
         drop(leave(socket));
     }
 }
@@ -255,7 +256,7 @@ pub fn forget(socket: u16) {
 /// were some.
 pub fn abandon() -> bool {
     for place in &ALL {
-        place.owner.store(0, Ordering::Relaxed);
+        place.owner.set(0);
     }
     TAKEN.swap(0, Ordering::Relaxed) != 0
 }

@@ -4,6 +4,7 @@
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use crate::nr;
+use crate::plainly::Plainly;
 
 /// One instruction of a filter (classic BPF).
 #[repr(C)]
@@ -55,10 +56,10 @@ static COPYING: AtomicU32 = AtomicU32::new(0);
 #[inline]
 pub fn allow(number: usize, arguments: &[usize; 6]) -> bool {
     let count = COUNT.load(Ordering::Acquire);
-    if count == 0 && UNKNOWN.load(Ordering::Relaxed) == 0 {
+    if count == 0 && UNKNOWN.get() == 0 {
         return true;
     }
-    UNKNOWN.load(Ordering::Relaxed) == 0 && filters_allow(count, number, arguments)
+    UNKNOWN.get() == 0 && filters_allow(count, number, arguments)
 }
 
 #[cold]
@@ -75,7 +76,7 @@ fn filters_allow(count: usize, number: usize, arguments: &[usize; 6]) -> bool {
     let copies: &[Instruction] = unsafe { &*COPIES.0.get() };
     let mut start = 0;
     for end in ENDS.iter().take(count) {
-        let end = end.load(Ordering::Relaxed);
+        let end = end.get();
         const LOG: u32 = 0x7ffc_0000;
         match run(copies.get(start..end).unwrap_or(&[]), &data) {
             Some(ALLOW | LOG) => {}
@@ -152,11 +153,9 @@ pub unsafe fn copy(filter: *const Filter) -> bool {
     // SAFETY: the caller vouches for the filter; readers do not look behind the latest end, and
     // `COPYING` keeps other writers out.
     let copied = unsafe {
-        let count = COUNT.load(Ordering::Relaxed);
+        let count = COUNT.get();
         let start = match count.checked_sub(1) {
-            Some(last) => ENDS
-                .get(last)
-                .map_or(ROOM, |end| end.load(Ordering::Relaxed)),
+            Some(last) => ENDS.get(last).map_or(ROOM, |end| end.get()),
             None => 0,
         };
         let length = usize::from((*filter).length);
@@ -165,10 +164,10 @@ pub unsafe fn copy(filter: *const Filter) -> bool {
         if known {
             let to = COPIES.0.get().cast::<Instruction>().add(start);
             core::ptr::copy_nonoverlapping((*filter).instructions, to, length);
-            ENDS[count].store(start + length, Ordering::Relaxed);
+            ENDS[count].set(start + length);
             COUNT.store(count + 1, Ordering::Release);
         } else {
-            UNKNOWN.store(1, Ordering::Relaxed);
+            UNKNOWN.set(1);
         }
         known
     };

@@ -14,6 +14,7 @@ use netreel_shared::tape::THREADS_MAX;
 use crate::attach;
 use crate::holder::{Holder, Stuck, Watch};
 use crate::hook::{self, Left};
+use crate::plainly::Plainly;
 use crate::sys::{self, PollFd, TimeSpec, errno, nr, pause, set_errno};
 use crate::thread::now;
 use crate::{push, replay, sockets, threads};
@@ -63,33 +64,33 @@ impl Own {
     pub fn clear(&self) {
         let all = [&self.has, &self.inside, &self.polite, &self.points];
         for one in all.into_iter().chain([&self.number]) {
-            one.store(0, Ordering::Relaxed);
+            one.set(0);
         }
     }
 
     /// This thread, which is its own.
     fn holder(&self) -> Holder {
-        let mut known = Holder(self.number.load(Ordering::Relaxed));
+        let mut known = Holder(self.number.get());
         if known.0 == 0 {
             known = Holder::this();
-            self.number.store(known.0, Ordering::Relaxed);
+            self.number.set(known.0);
         }
         known
     }
 
     /// Of the calls since the latest event that a replay answers.
     pub fn points(&self) -> u32 {
-        self.points.load(Ordering::Relaxed)
+        self.points.get()
     }
 
     pub fn has(&self) -> bool {
-        self.has.load(Ordering::Relaxed) == 1
+        self.has.get() == 1
     }
 
     /// Waits for the floor.
     pub fn takes(&self) {
         take(self.holder());
-        self.has.store(1, Ordering::Relaxed);
+        self.has.set(1);
     }
 
     /// Gives it up.
@@ -105,12 +106,12 @@ impl Own {
     fn lets_go(&self, to: u32) {
         if !self.has_no_more(to) {
             // Another one has just taken it.
-            return self.has.store(to, Ordering::Relaxed);
+            return self.has.set(to);
         }
-        HOLDER.store(0, Ordering::Relaxed);
+        HOLDER.set(0);
         if FLOOR.swap(0, Ordering::Release) == 2 {
-            let slice = now().wrapping_sub(SINCE.load(Ordering::Relaxed)) > SLICE_NS;
-            self.polite.store(u32::from(slice), Ordering::Relaxed);
+            let slice = now().wrapping_sub(SINCE.get()) > SLICE_NS;
+            self.polite.set(u32::from(slice));
             sys::futex(&FLOOR, sys::FUTEX_WAKE_PRIVATE, 1, None);
         }
     }
@@ -127,13 +128,13 @@ const LOST: u32 = 2;
 
 /// One thread at a time from the first new thread on.
 pub fn on() {
-    ON.store(1, Ordering::Relaxed);
+    ON.set(1);
     hook::around(leaves, back);
 }
 
 #[inline(always)]
 pub fn is_on() -> bool {
-    ON.load(Ordering::Relaxed) != 0
+    ON.get() != 0
 }
 
 fn take(this: Holder) {
@@ -154,7 +155,7 @@ fn take(this: Holder) {
         }
         sys::futex(&FLOOR, sys::FUTEX_WAIT_PRIVATE, 2, Some(LOOK_EVERY_NS));
         let grant = GRANTS.load(Ordering::Acquire);
-        let holder = Holder(HOLDER.load(Ordering::Relaxed));
+        let holder = Holder(HOLDER.get());
         let stuck = if replay::on() {
             None
         } else {
@@ -164,20 +165,20 @@ fn take(this: Holder) {
             break;
         }
         if stuck == Some(Stuck::AtWork) {
-            ON.store(0, Ordering::Relaxed);
+            ON.set(0);
             sockets::past(PastId::TURN);
             return;
         }
     }
-    HOLDER.store(this.0, Ordering::Relaxed);
+    HOLDER.set(this.0);
     GRANTS.fetch_add(1, Ordering::Release);
-    SINCE.store(now(), Ordering::Relaxed);
+    SINCE.set(now());
 }
 
 /// Takes the floor from the thread that has it, which sleeps where no hook stands. For a replay it is as if
 /// it had given it up around its latest call.
 fn is_taken_from_who_sleeps() -> bool {
-    let own = LAST.load(Ordering::Relaxed) as *const Own;
+    let own = LAST.get() as *const Own;
     // SAFETY: what a thread remembers lives as long as the library.
     let Some(own) = (unsafe { own.as_ref() }) else {
         return false;
@@ -187,21 +188,21 @@ fn is_taken_from_who_sleeps() -> bool {
 
 /// In a forked child, of whose threads this one is left: it has the floor, or nobody has.
 pub fn forks() {
-    ENDED_COUNT.store(0, Ordering::Relaxed);
+    ENDED_COUNT.set(0);
     let Some(own) = threads::floor() else { return };
-    own.number.store(0, Ordering::Relaxed);
+    own.number.set(0);
     let holder = if own.has() { own.holder() } else { Holder(0) };
-    HOLDER.store(holder.0, Ordering::Relaxed);
-    FLOOR.store(u32::from(own.has()), Ordering::Relaxed);
+    HOLDER.set(holder.0);
+    FLOOR.set(u32::from(own.has()));
 }
 
 /// The program makes its first thread: this one has the floor.
 pub fn begins() {
     if is_on()
         && let Some(own) = threads::floor()
-        && LAST.load(Ordering::Relaxed) == 0
+        && LAST.get() == 0
     {
-        LAST.store(core::ptr::from_ref(own) as usize, Ordering::Relaxed);
+        LAST.set(core::ptr::from_ref(own) as usize);
         own.takes();
     }
 }
@@ -226,7 +227,7 @@ pub fn regains() {
 #[cold]
 fn regain() {
     if let Some(own) = threads::floor()
-        && own.has.load(Ordering::Relaxed) == LOST
+        && own.has.get() == LOST
     {
         comes_back(own);
     }
@@ -247,8 +248,8 @@ pub fn ends_for_all() {
             tell(identity, u64::from(own.points()));
         }
     });
-    for place in ENDED.iter().take(ENDED_COUNT.load(Ordering::Relaxed)) {
-        tell(place.load(Ordering::Relaxed), u64::MAX);
+    for place in ENDED.iter().take(ENDED_COUNT.get()) {
+        tell(place.get(), u64::MAX);
     }
 }
 
@@ -267,7 +268,7 @@ pub fn ends(identity: u64, own: &Own) {
     if is_on() && !replay::on() {
         let index = ENDED_COUNT.fetch_add(1, Ordering::Relaxed);
         if let Some(place) = ENDED.get(index) {
-            place.store(identity, Ordering::Relaxed);
+            place.set(identity);
         }
     }
     own.gives_up();
@@ -351,20 +352,20 @@ fn with_the_floor<R>(may_wait: impl FnOnce() -> bool, call: impl FnOnce() -> R) 
     }
     if !own.has() || may_wait() {
         // It gives the floor up once more, at the same point.
-        own.inside.store(0, Ordering::Relaxed);
+        own.inside.set(0);
         own.points.fetch_sub(1, Ordering::Relaxed);
         return call();
     }
-    own.inside.store(1, Ordering::Relaxed);
+    own.inside.set(1);
     let result = call();
-    own.inside.store(0, Ordering::Relaxed);
+    own.inside.set(0);
     result
 }
 
 /// This thread is cancelled in such a call.
 pub fn is_cancelled() {
     if let Some(own) = threads::floor() {
-        own.inside.store(0, Ordering::Relaxed);
+        own.inside.set(0);
     }
 }
 
@@ -417,7 +418,7 @@ fn return_to(left: Left) {
     if left == Left::Floor {
         comes_back(own);
     }
-    own.inside.store(0, Ordering::Relaxed);
+    own.inside.set(0);
 }
 
 fn comes_back(own: &'static Own) {
@@ -450,7 +451,7 @@ pub fn pushes() {
 #[cold]
 pub fn count_anew() {
     if let Some(own) = threads::floor() {
-        own.points.store(0, Ordering::Relaxed);
+        own.points.set(0);
     }
 }
 

@@ -9,6 +9,7 @@ use netreel_shared::call::CallId;
 use crate::attach;
 use crate::files::{ENOENT, O_NOFOLLOW, sum};
 use crate::paths::{self, AsItSays, Look, Workspace};
+use crate::plainly::Plainly;
 use crate::push::pushing_unless_busy;
 use crate::replay;
 use crate::stat::{S_IFMT, Stat};
@@ -206,7 +207,7 @@ fn is_told(path: &[u8]) -> bool {
     let mut end = path.len();
     while let Some(above) = path.get(..end).filter(|above| !above.is_empty()) {
         let mixed = mixed(above);
-        if places(mixed).any(|place| place.load(Ordering::Relaxed) == mixed) {
+        if places(mixed).any(|place| place.get() == mixed) {
             return true;
         }
         end = above.iter().rposition(|byte| *byte == b'/').unwrap_or(0);
@@ -217,11 +218,11 @@ fn is_told(path: &[u8]) -> bool {
 fn remember(path: &[u8]) {
     let mixed = mixed(path);
     let free = |place: &AtomicU64| {
-        let known = place.load(Ordering::Relaxed);
+        let known = place.get();
         // Another generation's are its parent's.
         known == 0
     };
     if let Some(place) = places(mixed).find(|place| free(place)) {
-        place.store(mixed, Ordering::Relaxed);
+        place.set(mixed);
     }
 }

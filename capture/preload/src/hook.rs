@@ -6,6 +6,7 @@ use core::ffi::{CStr, c_char, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering};
 
 use crate::objects::Function;
+use crate::plainly::Plainly;
 use crate::sys::RTLD_NEXT;
 
 /// A function of the library behind this one, looked up once.
@@ -23,12 +24,12 @@ impl Real {
     /// Where the function is; null where the system has none of this name.
     #[inline]
     pub fn get(&self) -> *mut c_void {
-        let known = self.found.load(Ordering::Relaxed);
+        let known = self.found.get();
         if !known.is_null() {
             return known;
         }
         let found = next(self.name);
-        self.found.store(found, Ordering::Relaxed);
+        self.found.set(found);
         found
     }
 }
@@ -74,7 +75,7 @@ pub enum Left {
 /// From now on `before` is called before each such call, and `behind` behind those that it says
 /// something of.
 pub fn around(before: fn() -> Left, behind: fn(Left)) {
-    BEHIND.store(behind as *mut c_void, Ordering::Relaxed);
+    BEHIND.set(behind as *mut c_void);
     BEFORE.store(before as *mut c_void, Ordering::Release);
 }
 
@@ -95,7 +96,7 @@ pub fn back(left: Left) {
     if left != Left::Nothing {
         // SAFETY: `around` put the function there before anything was left.
         unsafe {
-            core::mem::transmute::<*mut c_void, fn(Left)>(BEHIND.load(Ordering::Relaxed))(left);
+            core::mem::transmute::<*mut c_void, fn(Left)>(BEHIND.get())(left);
         }
     }
 }

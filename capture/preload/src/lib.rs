@@ -45,6 +45,7 @@ mod objects;
 mod others;
 mod own_number;
 mod paths;
+mod plainly;
 mod points;
 mod printed;
 mod processes;

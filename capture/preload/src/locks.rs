@@ -12,6 +12,7 @@ use netreel_shared::call::{CallId, PastId};
 
 use crate::hook::{self, Real, hook};
 use crate::objects::range_of;
+use crate::plainly::Plainly;
 use crate::sys::or_code;
 use crate::{cancels, push, replay, sockets, threads};
 
@@ -41,18 +42,18 @@ static UNWINDER: (AtomicUsize, AtomicUsize) = (AtomicUsize::new(0), AtomicUsize:
 
 /// Looks for that library; to be called before there are several threads, and now and then.
 pub fn find_unwinder() {
-    let known = UNWINDER.1.load(Ordering::Relaxed) != 0;
+    let known = UNWINDER.1.get() != 0;
     if let Some((start, end)) = (!known).then(|| range_of(b"libgcc_s.so")).flatten() {
-        UNWINDER.0.store(start, Ordering::Relaxed);
-        UNWINDER.1.store(end - start, Ordering::Relaxed);
+        UNWINDER.0.set(start);
+        UNWINDER.1.set(end - start);
     }
 }
 
 /// Whether the order of this lock does not matter.
 #[inline]
 pub fn is_free(lock: *const c_void) -> bool {
-    let start = UNWINDER.0.load(Ordering::Relaxed);
-    (lock as usize).wrapping_sub(start) < UNWINDER.1.load(Ordering::Relaxed)
+    let start = UNWINDER.0.get();
+    (lock as usize).wrapping_sub(start) < UNWINDER.1.get()
 }
 
 /// The place of a lock; `None` where there are too many.
@@ -105,8 +106,8 @@ fn had_last(lock: *const c_void, step: &threads::Step) -> u64 {
         return 0;
     };
     // Whoever has a lock is alone here.
-    let before = place.last.load(Ordering::Relaxed);
-    place.last.store(step.word(), Ordering::Relaxed);
+    let before = place.last.get();
+    place.last.set(step.word());
     if step.is_of_thread(before) { 0 } else { before }
 }
 

@@ -10,6 +10,7 @@ use netreel_shared::call::CallId;
 
 use crate::hook::{self, Real, hook};
 use crate::locks::{does, find_unwinder, is_free, push, shared};
+use crate::plainly::Plainly;
 use crate::sys::pause;
 use crate::{floor, replay, threads};
 
@@ -49,7 +50,7 @@ pub fn forks() {
 
 /// Whether a thread of this process runs it.
 fn is_running(state: u32) -> bool {
-    state == FORKS.load(Ordering::Relaxed) | RUNS
+    state == FORKS.get() | RUNS
 }
 
 /// # Safety
@@ -89,7 +90,7 @@ unsafe fn wait_while(control: *mut c_void, is: impl Fn(u32) -> bool) {
 /// exception or by the thread's end, so nothing stands behind it; then whoever asks next runs it again.
 unsafe extern "C" fn begins() {
     let Some(own) = threads::once() else { return };
-    let run = own.run.load(Ordering::Relaxed);
+    let run = own.run.get();
     let step = own.step.swap(0, Ordering::Relaxed);
     if step != 0 {
         push(CallId::ONCE, 0, step, 0);
@@ -127,10 +128,10 @@ unsafe fn once(control: *mut c_void, run: *mut c_void) -> i32 {
         let (Some(step), Some(own)) = (step, own) else {
             return real(control, run);
         };
-        own.run.store(run, Ordering::Relaxed);
-        own.step.store(step.count, Ordering::Relaxed);
+        own.run.set(run);
+        own.step.set(step.count);
         let result = real(control, begins as *mut c_void);
-        own.step.store(0, Ordering::Relaxed);
+        own.step.set(0);
         result
     }
 }

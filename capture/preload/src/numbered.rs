@@ -5,6 +5,7 @@ use core::ffi::c_void;
 use core::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
 
 use crate::hook::hook;
+use crate::plainly::Plainly;
 
 /// How many such streams have a descriptor at a time.
 const STREAMS: usize = 32;
@@ -20,7 +21,7 @@ fn descriptor(stream: *mut c_void) -> Option<i32> {
     let found = OPEN
         .iter()
         .find(|(known, _)| known.load(Ordering::Acquire) == stream && !stream.is_null())?;
-    Some(found.1.load(Ordering::Relaxed)).filter(|fd| *fd >= 0)
+    Some(found.1.get()).filter(|fd| *fd >= 0)
 }
 
 hook! {

@@ -4,8 +4,9 @@
 //! library stand before those.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
-use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicUsize};
 
+use crate::plainly::Plainly;
 use crate::sys::{PT_LOAD, ProgramHeader};
 
 /// The debugger's list of loaded objects, as `<link.h>` has it.
@@ -91,12 +92,12 @@ impl Function {
 
     /// Where it is; null where there is none.
     pub fn get(&self) -> *mut c_void {
-        let known = self.found.load(Ordering::Relaxed);
+        let known = self.found.get();
         if !known.is_null() {
             return known;
         }
         let found = behind_this(self.name, self.of_c);
-        self.found.store(found, Ordering::Relaxed);
+        self.found.set(found);
         found
     }
 }
@@ -257,7 +258,7 @@ static ITERATE: Function = Function::of_c(c"dl_iterate_phdr");
 pub fn count_at_start() {
     let mut view = View::new(c"", [0; 3]);
     view.look();
-    AT_START.store(view.count, Ordering::Relaxed);
+    AT_START.set(view.count);
 }
 
 /// What is known of an address.
@@ -274,7 +275,7 @@ pub struct Place {
 impl Place {
     /// Whether the program loaded the object while it ran.
     pub fn is_late(&self) -> bool {
-        let count = AT_START.load(Ordering::Relaxed);
+        let count = AT_START.get();
         count > 0 && self.index.is_some_and(|index| index >= count)
     }
 }

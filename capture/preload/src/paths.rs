@@ -4,6 +4,7 @@ use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_char};
 use core::sync::atomic::{AtomicU32, Ordering};
 
+use crate::plainly::Plainly;
 use crate::sys::{self, AT_FDCWD, nr, pause};
 
 /// A longer path is none that is looked after.
@@ -67,7 +68,7 @@ pub fn with<R>(work: impl FnOnce(&mut Workspace) -> R) -> Option<R> {
 
 /// In a forked child, of whose threads this one is left.
 pub fn forks() {
-    USER.store(0, Ordering::Relaxed);
+    USER.set(0);
 }
 
 /// Where a path is looked for; in a replay that may be elsewhere. Both are zero-ended where there is

@@ -13,6 +13,7 @@ use core::ffi::{CStr, c_void};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
 use crate::hook::{Real, hook, next};
+use crate::plainly::Plainly;
 use crate::push::{Pushing, pushing_alone};
 use crate::replay;
 use crate::stdio;
@@ -55,8 +56,8 @@ impl StdStream {
 
     /// Nothing in the buffer was taken.
     fn begins_anew(&self) {
-        self.seen.store(0, Ordering::Relaxed);
-        self.looked.store(0, Ordering::Relaxed);
+        self.seen.set(0);
+        self.looked.set(0);
     }
 }
 
@@ -76,7 +77,7 @@ pub fn on() {
     }
     for (index, stream) in STREAMS.iter().enumerate() {
         let open = sys::fcntl(index as i32 + 1, sys::F_GETFD) >= 0;
-        stream.stands.store(u32::from(open), Ordering::Relaxed);
+        stream.stands.set(u32::from(open));
     }
     let names: [&CStr; 2] = [c"_IO_2_1_stdout_", c"_IO_2_1_stderr_"];
     let files = names.map(|name| next(name).cast::<u8>());
@@ -89,7 +90,7 @@ pub fn on() {
         return;
     }
     for (stream, file) in STREAMS.iter().zip(files) {
-        stream.file.store(file, Ordering::Relaxed);
+        stream.file.set(file);
     }
 }
 
@@ -100,12 +101,10 @@ unsafe extern "C" fn stream_writes(file: *mut u8, data: *const u8, length: isize
         let real: Writes = core::mem::transmute(FILE_WRITE.get());
         real(file, data, length)
     };
-    let own = STREAMS
-        .iter()
-        .position(|stream| stream.file.load(Ordering::Relaxed) == file);
+    let own = STREAMS.iter().position(|stream| stream.file.get() == file);
     if let Some(index) = own {
         let stream = &STREAMS[index];
-        let (start, seen) = (data as usize, stream.seen.load(Ordering::Relaxed));
+        let (start, seen) = (data as usize, stream.seen.get());
         let taken = if seen > start && seen <= start + length.max(0) as usize {
             seen - start
         } else {
@@ -136,8 +135,7 @@ fn of(fd: i32) -> Option<usize> {
         2 => 1,
         _ => return None,
     };
-    let stands =
-        ON.load(Ordering::Relaxed) != 0 && STREAMS[index].stands.load(Ordering::Relaxed) != 0;
+    let stands = ON.get() != 0 && STREAMS[index].stands.get() != 0;
     stands.then_some(index)
 }
 
@@ -220,13 +218,13 @@ fn push(pushing: &mut Pushing, index: usize, bytes: &[u8]) {
 /// Whether words may wait in a buffer that were not looked at.
 #[inline(always)]
 fn waits(stream: &StdStream) -> bool {
-    let file = stream.file.load(Ordering::Relaxed);
+    let file = stream.file.get();
     if file.is_null() {
         return false;
     }
     // SAFETY: the C library's stream, whose places are words.
     let (base, at) = unsafe { (word(file, file::WRITE_BASE), word(file, file::WRITE_AT)) };
-    at > base && at != stream.looked.load(Ordering::Relaxed)
+    at > base && at != stream.looked.get()
 }
 
 /// # Safety
@@ -271,7 +269,7 @@ fn look(but: Option<usize>, all: bool, each: &mut dyn FnMut(usize, &[u8])) {
 /// Hands on what waits in a stream's buffer, unless somebody is at work in it now: this thread, in a
 /// handler of a signal, or another one.
 fn look_at(stream: &StdStream, all: bool, each: &mut dyn FnMut(&[u8])) {
-    let file = stream.file.load(Ordering::Relaxed);
+    let file = stream.file.get();
     let (lock, unlock) = (TRY_LOCK.get(), UNLOCK.get());
     if file.is_null() || lock.is_null() || unlock.is_null() {
         return;
@@ -287,11 +285,11 @@ fn look_at(stream: &StdStream, all: bool, each: &mut dyn FnMut(&[u8])) {
         }
         let (base, at) = (word(file, file::WRITE_BASE), word(file, file::WRITE_AT));
         let within = |place: usize| place >= base && place <= at;
-        let seen = stream.seen.load(Ordering::Relaxed);
+        let seen = stream.seen.get();
         let start = if within(seen) { seen } else { base };
         if at > start {
             let bytes = core::slice::from_raw_parts(start as *const u8, at - start);
-            let looked = stream.looked.load(Ordering::Relaxed);
+            let looked = stream.looked.get();
             let from = if within(looked) {
                 looked.max(start) - start
             } else {
@@ -305,9 +303,9 @@ fn look_at(stream: &StdStream, all: bool, each: &mut dyn FnMut(&[u8])) {
             };
             if length > 0 {
                 each(bytes.get(..length).unwrap_or(&[]));
-                stream.seen.store(start + length, Ordering::Relaxed);
+                stream.seen.set(start + length);
             }
-            stream.looked.store(at, Ordering::Relaxed);
+            stream.looked.set(at);
         }
         unlock(file);
     }
@@ -325,11 +323,9 @@ pub fn is_made(fd: i32) {
 
 fn stands(fd: i32, stands: u32) {
     if let 1 | 2 = fd
-        && ON.load(Ordering::Relaxed) != 0
+        && ON.get() != 0
     {
-        STREAMS[fd as usize - 1]
-            .stands
-            .store(stands, Ordering::Relaxed);
+        STREAMS[fd as usize - 1].stands.set(stands);
     }
 }
 
@@ -337,7 +333,7 @@ hook! {
     fn __fpurge[real](stream: *mut c_void) -> i32 {
         let result = real(stream);
         // What waits is gone; what was looked at of it is not there any more.
-        let own = STREAMS.iter().find(|it| it.file.load(Ordering::Relaxed) == stream.cast());
+        let own = STREAMS.iter().find(|it| it.file.get() == stream.cast());
         if let Some(own) = own {
             own.begins_anew();
         }

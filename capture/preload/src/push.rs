@@ -9,6 +9,7 @@ use netreel_shared::ring::RingWriter;
 use crate::attach;
 use crate::endpoint::Endpoint;
 use crate::floor;
+use crate::plainly::Plainly;
 use crate::printed;
 use crate::sys::{IoVec, errno, pause, quietly};
 use crate::thread::{Thread, now};
@@ -288,7 +289,7 @@ fn make_room(thread: &mut Thread, time: u64, length: usize) -> bool {
         if !fits || attach::drops_when_full() || !wait(writer, &mut thread.gave_up_at, needed) {
             thread.dropped += 1;
             let dropped = &writer.head().dropped.0;
-            dropped.store(thread.dropped, Ordering::Relaxed);
+            dropped.set(thread.dropped);
             return false;
         }
         stalled = Some(now().saturating_sub(start));
@@ -297,7 +298,7 @@ fn make_room(thread: &mut Thread, time: u64, length: usize) -> bool {
         let body = body::dropped(thread.dropped);
         writer.push(time, EventKind::Dropped as u8, &body, &[]);
         thread.dropped = 0;
-        writer.head().dropped.0.store(0, Ordering::Relaxed);
+        writer.head().dropped.0.set(0);
     }
     if let Some(nanos) = stalled {
         writer.push(time, EventKind::Stalled as u8, &body::stalled(nanos), &[]);
@@ -307,7 +308,7 @@ fn make_room(thread: &mut Thread, time: u64, length: usize) -> bool {
 
 fn wait(writer: &mut RingWriter, gave_up_at: &mut u64, needed: usize) -> bool {
     let gate = &attach::control().gate.0;
-    let mut seen = gate.progress.load(Ordering::Relaxed);
+    let mut seen = gate.progress.get();
     if *gave_up_at == seen {
         return false;
     }
@@ -317,10 +318,10 @@ fn wait(writer: &mut RingWriter, gave_up_at: &mut u64, needed: usize) -> bool {
         if writer.has_room(needed) {
             return true;
         }
-        if matches!(gate.state.load(Ordering::Relaxed), STOPPED | attach::FULL) {
+        if matches!(gate.state.get(), STOPPED | attach::FULL) {
             return false;
         }
-        let progress = gate.progress.load(Ordering::Relaxed);
+        let progress = gate.progress.get();
         if attach::bell().is_orphaned() {
             // The recorder is dead, and nobody makes room any more.
             if attach::back(writer) && writer.has_room(needed) {

@@ -1,12 +1,12 @@
 //! Sources of randomness.
 
 use core::ffi::{CStr, c_char, c_void};
-use core::sync::atomic::Ordering;
 
 use crate::attach;
 use crate::elsewhere::led;
 use crate::files::O_NOFOLLOW;
 use crate::hook::{Real, hook};
+use crate::plainly::Plainly;
 use crate::reads::{after_read, after_read_parts, given_parts};
 use crate::sys::{self, AT_FDCWD, IoVec, nr};
 use crate::{files, found, sockets, threads};
@@ -152,7 +152,7 @@ pub unsafe extern "C" fn _ZNSt13random_device9_M_getvalEv(device: *mut c_void) -
     let draws = threads::draws();
     let inside = |yes: u32| {
         if let Some(draws) = draws {
-            draws.store(yes, Ordering::Relaxed);
+            draws.set(yes);
         }
     };
     let mut result = 0u32;

@@ -1,10 +1,9 @@
 //! Reads whose bytes are told: of the standard input, of sources of randomness, of counters and of what
 //! children write.
 
-use core::sync::atomic::Ordering;
-
 use netreel_shared::call::CallId;
 
+use crate::plainly::Plainly;
 use crate::replay::{self, Did};
 use crate::sys::IoVec;
 use crate::{children, counters, push, sockets, threads};
@@ -34,7 +33,7 @@ pub unsafe fn given_parts(source: u8, iov: *const IoVec, count: usize, result: i
 
 /// Whether this thread is inside the function of C++ below, whose result is told as a whole.
 fn is_drawing() -> bool {
-    threads::draws().is_some_and(|draws| draws.load(Ordering::Relaxed) != 0)
+    threads::draws().is_some_and(|draws| draws.get() != 0)
 }
 
 /// Reads the standard input by `real`, and pushes what came, or takes it out of a replay. `None`:

@@ -26,6 +26,7 @@ use netreel_shared::tape::{
 };
 
 use crate::attach;
+use crate::plainly::Plainly;
 use crate::sys::{self, IoVec, nr, with_errno};
 use crate::vectors::Vectors;
 use crate::{cancels, signals, threads};
@@ -58,7 +59,7 @@ static TAPE: AtomicPtr<TapeControl> = AtomicPtr::new(core::ptr::null_mut());
 /// Whether this process is replayed, or was started by one that is.
 #[inline(always)]
 pub fn on() -> bool {
-    match MODE.load(Ordering::Relaxed) {
+    match MODE.get() {
         OFF => false,
         UNKNOWN => ask(),
         _ => true,
@@ -69,7 +70,7 @@ pub fn on() -> bool {
 #[cold]
 fn ask() -> bool {
     let _ = attach::generation();
-    matches!(MODE.load(Ordering::Relaxed), TAPE_ON | MUTED)
+    matches!(MODE.get(), TAPE_ON | MUTED)
 }
 
 /// This process is not replayed.
@@ -94,7 +95,7 @@ pub fn mute() {
 
 /// Whether it may do what it likes, but send nothing.
 pub fn is_muted() -> bool {
-    MODE.load(Ordering::Relaxed) == MUTED
+    MODE.get() == MUTED
 }
 
 fn tape() -> Option<&'static TapeControl> {
@@ -157,10 +158,10 @@ const FIRST: u32 = 2;
 #[inline]
 fn own_number(tape: &TapeControl) -> Option<u16> {
     let known = threads::replayed_as()?;
-    let mut number = known.load(Ordering::Relaxed);
+    let mut number = known.get();
     if number == 0 {
         number = find(tape, threads::identity()).map_or(FREE, |index| index + FIRST);
-        known.store(number, Ordering::Relaxed);
+        known.set(number);
     }
     number.checked_sub(FIRST).map(|index| index as u16)
 }
@@ -351,9 +352,7 @@ impl TapeTurn {
     /// That of an entry which comes next. Stops before it where that is wanted.
     #[inline]
     fn of(tape: &'static TapeControl, entry: &'static Entry) -> TapeTurn {
-        if entry.number >= tape.stop_at.load(Ordering::Relaxed)
-            && tape.stopped.swap(1, Ordering::Relaxed) == 0
-        {
+        if entry.number >= tape.stop_at.get() && tape.stopped.swap(1, Ordering::Relaxed) == 0 {
             stop();
         }
         TapeTurn { tape, entry }
@@ -393,7 +392,7 @@ impl TapeTurn {
     #[inline]
     fn done(self) -> i32 {
         let entry = self.entry;
-        let next = self.tape.next.load(Ordering::Relaxed) + entry.size();
+        let next = self.tape.next.get() + entry.size();
         if self.tape.ordered != 0 && entry.called() != Some(CallId::TURN) {
             places::done(entry.thread);
         }

@@ -10,6 +10,7 @@ use crate::children;
 use crate::corks;
 use crate::endpoint::Endpoint;
 use crate::filters;
+use crate::plainly::Plainly;
 use crate::printed;
 use crate::push::{self, Pushing, pushing};
 use crate::replay;
@@ -77,7 +78,7 @@ fn entry(fd: i32) -> Option<&'static AtomicU32> {
 /// What a descriptor is, as the table has it.
 #[inline]
 fn class(fd: i32) -> Option<u32> {
-    Some(entry(fd)?.load(Ordering::Relaxed))
+    Some(entry(fd)?.get())
 }
 
 /// The number of the UDP socket behind a descriptor; `None` for anything else.
@@ -152,7 +153,7 @@ fn exchange(fd: i32, before: u32, class: u32) -> bool {
 fn set(fd: i32, class: u32) {
     attach::inherits_by(announce_inherited);
     if let Some(entry) = entry(fd) {
-        entry.store(class, Ordering::Relaxed);
+        entry.set(class);
     }
 }
 
@@ -250,8 +251,8 @@ fn number(fd: i32) -> Option<u16> {
         return None;
     };
     let index = usize::from(socket);
-    REFERENCES[index].store(1, Ordering::Relaxed);
-    ANNOUNCED[index].store(UNBOUND, Ordering::Relaxed);
+    REFERENCES[index].set(1);
+    ANNOUNCED[index].set(UNBOUND);
     cuts(socket, 0);
     joins_from_now(socket, 0);
     corks::corks(socket, 0);
@@ -262,24 +263,24 @@ fn number(fd: i32) -> Option<u16> {
 /// From now on the kernel cuts what is sent into packets of this many bytes; 0: it does not.
 pub fn cuts(socket: u16, size: i32) {
     let size = u16::try_from(size).unwrap_or(0);
-    SEGMENTS[usize::from(socket)].store(size, Ordering::Relaxed);
+    SEGMENTS[usize::from(socket)].set(size);
 }
 
 /// The size into which the kernel cuts what is sent; 0 where it does not.
 #[inline]
 pub fn segment(socket: u16) -> u16 {
-    SEGMENTS[usize::from(socket)].load(Ordering::Relaxed)
+    SEGMENTS[usize::from(socket)].get()
 }
 
 /// From now on the kernel may join what is received; 0: it does not.
 pub fn joins_from_now(socket: u16, on: i32) {
-    JOINS[usize::from(socket)].store(u8::from(on != 0), Ordering::Relaxed);
+    JOINS[usize::from(socket)].set(u8::from(on != 0));
 }
 
 /// Whether the kernel may join what is received.
 #[inline]
 pub fn joins(socket: u16) -> bool {
-    JOINS[usize::from(socket)].load(Ordering::Relaxed) != 0
+    JOINS[usize::from(socket)].get() != 0
 }
 
 /// Pushes that the program does something that no hook sees: once for each process.
@@ -303,9 +304,9 @@ pub fn replayed(fd: i32, socket: u16) {
     let Some(references) = REFERENCES.get(index) else {
         return;
     };
-    references.store(1, Ordering::Relaxed);
-    ANNOUNCED[index].store(BOUND, Ordering::Relaxed);
-    CONNECTED[index].store(0, Ordering::Relaxed);
+    references.set(1);
+    ANNOUNCED[index].set(BOUND);
+    CONNECTED[index].set(0);
     cuts(socket, 0);
     joins_from_now(socket, 0);
     corks::corks(socket, 0);
@@ -378,7 +379,7 @@ pub fn made(fd: i32, asked: bool) {
         return;
     }
     let Some(socket) = number(fd) else { return };
-    CONNECTED[usize::from(socket)].store(0, Ordering::Relaxed);
+    CONNECTED[usize::from(socket)].set(0);
     // Whatever another thread has found there before.
     set(fd, UDP + u32::from(socket));
     if let Some(mut pushing) = pushing() {
@@ -395,7 +396,7 @@ fn push_made(pushing: &mut Pushing, fd: i32, socket: u16) {
 /// for a socket that has none, so that no packet comes before its socket.
 #[inline]
 pub fn announce(pushing: &mut Pushing, fd: i32, socket: u16) {
-    if ANNOUNCED[usize::from(socket)].load(Ordering::Relaxed) != BOUND {
+    if ANNOUNCED[usize::from(socket)].get() != BOUND {
         announce_slowly(pushing, fd, socket);
     }
 }
@@ -407,7 +408,7 @@ fn announce_slowly(pushing: &mut Pushing, fd: i32, socket: u16) {
     let state = &ANNOUNCED[usize::from(socket)];
     let next = if bound { BOUND } else { HINTED };
     if state.swap(next, Ordering::Relaxed) >= next {
-        state.store(next.max(HINTED), Ordering::Relaxed);
+        state.set(next.max(HINTED));
         return;
     }
     pushing.opened(now(), socket, &found.unwrap_or(Endpoint::NONE));
@@ -430,10 +431,10 @@ fn address(call: usize, fd: i32, socket: u16) -> (Option<Endpoint>, u16) {
 /// In a forked child: pushes the sockets that it has from its parent.
 pub fn announce_inherited() {
     for (fd, entry) in TABLE.iter().enumerate().take(4096) {
-        let class = entry.load(Ordering::Relaxed);
+        let class = entry.get();
         // What another thread of the parent was about to close is open here.
         if class >= UDP || class == CLOSING {
-            entry.store(UNKNOWN, Ordering::Relaxed);
+            entry.set(UNKNOWN);
             let _ = udp(fd as i32);
         }
     }
@@ -445,9 +446,8 @@ pub fn announce_inherited() {
 /// Whether the socket has one peer, so that every packet comes from there.
 #[inline]
 pub fn has_peer(fd: i32, socket: u16) -> bool {
-    PEERS[usize::from(socket)][4].load(Ordering::Relaxed) != 0
-        || (CONNECTED[usize::from(socket)].load(Ordering::Relaxed) != 0
-            && ask_peer(fd, socket) != Endpoint::NONE)
+    PEERS[usize::from(socket)][4].get() != 0
+        || (CONNECTED[usize::from(socket)].get() != 0 && ask_peer(fd, socket) != Endpoint::NONE)
 }
 
 /// The peer of a connected socket, asked for once.
@@ -468,30 +468,28 @@ fn ask_peer(fd: i32, socket: u16) -> Endpoint {
 /// The socket's peer, as far as it is known here.
 pub fn known_peer(socket: u16) -> Option<Endpoint> {
     let words = &PEERS[usize::from(socket)];
-    Endpoint::from_words(core::array::from_fn(|index| {
-        words[index].load(Ordering::Relaxed)
-    }))
+    Endpoint::from_words(core::array::from_fn(|index| words[index].get()))
 }
 
 /// Remembers the socket's peer.
 pub fn keep_peer(socket: u16, endpoint: Endpoint) {
     let words = endpoint.to_words().into_iter();
     for (word, value) in PEERS[usize::from(socket)].iter().zip(words) {
-        word.store(value, Ordering::Relaxed);
+        word.set(value);
     }
 }
 
 /// The socket has no peer any more, and with it no address of its own perhaps.
 pub fn dissolved(socket: u16) {
-    CONNECTED[usize::from(socket)].store(0, Ordering::Relaxed);
-    ANNOUNCED[usize::from(socket)].store(UNBOUND, Ordering::Relaxed);
+    CONNECTED[usize::from(socket)].set(0);
+    ANNOUNCED[usize::from(socket)].set(UNBOUND);
 }
 
 /// The socket was connected anew.
 pub fn forget_peer(socket: u16) {
-    CONNECTED[usize::from(socket)].store(1, Ordering::Relaxed);
+    CONNECTED[usize::from(socket)].set(1);
     for word in &PEERS[usize::from(socket)] {
-        word.store(0, Ordering::Relaxed);
+        word.set(0);
     }
 }
 
@@ -583,7 +581,7 @@ fn receive_queue(fd: i32) -> [u8; 16] {
 /// Pushes the last state of the receive buffers of all sockets.
 pub fn push_receive_queues() {
     for (fd, entry) in TABLE.iter().enumerate().take(4096) {
-        let Some(socket) = entry.load(Ordering::Relaxed).checked_sub(UDP) else {
+        let Some(socket) = entry.get().checked_sub(UDP) else {
             continue;
         };
         let Some(mut pushing) = pushing() else { return };

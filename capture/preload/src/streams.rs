@@ -8,6 +8,7 @@ use crate::attach;
 use crate::elsewhere::led;
 use crate::hook::{Real, hook};
 use crate::numbered::OPEN;
+use crate::plainly::Plainly;
 use crate::{descriptors, files, found, randomness, receive, sys};
 
 /// As glibc has it.
@@ -33,8 +34,8 @@ unsafe extern "C" fn read(fd: *mut c_void, buffer: *mut u8, length: usize) -> is
 unsafe extern "C" fn close(fd: *mut c_void) -> i32 {
     let fd = fd as usize as i32;
     for (stream, its) in &OPEN {
-        if its.load(Ordering::Relaxed) == fd {
-            its.store(-1, Ordering::Relaxed);
+        if its.get() == fd {
+            its.set(-1);
             stream.store(core::ptr::null_mut(), Ordering::Release);
         }
     }
@@ -87,7 +88,7 @@ unsafe fn random(path: *const c_char, mode: *const c_char) -> Option<*mut c_void
             place.0.store(core::ptr::null_mut(), Ordering::Release);
             return None;
         }
-        place.1.store(fd, Ordering::Relaxed);
+        place.1.set(fd);
         let make: Make = core::mem::transmute(make);
         make(fd as usize as *mut c_void, c"r".as_ptr(), functions)
     };

@@ -14,6 +14,7 @@ use crate::floor::{self, Own};
 use crate::hook::{self, hook};
 use crate::locks;
 use crate::meets;
+use crate::plainly::Plainly;
 use crate::push::pushing_unless_busy;
 use crate::sys;
 use crate::{replay, sockets};
@@ -71,13 +72,13 @@ impl Slot {
 impl Slot {
     fn promises(&self, ring: Option<(*mut RingHead, u32)>) {
         let (head, of) = ring.unwrap_or((core::ptr::null_mut(), 0));
-        self.promised_of.store(of, Ordering::Relaxed);
+        self.promised_of.set(of);
         self.promised.store(head, Ordering::Release);
     }
 
     fn promised(&self) -> Option<(*mut RingHead, u32)> {
         let head = self.promised.swap(core::ptr::null_mut(), Ordering::Acquire);
-        let of = self.promised_of.load(Ordering::Relaxed);
+        let of = self.promised_of.get();
         (!head.is_null()).then_some((head, of))
     }
 }
@@ -93,25 +94,25 @@ static SEVERAL: AtomicU32 = AtomicU32::new(0);
 /// Whether there may be several threads, so that the order of locks matters.
 #[inline(always)]
 pub fn several() -> bool {
-    SEVERAL.load(Ordering::Relaxed) != 0
+    SEVERAL.get() != 0
 }
 
 /// Makes the key. `None` where there are no more.
 pub fn prepare() -> Option<()> {
-    if KEY.load(Ordering::Relaxed) == 0 {
+    if KEY.get() == 0 {
         let mut key = 0;
         // SAFETY: a place for the key, and a function that lives as long as the library.
         if unsafe { sys::pthread_key_create(&raw mut key, Some(thread_ends)) } != 0 {
             return None;
         }
-        KEY.store(key + 1, Ordering::Relaxed);
+        KEY.set(key + 1);
     }
     Some(())
 }
 
 /// This thread's slot; `None` where it was made past the C library, or there are too many.
 fn own() -> Option<&'static Slot> {
-    let key = KEY.load(Ordering::Relaxed).checked_sub(1)?;
+    let key = KEY.get().checked_sub(1)?;
     // SAFETY: the key is there; what is set is a slot, which lives as long as the library.
     let known = unsafe { sys::pthread_getspecific(key).cast::<Slot>().as_ref() };
     if known.is_some() {
@@ -119,7 +120,7 @@ fn own() -> Option<&'static Slot> {
     }
     let main = sys::thread() == sys::process();
     if main {
-        MAIN.handle.store(cancels::own_handle(), Ordering::Relaxed);
+        MAIN.handle.set(cancels::own_handle());
         // SAFETY: as above.
         unsafe { sys::pthread_setspecific(key, (&raw const MAIN).cast()) };
     }
@@ -128,7 +129,7 @@ fn own() -> Option<&'static Slot> {
 
 /// This thread's identity; 0 where it has none.
 pub fn identity() -> u64 {
-    own().map_or(0, |slot| slot.identity.load(Ordering::Relaxed))
+    own().map_or(0, |slot| slot.identity.get())
 }
 
 /// A number that a replay keeps for this thread; 0 at its start. `None` as in [`own`].
@@ -163,12 +164,12 @@ impl Step {
 #[inline]
 pub fn next_step() -> Option<Step> {
     let slot = own()?;
-    let mut ring = slot.ring.load(Ordering::Relaxed);
+    let mut ring = slot.ring.get();
     if ring == 0 {
         ring = first_ring(slot)?;
     }
-    let count = slot.steps.load(Ordering::Relaxed) + 1;
-    slot.steps.store(count, Ordering::Relaxed);
+    let count = slot.steps.get() + 1;
+    slot.steps.set(count);
     let ring = u64::from(ring);
     Some(Step { count, ring })
 }
@@ -176,13 +177,13 @@ pub fn next_step() -> Option<Step> {
 #[cold]
 fn first_ring(slot: &Slot) -> Option<u32> {
     drop(pushing_unless_busy()?);
-    Some(slot.ring.load(Ordering::Relaxed)).filter(|ring| *ring != 0)
+    Some(slot.ring.get()).filter(|ring| *ring != 0)
 }
 
 /// This thread pushes into the ring of this number.
 pub fn pushes_into(number: u32) {
     if let Some(slot) = own() {
-        slot.ring.store(number + 1, Ordering::Relaxed);
+        slot.ring.set(number + 1);
     }
 }
 
@@ -251,18 +252,18 @@ pub fn steps() -> Option<(&'static AtomicU64, &'static AtomicU64)> {
 unsafe extern "C" fn thread_ends(slot: *mut c_void) {
     // SAFETY: a slot, as `own` and `begin` set it.
     let slot = unsafe { &*slot.cast::<Slot>() };
-    floor::ends(slot.identity.load(Ordering::Relaxed), &slot.floor);
+    floor::ends(slot.identity.get(), &slot.floor);
     if replay::on() && !core::ptr::eq(slot, &raw const MAIN) {
-        let identity = slot.identity.load(Ordering::Relaxed);
-        replay::thread_ends(slot.tape.load(Ordering::Relaxed), identity);
+        let identity = slot.identity.get();
+        replay::thread_ends(slot.tape.get(), identity);
     }
     if !core::ptr::eq(slot, &raw const MAIN) {
         if let Some(ring) = slot.promised() {
             attach::give_back(ring);
         }
-        slot.tape.store(0, Ordering::Relaxed);
-        slot.ring.store(0, Ordering::Relaxed);
-        slot.handle.store(0, Ordering::Relaxed);
+        slot.tape.set(0);
+        slot.ring.set(0);
+        slot.handle.set(0);
         slot.identity.store(0, Ordering::Release);
     }
 }
@@ -278,7 +279,7 @@ type RunOfC = unsafe extern "C" fn(*mut c_void) -> i32;
 unsafe fn begins(slot: *mut c_void) -> (*mut c_void, *mut c_void) {
     // SAFETY: the caller vouches for it.
     let slot = unsafe {
-        let key = KEY.load(Ordering::Relaxed).wrapping_sub(1);
+        let key = KEY.get().wrapping_sub(1);
         sys::pthread_setspecific(key, slot);
         &*slot.cast::<Slot>()
     };
@@ -287,7 +288,7 @@ unsafe fn begins(slot: *mut c_void) -> (*mut c_void, *mut c_void) {
     drop(pushing_unless_busy());
     floor::joins();
     let run = slot.run.load(Ordering::Acquire);
-    (run, slot.argument.load(Ordering::Relaxed))
+    (run, slot.argument.get())
 }
 
 unsafe extern "C" fn begin(slot: *mut c_void) -> *mut c_void {
@@ -312,7 +313,7 @@ unsafe extern "C" fn begin_of_c(slot: *mut c_void) -> i32 {
 fn slot_for_child() -> Option<&'static Slot> {
     let parent = own()?;
     let nth = parent.children.fetch_add(1, Ordering::Relaxed) + 1;
-    let identity = thread_identity(parent.identity.load(Ordering::Relaxed), nth);
+    let identity = thread_identity(parent.identity.get(), nth);
     let order = (Ordering::Acquire, Ordering::Relaxed);
     let free = |slot: &&Slot| {
         let taken = slot
@@ -324,12 +325,12 @@ fn slot_for_child() -> Option<&'static Slot> {
         sockets::past(PastId::THREADS);
         return None;
     };
-    slot.children.store(0, Ordering::Relaxed);
-    slot.steps.store(0, Ordering::Relaxed);
-    slot.ordered.store(0, Ordering::Relaxed);
+    slot.children.set(0);
+    slot.steps.set(0);
+    slot.ordered.set(0);
     slot.floor.clear();
     slot.cancelled.clear();
-    slot.draws.store(0, Ordering::Relaxed);
+    slot.draws.set(0);
     Some(slot)
 }
 
@@ -347,9 +348,9 @@ fn made(
     locks::find_unwinder();
     slot.promises(attach::ring_for_child());
     floor::begins();
-    SEVERAL.store(1, Ordering::Relaxed);
+    SEVERAL.set(1);
     hook::guard(cancels::guarded);
-    slot.argument.store(argument, Ordering::Relaxed);
+    slot.argument.set(argument);
     slot.run.store(run, Ordering::Release);
     let result = make(begin, (&raw const *slot).cast_mut().cast());
     if result != 0 {

@@ -11,6 +11,7 @@ use netreel_shared::tape::{NO_THREAD, Order, STEPS_AT, THREADS_MAX, TapeControl,
 
 use crate::cancels;
 use crate::locks::{ECANCELED, is_got};
+use crate::plainly::Plainly;
 use crate::sys::{self, nr, pause, quietly, with_errno};
 use crate::threads;
 
@@ -37,9 +38,9 @@ fn step() -> Option<Step> {
     let tape = tape().filter(|tape| tape.ordered != 0)?;
     let thread = usize::from(own_number(tape)?);
     let (steps, ordered) = threads::steps()?;
-    let count = steps.load(Ordering::Relaxed) + 1;
+    let count = steps.get() + 1;
     if count == 1 {
-        ordered.store(first(tape, thread), Ordering::Relaxed);
+        ordered.set(first(tape, thread));
     }
     Some(Step {
         thread,
@@ -61,11 +62,11 @@ fn first(tape: &TapeControl, thread: usize) -> u64 {
 
 impl Step {
     fn waits_for_its_turn(&self) -> bool {
-        self.ordered.load(Ordering::Relaxed) == self.count
+        self.ordered.get() == self.count
     }
 
     fn done(&self) {
-        self.steps.store(self.count, Ordering::Relaxed);
+        self.steps.set(self.count);
         if let Some(done) = DONE.get(self.thread) {
             done.store(self.count, Ordering::Release);
         }
@@ -89,7 +90,7 @@ impl Step {
     }
 
     fn leaves(&self, turn: TapeTurn, order: Order) {
-        self.ordered.store(order.next, Ordering::Relaxed);
+        self.ordered.set(order.next);
         self.done();
         turn.done();
     }

@@ -5,6 +5,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use netreel_shared::tape::{PRINTED_AT, PRINTED_MAX, Printed, TapeControl};
 
+use crate::plainly::Plainly;
 use crate::sys::{self, pause};
 
 use super::tape;
@@ -34,8 +35,8 @@ pub fn says(index: usize, bytes: &[u8]) {
 }
 
 fn compare(tape: &TapeControl, (index, printed): (usize, &Printed), bytes: &[u8]) {
-    let now = printed.now.load(Ordering::Relaxed);
-    if printed.differs.load(Ordering::Relaxed) != 0 {
+    let now = printed.now.get();
+    if printed.differs.get() != 0 {
         keep(tape, (index, printed), bytes);
     } else {
         let left = printed.length.saturating_sub(now) as usize;
@@ -48,22 +49,22 @@ fn compare(tape: &TapeControl, (index, printed): (usize, &Printed), bytes: &[u8]
         let same = pairs.take_while(|(then, now)| then == now).count();
         if let Some(other) = bytes.get(same..).filter(|other| !other.is_empty()) {
             let place = now + same as u64 + 1;
-            printed.differs.store(place, Ordering::Relaxed);
+            printed.differs.set(place);
             keep(tape, (index, printed), other);
         }
     }
     let after = now + bytes.len() as u64;
-    printed.now.store(after, Ordering::Relaxed);
+    printed.now.set(after);
 }
 
 /// Keeps the rest of the line that differs.
 fn keep(tape: &TapeControl, (index, printed): (usize, &Printed), bytes: &[u8]) {
-    if printed.whole.load(Ordering::Relaxed) != 0 {
+    if printed.whole.get() != 0 {
         return;
     }
     let end = bytes.iter().position(|byte| *byte == b'\n');
     let line = bytes.get(..end.unwrap_or(bytes.len())).unwrap_or(&[]);
-    let kept = printed.came.load(Ordering::Relaxed) as usize;
+    let kept = printed.came.get() as usize;
     let room = PRINTED_MAX.saturating_sub(kept).min(line.len());
     // SAFETY: the tape has this room, and nobody else writes there now.
     unsafe {
@@ -71,8 +72,8 @@ fn keep(tape: &TapeControl, (index, printed): (usize, &Printed), bytes: &[u8]) {
         let place = first.add(PRINTED_AT + index * PRINTED_MAX + kept);
         core::ptr::copy_nonoverlapping(line.as_ptr(), place, room);
     }
-    printed.came.store((kept + room) as u32, Ordering::Relaxed);
+    printed.came.set((kept + room) as u32);
     if end.is_some() || room < line.len() {
-        printed.whole.store(1, Ordering::Relaxed);
+        printed.whole.set(1);
     }
 }

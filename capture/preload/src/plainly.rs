@@ -1,0 +1,38 @@
+//! Numbers and pointers that threads share and that say nothing of other memory: they are read and written
+//! in no order with it. Where an order matters, it stands beside the call.
+
+use core::sync::atomic::{
+    AtomicI32, AtomicPtr, AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering,
+};
+
+/// Reads and writes in no order with other memory.
+pub trait Plainly<T> {
+    fn get(&self) -> T;
+    fn set(&self, value: T);
+}
+
+macro_rules! plainly {
+    ($($atomic:ty: $type:ty $(, $of:ident)?;)*) => {
+        $(impl$(<$of>)? Plainly<$type> for $atomic {
+            #[inline(always)]
+            fn get(&self) -> $type {
+                self.load(Ordering::Relaxed)
+            }
+
+            #[inline(always)]
+            fn set(&self, value: $type) {
+                self.store(value, Ordering::Relaxed);
+            }
+        })*
+    };
+}
+
+plainly! {
+    AtomicI32: i32;
+    AtomicU8: u8;
+    AtomicU16: u16;
+    AtomicU32: u32;
+    AtomicU64: u64;
+    AtomicUsize: usize;
+    AtomicPtr<T>: *mut T, T;
+}
