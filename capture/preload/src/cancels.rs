@@ -12,7 +12,8 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use netreel_shared::call::CallId;
 
 use crate::attach;
-use crate::hook::{self, Left, Real, hook};
+use crate::hook::{self, Left, hook};
+use crate::objects::Real;
 use crate::plainly::Plainly;
 use crate::points::name;
 use crate::push;
@@ -65,10 +66,11 @@ pub fn waiting_under(lock: *mut c_void, real: impl FnOnce() -> i32) -> i32 {
 type Buffer = [usize; 8];
 type Cleanup = unsafe extern "C" fn(*mut c_void);
 
-static PUSH: Real = Real::new(c"_pthread_cleanup_push");
-static POP: Real = Real::new(c"_pthread_cleanup_pop");
-static SELF: Real = Real::new(c"pthread_self");
-static CANCEL: Real = Real::new(c"pthread_cancel");
+static PUSH: Real<unsafe extern "C" fn(*mut Buffer, Cleanup, *mut c_void)> =
+    Real::new(c"_pthread_cleanup_push");
+static POP: Real<unsafe extern "C" fn(*mut Buffer, i32)> = Real::new(c"_pthread_cleanup_pop");
+static SELF: Real<unsafe extern "C" fn() -> usize> = Real::new(c"pthread_self");
+static CANCEL: Real<unsafe extern "C" fn(usize) -> i32> = Real::new(c"pthread_cancel");
 static TEST: Real = Real::new(c"pthread_testcancel");
 
 /// What the cleanup handler is told.
@@ -80,19 +82,16 @@ struct Inside {
 /// A call in which this thread may be cancelled. `left`: what is to be done behind it. To be given to
 /// [`hook::guard`](crate::hook::guard).
 pub fn guarded(point: u32, left: Left, call: &mut dyn FnMut()) {
-    let (push, pop) = (PUSH.get(), POP.get());
-    if push.is_null() || pop.is_null() || attach::generation().is_none() {
+    let functions = PUSH.get().zip(POP.get());
+    let Some((push, pop)) = functions.filter(|_| attach::generation().is_some()) else {
         return call();
-    }
+    };
     if replay::on() {
         enters(point, left);
     }
     let (mut buffer, mut inside): (Buffer, Inside) = ([0; 8], Inside { left, point });
     // SAFETY: the C library's functions of these names, and a buffer that stays until the second.
     unsafe {
-        let push: unsafe extern "C" fn(*mut Buffer, Cleanup, *mut c_void) =
-            core::mem::transmute(push);
-        let pop: unsafe extern "C" fn(*mut Buffer, i32) = core::mem::transmute(pop);
         push(&raw mut buffer, is_cancelled, (&raw mut inside).cast());
         call();
         pop(&raw mut buffer, 0);
@@ -142,25 +141,15 @@ unsafe extern "C" fn is_cancelled(inside: *mut c_void) {
 
 /// This thread's handle, as the C library knows it; 0 where it has none.
 pub fn own_handle() -> usize {
-    let found = SELF.get();
-    if found.is_null() {
-        return 0;
-    }
     // SAFETY: the C library's function of this name.
-    unsafe {
-        let own: unsafe extern "C" fn() -> usize = core::mem::transmute(found);
-        own()
-    }
+    SELF.get().map_or(0, |own| unsafe { own() })
 }
 
 /// In a replay: this thread was cancelled here, and is so again.
 pub fn again() -> ! {
-    let (cancel, test) = (CANCEL.get(), TEST.get());
-    if !cancel.is_null() && !test.is_null() {
+    if let (Some(cancel), Some(test)) = (CANCEL.get(), TEST.get()) {
         // SAFETY: the C library's functions of these names; the first is given this thread.
         unsafe {
-            let cancel: unsafe extern "C" fn(usize) -> i32 = core::mem::transmute(cancel);
-            let test: unsafe extern "C" fn() = core::mem::transmute(test);
             cancel(own_handle());
             test();
         }

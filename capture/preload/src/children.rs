@@ -11,7 +11,7 @@ use netreel_shared::call::CallId;
 use crate::attach;
 use crate::hook::{Onward, hook, passing};
 use crate::numbered::fileno;
-use crate::objects::Function;
+use crate::objects::Real;
 use crate::plainly::Plainly;
 use crate::replay::{self, Did};
 use crate::sys::{FIONREAD, IoVec, or_code, quietly};
@@ -233,7 +233,7 @@ passing! {
     vfork => vfork_asks;
 }
 
-static VFORK: Function = Function::next(c"vfork");
+static VFORK: Real = Real::behind(c"vfork");
 
 /// In a replay there is no child, and the parent goes on.
 unsafe extern "C" fn vfork_asks(_: &[usize; 6], _: usize) -> Onward {
@@ -241,6 +241,6 @@ unsafe extern "C" fn vfork_asks(_: &[usize; 6], _: usize) -> Onward {
     let told = replay::tells_of_children().then(|| starts(CallId::SPAWN));
     match told.flatten() {
         Some(child) => Onward::answer(core::ptr::without_provenance_mut(child as usize)),
-        None => Onward::to(VFORK.get()),
+        None => Onward::to(VFORK.address()),
     }
 }

@@ -9,9 +9,9 @@ use crate::children;
 use crate::corks;
 use crate::endpoint::Endpoint;
 use crate::floor;
-use crate::hook::{Onward, Real, hook, passing};
+use crate::hook::{Onward, hook, passing};
 use crate::numbered::fileno;
-use crate::objects::Function;
+use crate::objects::Real;
 use crate::others;
 use crate::replay::{self, Did};
 use crate::send;
@@ -131,17 +131,17 @@ passing! {
     __dprintf_chk => dprintf_chk_asks;
 }
 
-static DPRINTF: Function = Function::next(c"dprintf");
-static DPRINTF_CHK: Function = Function::next(c"__dprintf_chk");
+static DPRINTF: Real = Real::behind(c"dprintf");
+static DPRINTF_CHK: Real = Real::behind(c"__dprintf_chk");
 
 unsafe extern "C" fn dprintf_asks(arguments: &[usize; 6], _: usize) -> Onward {
     went_past(arguments[0] as i32, PastId::STREAM);
-    Onward::to(DPRINTF.get())
+    Onward::to(DPRINTF.address())
 }
 
 unsafe extern "C" fn dprintf_chk_asks(arguments: &[usize; 6], _: usize) -> Onward {
     went_past(arguments[0] as i32, PastId::STREAM);
-    Onward::to(DPRINTF_CHK.get())
+    Onward::to(DPRINTF_CHK.address())
 }
 
 const EINPROGRESS: i32 = 115;
@@ -371,13 +371,12 @@ hook! {
 /// # Safety
 /// As the call says.
 pub unsafe extern "C" fn closefrom(first: i32) {
-    static REAL: Real = Real::new(c"closefrom");
+    static REAL: Real<unsafe extern "C" fn(i32)> = Real::new(c"closefrom");
     let all = || first.max(0)..65_536;
     quietly(|| all().for_each(sockets::closing));
-    let found = REAL.get();
-    if !found.is_null() {
+    if let Some(real) = REAL.get() {
         // SAFETY: the C library's function has this signature.
-        unsafe { core::mem::transmute::<*mut c_void, unsafe extern "C" fn(i32)>(found)(first) };
+        unsafe { real(first) };
     }
     all().for_each(sockets::closed);
 }

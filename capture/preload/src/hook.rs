@@ -2,62 +2,10 @@
 //!
 //! This file knows none of the hooks. Whatever all of them are to do differently begins here.
 
-use core::ffi::{CStr, c_char, c_void};
+use core::ffi::{CStr, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering};
 
-use crate::objects::Function;
 use crate::plainly::Plainly;
-use crate::sys::RTLD_NEXT;
-
-/// A function of the library behind this one, looked up once.
-pub struct Real {
-    found: AtomicPtr<c_void>,
-    name: &'static CStr,
-}
-
-impl Real {
-    pub const fn new(name: &'static CStr) -> Real {
-        let found = AtomicPtr::new(core::ptr::null_mut());
-        Real { found, name }
-    }
-
-    /// Where the function is; null where the system has none of this name.
-    #[inline]
-    pub fn get(&self) -> *mut c_void {
-        let known = self.found.get();
-        if !known.is_null() {
-            return known;
-        }
-        let found = next(self.name);
-        self.found.set(found);
-        found
-    }
-}
-
-static DLSYM_OF_C: Function = Function::of_c(c"dlsym");
-
-/// The function of this name behind this library.
-pub fn next(name: &CStr) -> *mut c_void {
-    // SAFETY: a name that ends in a zero byte.
-    unsafe { find(RTLD_NEXT, name) }
-}
-
-/// The function of this name in the library of this handle, as the C library itself finds it.
-///
-/// # Safety
-/// The handle is one of a library, or a special one.
-pub unsafe fn find(handle: *mut c_void, name: &CStr) -> *mut c_void {
-    let found = DLSYM_OF_C.get();
-    if found.is_null() {
-        return found;
-    }
-    // SAFETY: the C library's function has this signature; the caller vouches for the handle.
-    unsafe {
-        let real: unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void =
-            core::mem::transmute(found);
-        real(handle, name.as_ptr())
-    }
-}
 
 /// What is done before and behind each call that a hook makes of the function that it stands before;
 /// null: nothing.
@@ -201,16 +149,12 @@ macro_rules! one_hook {
         #[unsafe(no_mangle)]
         #[allow(clippy::missing_safety_doc, clippy::too_many_arguments, missing_docs, unused_unsafe)]
         pub unsafe extern "C" fn $name($($argument: $type),*) -> $result {
-            static REAL: $crate::hook::Real =
-                $crate::hook::Real::new($crate::hook::name(concat!(stringify!($name), "\0")));
-            let found = REAL.get();
-            if found.is_null() {
+            static REAL: $crate::objects::Real<unsafe extern "C" fn($($type),*) -> $result> =
+                $crate::objects::Real::new($crate::hook::name(concat!(stringify!($name), "\0")));
+            let Some(function) = REAL.get() else {
                 $crate::sys::set_errno(38);
                 return -1isize as $result;
-            }
-            let function: unsafe extern "C" fn($($type),*) -> $result =
-                // SAFETY: the function of this name in the C library has this signature.
-                unsafe { core::mem::transmute(found) };
+            };
             #[allow(unused_variables)]
             let $real = |$($argument: $type),*| -> $result {
                 const POINT: u32 = $crate::points::point(stringify!($name));

@@ -3,13 +3,14 @@
 
 use netreel_shared::call::PastId;
 
-use crate::hook::{self, Real};
+use crate::hook;
+use crate::objects::Real;
 use crate::points;
 use crate::sockets;
 use crate::sys::{self, IoVec, MMsgHdr, MsgHdr, errno};
 use crate::taken::{UNJOINED, after, room_for, taken_by};
 
-static RECVMSG: Real = Real::new(c"recvmsg");
+static RECVMSG: Real<unsafe extern "C" fn(i32, *mut MsgHdr, i32) -> isize> = Real::new(c"recvmsg");
 
 #[inline]
 pub fn joins(fd: i32) -> bool {
@@ -39,10 +40,7 @@ pub unsafe fn ask(fd: i32, message: &mut MsgHdr, flags: i32) -> Option<isize> {
 
 #[cold]
 unsafe fn ask_slowly(fd: i32, message: &mut MsgHdr, flags: i32) -> Option<isize> {
-    let found = RECVMSG.get();
-    if found.is_null() {
-        return None;
-    }
+    let receive = RECVMSG.get()?;
     let (mut address, mut control) = ([0u8; 28], [0u64; 32]);
     let mut ours = *message;
     (ours.control, ours.control_length) = (control.as_mut_ptr().cast(), 256);
@@ -52,8 +50,6 @@ unsafe fn ask_slowly(fd: i32, message: &mut MsgHdr, flags: i32) -> Option<isize>
     let room = ours.name_length;
     // SAFETY: the C library's function of this name; the caller vouches for the buffers.
     unsafe {
-        let receive: unsafe extern "C" fn(i32, *mut MsgHdr, i32) -> isize =
-            core::mem::transmute(found);
         let socket = sockets::udp(fd);
         const POINT: u32 = points::point("recvmsg");
         let result = hook::calls(POINT, || receive(fd, &raw mut ours, flags));

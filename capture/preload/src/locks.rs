@@ -10,7 +10,8 @@ use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use netreel_shared::call::{CallId, PastId};
 
-use crate::hook::{self, Real, hook};
+use crate::hook::{self, hook};
+use crate::objects::Real;
 use crate::objects::range_of;
 use crate::plainly::Plainly;
 use crate::sys::or_code;
@@ -204,27 +205,25 @@ fn semaphore(real: impl FnOnce() -> i32, take: impl FnMut() -> i32) -> i32 {
     )
 }
 
-static MUTEX_LOCK: Real = Real::new(c"pthread_mutex_lock");
-static MUTEX_UNLOCK: Real = Real::new(c"pthread_mutex_unlock");
-static READ_LOCK: Real = Real::new(c"pthread_rwlock_rdlock");
-static WRITE_LOCK: Real = Real::new(c"pthread_rwlock_wrlock");
-static SPIN_LOCK: Real = Real::new(c"pthread_spin_lock");
-static MTX_LOCK: Real = Real::new(c"mtx_lock");
-static MTX_UNLOCK: Real = Real::new(c"mtx_unlock");
-static SEM_WAIT: Real = Real::new(c"sem_wait");
+/// A function of one pointer.
+type Takes = unsafe extern "C" fn(*mut c_void) -> i32;
+static MUTEX_LOCK: Real<Takes> = Real::new(c"pthread_mutex_lock");
+static MUTEX_UNLOCK: Real<Takes> = Real::new(c"pthread_mutex_unlock");
+static READ_LOCK: Real<Takes> = Real::new(c"pthread_rwlock_rdlock");
+static WRITE_LOCK: Real<Takes> = Real::new(c"pthread_rwlock_wrlock");
+static SPIN_LOCK: Real<Takes> = Real::new(c"pthread_spin_lock");
+static MTX_LOCK: Real<Takes> = Real::new(c"mtx_lock");
+static MTX_UNLOCK: Real<Takes> = Real::new(c"mtx_unlock");
+static SEM_WAIT: Real<Takes> = Real::new(c"sem_wait");
 
 /// Calls the C library's function of one pointer, and gives the floor up for it.
 ///
 /// # Safety
 /// `real` is one, and the pointer is as it wants it.
-unsafe fn on(real: &Real, pointer: *mut c_void) -> i32 {
-    let found = real.get();
-    if found.is_null() {
-        return 38;
-    }
+unsafe fn on(real: &Real<Takes>, pointer: *mut c_void) -> i32 {
+    let Some(real) = real.get() else { return 38 };
     // SAFETY: the caller vouches for it.
     unsafe {
-        let real: unsafe extern "C" fn(*mut c_void) -> i32 = core::mem::transmute(found);
         let left = if is_free(pointer) {
             hook::Left::Nothing
         } else {

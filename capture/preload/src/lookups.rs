@@ -8,8 +8,8 @@ use core::ffi::{CStr, c_char, c_void};
 
 use netreel_shared::call::PastId;
 
-use crate::hook::{Hooked, Onward, find, next, passing};
-use crate::objects::{Function, Place, View};
+use crate::hook::{Hooked, Onward, passing};
+use crate::objects::{Place, Real, View, find, next};
 use crate::sockets;
 use crate::sys::{RTLD_NEXT, quietly};
 use crate::{
@@ -80,10 +80,11 @@ passing! {
     dlmopen => dlmopen_asks;
 }
 
-static DLSYM: Function = Function::next(c"dlsym");
-static DLVSYM: Function = Function::next(c"dlvsym");
-static DLOPEN: Function = Function::next(c"dlopen");
-static DLMOPEN: Function = Function::next(c"dlmopen");
+static DLSYM: Real = Real::behind(c"dlsym");
+type Finds = unsafe extern "C" fn(*mut c_void, *const c_char, *const c_char) -> *mut c_void;
+static DLVSYM: Real<Finds> = Real::behind(c"dlvsym");
+static DLOPEN: Real = Real::behind(c"dlopen");
+static DLMOPEN: Real = Real::behind(c"dlmopen");
 
 const RTLD_DEFAULT: *mut c_void = core::ptr::null_mut();
 const RTLD_DEEPBIND: usize = 8;
@@ -93,21 +94,23 @@ unsafe extern "C" fn dlsym_asks(arguments: &[usize; 6], caller: usize) -> Onward
     let [handle, name, ..] = *arguments;
     let handle = handle as *mut c_void;
     // SAFETY: as the program vouches for its own call.
-    unsafe { looked_up(DLSYM.get(), handle, name, caller, |name| find(handle, name)) }
+    unsafe {
+        looked_up(DLSYM.address(), handle, name, caller, |name| {
+            find(handle, name)
+        })
+    }
 }
 
 unsafe extern "C" fn dlvsym_asks(arguments: &[usize; 6], caller: usize) -> Onward {
     let [handle, name, version, ..] = *arguments;
-    let (handle, found) = (handle as *mut c_void, DLVSYM.get());
+    let (handle, version) = (handle as *mut c_void, version as *const c_char);
     // SAFETY: as the program vouches for its own call; the C library's function has this signature.
     unsafe {
-        looked_up(found, handle, name, caller, |name| {
-            let real: unsafe extern "C" fn(
-                *mut c_void,
-                *const c_char,
-                *const c_char,
-            ) -> *mut c_void = core::mem::transmute(found);
-            real(handle, name.as_ptr(), version as *const c_char)
+        looked_up(DLVSYM.address(), handle, name, caller, |name| {
+            let found = DLVSYM
+                .get()
+                .map(|real| real(handle, name.as_ptr(), version));
+            found.unwrap_or(core::ptr::null_mut())
         })
     }
 }
@@ -209,7 +212,7 @@ unsafe extern "C" fn dlopen_asks(arguments: &[usize; 6], _: usize) -> Onward {
     if mode & RTLD_DEEPBIND != 0 {
         quietly_past(PastId::DEEP);
     }
-    Onward::to(DLOPEN.get())
+    Onward::to(DLOPEN.address())
 }
 
 unsafe extern "C" fn dlmopen_asks(arguments: &[usize; 6], _: usize) -> Onward {
@@ -219,5 +222,5 @@ unsafe extern "C" fn dlmopen_asks(arguments: &[usize; 6], _: usize) -> Onward {
     } else if mode & RTLD_DEEPBIND != 0 {
         quietly_past(PastId::DEEP);
     }
-    Onward::to(DLMOPEN.get())
+    Onward::to(DLMOPEN.address())
 }

@@ -8,8 +8,9 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use netreel_shared::call::CallId;
 
-use crate::hook::{self, Real, hook};
+use crate::hook::{self, hook};
 use crate::locks::{does, find_unwinder, is_free, push, shared};
+use crate::objects::Real;
 use crate::plainly::Plainly;
 use crate::sys::pause;
 use crate::{floor, replay, threads};
@@ -31,8 +32,8 @@ impl Own {
 }
 
 type Once = unsafe extern "C" fn(*mut c_void, *mut c_void) -> i32;
-static PTHREAD_ONCE: Real = Real::new(c"pthread_once");
-static JOIN: Real = Real::new(c"pthread_join");
+static PTHREAD_ONCE: Real<Once> = Real::new(c"pthread_once");
+static JOIN: Real<unsafe extern "C" fn(usize, *mut c_void) -> i32> = Real::new(c"pthread_join");
 
 /// As glibc has it: the lowest bit of the control says that a thread runs it, the second that it has
 /// run.
@@ -106,14 +107,12 @@ unsafe extern "C" fn begins() {
 /// # Safety
 /// As `pthread_once`.
 unsafe fn once(control: *mut c_void, run: *mut c_void) -> i32 {
-    let found = PTHREAD_ONCE.get();
-    if found.is_null() {
+    let Some(real) = PTHREAD_ONCE.get() else {
         return 38;
-    }
+    };
     // SAFETY: the C library's function has this signature. Without others between, it gives the floor
     // up neither while the function runs nor where it has run.
     unsafe {
-        let real: Once = core::mem::transmute(found);
         if !threads::several() || is_the_unwinders(control) {
             return real(control, run);
         }
@@ -157,13 +156,9 @@ fn joins(real: impl FnOnce() -> i32, join: impl FnOnce() -> i32) -> i32 {
 /// # Safety
 /// As `pthread_join`.
 unsafe fn join(thread: usize, value: *mut c_void) -> i32 {
-    let found = JOIN.get();
-    if found.is_null() {
-        return 38;
-    }
+    let Some(real) = JOIN.get() else { return 38 };
     // SAFETY: the C library's function has this signature; the caller vouches for the rest.
     unsafe {
-        let real: unsafe extern "C" fn(usize, *mut c_void) -> i32 = core::mem::transmute(found);
         let left = hook::leaves();
         let result = real(thread, value);
         hook::back(left);

@@ -4,10 +4,11 @@
 //! library stand before those.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
+use core::marker::PhantomData;
 use core::sync::atomic::{AtomicPtr, AtomicUsize};
 
 use crate::plainly::Plainly;
-use crate::sys::{PT_LOAD, ProgramHeader};
+use crate::sys::{PT_LOAD, ProgramHeader, RTLD_NEXT};
 
 /// The debugger's list of loaded objects, as `<link.h>` has it.
 #[repr(C)]
@@ -64,42 +65,80 @@ const DT_VERSYM: usize = 0x6fff_fff0;
 const HIDDEN: u16 = 0x8000;
 const FUNCTION: u8 = 2;
 
-/// A function that is found once: of the first library behind this one, in the order in which
-/// RTLD_NEXT looks, or of the C library, whoever stands before it.
-pub struct Function {
+/// A function of another library, which is looked up once. `F` is its signature.
+pub struct Real<F = unsafe extern "C" fn()> {
     found: AtomicPtr<c_void>,
     name: &'static CStr,
-    of_c: bool,
+    look: fn(&CStr) -> *mut c_void,
+    signature: PhantomData<F>,
 }
 
-impl Function {
-    /// The next one behind this library.
-    pub const fn next(name: &'static CStr) -> Function {
-        Function {
-            found: AtomicPtr::new(core::ptr::null_mut()),
-            name,
-            of_c: false,
-        }
+impl<F: Copy> Real<F> {
+    /// The next one behind this library, as the C library finds it.
+    pub const fn new(name: &'static CStr) -> Real<F> {
+        Real::by(name, next)
+    }
+
+    /// The same, found without the C library, one of whose lookups it may be.
+    pub const fn behind(name: &'static CStr) -> Real<F> {
+        Real::by(name, |name| behind_this(name, |_| true))
     }
 
     /// The C library's own, which may be called before others that stand before it are ready.
-    pub const fn of_c(name: &'static CStr) -> Function {
-        Function {
-            of_c: true,
-            ..Function::next(name)
+    pub const fn of_c(name: &'static CStr) -> Real<F> {
+        Real::by(name, |name| behind_this(name, is_c))
+    }
+
+    const fn by(name: &'static CStr, look: fn(&CStr) -> *mut c_void) -> Real<F> {
+        Real {
+            found: AtomicPtr::new(core::ptr::null_mut()),
+            name,
+            look,
+            signature: PhantomData,
         }
     }
 
-    /// Where it is; null where there is none.
-    pub fn get(&self) -> *mut c_void {
+    /// Where it is; null where the system has none of this name.
+    #[inline]
+    pub fn address(&self) -> *mut c_void {
         let known = self.found.get();
         if !known.is_null() {
             return known;
         }
-        let found = behind_this(self.name, self.of_c);
+        let found = (self.look)(self.name);
         self.found.set(found);
         found
     }
+
+    /// The function, to be called; `None` where the system has none of this name.
+    #[inline]
+    pub fn get(&self) -> Option<F> {
+        const { assert!(size_of::<F>() == size_of::<*mut c_void>()) };
+        let found = self.address();
+        // SAFETY: a function, as large as its address; who calls it vouches for the signature.
+        (!found.is_null()).then(|| unsafe { core::mem::transmute_copy(&found) })
+    }
+}
+
+type Finds = unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
+static DLSYM: Real<Finds> = Real::of_c(c"dlsym");
+
+/// The function of this name behind this library.
+pub fn next(name: &CStr) -> *mut c_void {
+    // SAFETY: a name that ends in a zero byte.
+    unsafe { find(RTLD_NEXT, name) }
+}
+
+/// The function of this name in the library of this handle, as the C library itself finds it.
+///
+/// # Safety
+/// The handle is one of a library, or a special one.
+pub unsafe fn find(handle: *mut c_void, name: &CStr) -> *mut c_void {
+    let Some(real) = DLSYM.get() else {
+        return core::ptr::null_mut();
+    };
+    // SAFETY: the C library's function has this signature; the caller vouches for the handle.
+    unsafe { real(handle, name.as_ptr()) }
 }
 
 /// What is loaded, in the order of the list. Looks without a lock: what stays for the program's life is in
@@ -131,8 +170,9 @@ impl Loaded {
     }
 }
 
-/// The first function of this name behind this library.
-fn behind_this(name: &CStr, of_c: bool) -> *mut c_void {
+/// The function of this name in the first library behind this one, in the order in which RTLD_NEXT looks,
+/// whose file is one of those `of`.
+fn behind_this(name: &CStr, of: fn(&CStr) -> bool) -> *mut c_void {
     let here = behind_this as *const () as usize;
     let before = loaded().filter(|object| object.base <= here);
     let Some(own) = before.max_by_key(|object| object.base) else {
@@ -141,7 +181,7 @@ fn behind_this(name: &CStr, of_c: bool) -> *mut c_void {
     let behind = loaded()
         .skip_while(|object| !core::ptr::eq(*object, own))
         .skip(1);
-    let mut asked = behind.filter(|object| !of_c || is_c(object.path()));
+    let mut asked = behind.filter(|object| of(object.path()));
     // SAFETY: what the loader says of it.
     let found = asked.find_map(|object| unsafe { defined(object.base, object.dynamic, name) });
     found.unwrap_or(0) as *mut c_void
@@ -252,7 +292,9 @@ fn gnu_hash(name: &[u8]) -> u32 {
 
 /// How many objects were loaded when the program began; 0 before.
 static AT_START: AtomicUsize = AtomicUsize::new(0);
-static ITERATE: Function = Function::of_c(c"dl_iterate_phdr");
+type Each = unsafe extern "C" fn(*const Info, usize, *mut c_void) -> c_int;
+static ITERATE: Real<unsafe extern "C" fn(Each, *mut c_void) -> c_int> =
+    Real::of_c(c"dl_iterate_phdr");
 
 /// Remembers how many objects there are: those that come later are loaded by the program.
 pub fn count_at_start() {
@@ -307,16 +349,9 @@ impl<'a> View<'a> {
     }
 
     pub fn look(&mut self) {
-        let found = ITERATE.get();
-        if found.is_null() {
-            return;
-        }
-        type Each = unsafe extern "C" fn(*const Info, usize, *mut c_void) -> c_int;
-        // SAFETY: the C library's function of this name, which calls `each` before it returns.
-        unsafe {
-            let iterate: unsafe extern "C" fn(Each, *mut c_void) -> c_int =
-                core::mem::transmute(found);
-            iterate(each, (&raw mut *self).cast());
+        if let Some(iterate) = ITERATE.get() {
+            // SAFETY: the C library's function of this name, which calls `each` before it returns.
+            unsafe { iterate(each, (&raw mut *self).cast()) };
         }
     }
 

@@ -12,7 +12,8 @@
 use core::ffi::{CStr, c_void};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
-use crate::hook::{Real, hook, next};
+use crate::hook::hook;
+use crate::objects::{Real, next};
 use crate::plainly::Plainly;
 use crate::push::{Pushing, pushing_alone};
 use crate::replay;
@@ -64,9 +65,9 @@ impl StdStream {
 static STREAMS: [StdStream; 2] = [StdStream::new(), StdStream::new()];
 static ON: AtomicU32 = AtomicU32::new(0);
 
-static FILE_WRITE: Real = Real::new(c"_IO_file_write");
-static TRY_LOCK: Real = Real::new(c"ftrylockfile");
-static UNLOCK: Real = Real::new(c"funlockfile");
+static FILE_WRITE: Real<Writes> = Real::new(c"_IO_file_write");
+static TRY_LOCK: Real<unsafe extern "C" fn(*mut u8) -> i32> = Real::new(c"ftrylockfile");
+static UNLOCK: Real<unsafe extern "C" fn(*mut u8)> = Real::new(c"funlockfile");
 
 type Writes = unsafe extern "C" fn(*mut u8, *const u8, isize) -> isize;
 
@@ -84,7 +85,7 @@ pub fn on() {
     if !stdio::stands_before(
         &files,
         stdio::WRITE,
-        &FILE_WRITE,
+        FILE_WRITE.address(),
         stream_writes as *const (),
     ) {
         return;
@@ -97,10 +98,9 @@ pub fn on() {
 /// What the C library calls to write what is in a stream's buffer.
 unsafe extern "C" fn stream_writes(file: *mut u8, data: *const u8, length: isize) -> isize {
     // SAFETY: the C library's function of this name, for its own call.
-    let result = unsafe {
-        let real: Writes = core::mem::transmute(FILE_WRITE.get());
-        real(file, data, length)
-    };
+    let result = FILE_WRITE
+        .get()
+        .map_or(-1, |real| unsafe { real(file, data, length) });
     let own = STREAMS.iter().position(|stream| stream.file.get() == file);
     if let Some(index) = own {
         let stream = &STREAMS[index];
@@ -270,14 +270,11 @@ fn look(but: Option<usize>, all: bool, each: &mut dyn FnMut(usize, &[u8])) {
 /// handler of a signal, or another one.
 fn look_at(stream: &StdStream, all: bool, each: &mut dyn FnMut(&[u8])) {
     let file = stream.file.get();
-    let (lock, unlock) = (TRY_LOCK.get(), UNLOCK.get());
-    if file.is_null() || lock.is_null() || unlock.is_null() {
+    let (Some(lock), Some(unlock), false) = (TRY_LOCK.get(), UNLOCK.get(), file.is_null()) else {
         return;
-    }
+    };
     // SAFETY: the C library's stream and its functions of these names.
     unsafe {
-        let lock: unsafe extern "C" fn(*mut u8) -> i32 = core::mem::transmute(lock);
-        let unlock: unsafe extern "C" fn(*mut u8) = core::mem::transmute(unlock);
         let its_lock = word(file, file::LOCK) as *mut u8;
         let owned = !its_lock.is_null() && word(its_lock, file::OWNER) != 0;
         if owned || lock(file) != 0 {

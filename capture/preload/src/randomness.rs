@@ -5,7 +5,8 @@ use core::ffi::{CStr, c_char, c_void};
 use crate::attach;
 use crate::elsewhere::led;
 use crate::files::O_NOFOLLOW;
-use crate::hook::{Real, hook};
+use crate::hook::hook;
+use crate::objects::Real;
 use crate::plainly::Plainly;
 use crate::reads::{after_read, after_read_parts, given_parts};
 use crate::sys::{self, AT_FDCWD, IoVec, nr};
@@ -127,14 +128,10 @@ hook! {
 /// # Safety
 /// `buffer` has room for `length` bytes.
 pub unsafe extern "C" fn arc4random_buf(buffer: *mut u8, length: usize) {
-    static REAL: Real = Real::new(c"arc4random_buf");
-    let found = REAL.get();
-    if found.is_null() {
-        return;
-    }
+    static REAL: Real<unsafe extern "C" fn(*mut u8, usize)> = Real::new(c"arc4random_buf");
+    let Some(real) = REAL.get() else { return };
     // SAFETY: the C library's function has this signature; the caller vouches for the buffer.
     unsafe {
-        let real: unsafe extern "C" fn(*mut u8, usize) = core::mem::transmute(found);
         real(buffer, length);
         given(ARC4RANDOM, buffer, length as isize);
     }
@@ -147,8 +144,8 @@ pub unsafe extern "C" fn arc4random_buf(buffer: *mut u8, length: usize) {
 #[unsafe(no_mangle)]
 #[allow(non_snake_case)]
 pub unsafe extern "C" fn _ZNSt13random_device9_M_getvalEv(device: *mut c_void) -> u32 {
-    static REAL: Real = Real::new(c"_ZNSt13random_device9_M_getvalEv");
-    let found = REAL.get();
+    static REAL: Real<unsafe extern "C-unwind" fn(*mut c_void) -> u32> =
+        Real::new(c"_ZNSt13random_device9_M_getvalEv");
     let draws = threads::draws();
     let inside = |yes: u32| {
         if let Some(draws) = draws {
@@ -160,12 +157,11 @@ pub unsafe extern "C" fn _ZNSt13random_device9_M_getvalEv(device: *mut c_void) -
     inside(1);
     // SAFETY: the function has this signature; this many bytes are there.
     unsafe {
-        if found.is_null() {
+        if let Some(real) = REAL.get() {
+            result = real(device);
+        } else {
             // Of a libstdc++ that only the library behind the call can see.
             sys::syscall(nr::GETRANDOM, [bytes as usize, 4]);
-        } else {
-            let real: unsafe extern "C-unwind" fn(*mut c_void) -> u32 = core::mem::transmute(found);
-            result = real(device);
         }
         inside(0);
         given(RANDOM_DEVICE, bytes, 4);

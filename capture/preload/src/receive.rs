@@ -1,13 +1,12 @@
 //! Every way to receive on a UDP socket.
 
-use core::ffi::c_void;
-
 use netreel_shared::call::CallId;
 
 use crate::counters;
 use crate::floor;
-use crate::hook::{self, Real, hook};
+use crate::hook::{self, hook};
 use crate::joined::{self, NOWHERE};
+use crate::objects::Real;
 use crate::points;
 use crate::push;
 use crate::reads;
@@ -82,8 +81,10 @@ struct Source {
     length: u32,
 }
 
-static RECVFROM: Real = Real::new(c"recvfrom");
-static RECVMSG: Real = Real::new(c"recvmsg");
+type ReceivesFrom = unsafe extern "C" fn(i32, *mut u8, usize, i32, *mut u8, *mut u32) -> isize;
+static RECVFROM: Real<ReceivesFrom> = Real::new(c"recvfrom");
+type ReceivesMessage = unsafe extern "C" fn(i32, *mut MsgHdr, i32) -> isize;
+static RECVMSG: Real<ReceivesMessage> = Real::new(c"recvmsg");
 
 impl Source {
     fn unknown(fd: i32) -> Source {
@@ -97,18 +98,18 @@ impl Source {
     /// Receives by `ask`, which calls the function that it is given and has the kernel name the
     /// source, where the socket has no one peer; by `plain` otherwise.
     #[inline]
-    fn receive_by(
+    fn receive_by<F: Copy>(
         fd: i32,
-        function: &Real,
+        function: &Real<F>,
         plain: impl FnOnce() -> isize,
-        ask: impl FnOnce(*mut c_void, &mut Source) -> isize,
+        ask: impl FnOnce(F, &mut Source) -> isize,
     ) -> (isize, Source) {
         let mut source = Source::unknown(fd);
-        let found = function.get();
         let one_peer = |socket| sockets::has_peer(fd, socket);
-        if source.socket.is_none_or(one_peer) || found.is_null() {
+        let found = function.get();
+        let Some(found) = found.filter(|_| !source.socket.is_none_or(one_peer)) else {
             return (plain(), source);
-        }
+        };
         const POINT: u32 = points::point("recvfrom");
         let result = hook::calls(POINT, || ask(found, &mut source));
         if result < 0 {
@@ -138,16 +139,11 @@ impl Source {
             let source = Source::unknown(fd);
             return (plain(), source);
         }
-        Source::receive_by(fd, &RECVFROM, plain, |found, source| {
+        Source::receive_by(fd, &RECVFROM, plain, |receive, source| {
             source.length = 28;
             let (address, length_at) = (source.address.as_mut_ptr(), &raw mut source.length);
-            type Receive =
-                unsafe extern "C" fn(i32, *mut u8, usize, i32, *mut u8, *mut u32) -> isize;
             // SAFETY: the C library's function of this name; the caller vouches for the buffer.
-            unsafe {
-                let receive: Receive = core::mem::transmute(found);
-                receive(fd, buffer, length, flags, address, length_at)
-            }
+            unsafe { receive(fd, buffer, length, flags, address, length_at) }
         })
     }
 
@@ -166,18 +162,14 @@ impl Source {
             let source = Source::unknown(fd);
             return (plain(), source);
         }
-        Source::receive_by(fd, &RECVMSG, plain, |found, source| {
+        Source::receive_by(fd, &RECVMSG, plain, |receive, source| {
             let mut message = MsgHdr {
                 name: source.address.as_mut_ptr(),
                 name_length: 28,
                 ..MsgHdr::new(iov, count)
             };
-            type Receive = unsafe extern "C" fn(i32, *mut MsgHdr, i32) -> isize;
             // SAFETY: the C library's function of this name; the caller vouches for the buffers.
-            let result = unsafe {
-                let receive: Receive = core::mem::transmute(found);
-                receive(fd, &raw mut message, 0)
-            };
+            let result = unsafe { receive(fd, &raw mut message, 0) };
             source.length = message.name_length.min(28);
             result
         })

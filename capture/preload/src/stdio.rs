@@ -3,10 +3,10 @@
 //! What goes through streams the C library reads and writes inside itself, where no hook stands. An
 //! entry of the table is set to a function that goes on to the one which stood there.
 
-use core::ffi::CStr;
+use core::ffi::{CStr, c_void};
 
-use crate::hook::{Real, next};
 use crate::objects;
+use crate::objects::next;
 use crate::sys::{self, nr};
 
 /// Where the descriptor lies in the C library's `FILE`, as `<bits/types/struct_FILE.h>` has it for 64
@@ -30,7 +30,7 @@ pub fn stream(name: &CStr) -> *mut u8 {
 /// Sets `entry` in the table of these streams, and in that of streams of wide characters, which a
 /// stream gets when such are first read or written. `false` where the C library is not laid out as
 /// this knows it: `known` stands there.
-pub fn stands_before(files: &[*mut u8], entry: usize, known: &Real, ours: *const ()) -> bool {
+pub fn stands_before(files: &[*mut u8], entry: usize, known: *mut c_void, ours: *const ()) -> bool {
     if files.iter().any(|file| file.is_null()) {
         return false;
     }
@@ -49,8 +49,7 @@ pub fn stands_before(files: &[*mut u8], entry: usize, known: &Real, ours: *const
 }
 
 /// Sets the entry in a table of functions, if it is there.
-fn is_set(table: *mut usize, entry: usize, known: &Real, ours: *const ()) -> bool {
-    let known = known.get();
+fn is_set(table: *mut usize, entry: usize, known: *mut c_void, ours: *const ()) -> bool {
     if known.is_null() || table.is_null() {
         return false;
     }

@@ -6,8 +6,9 @@ use core::sync::atomic::Ordering;
 
 use crate::attach;
 use crate::elsewhere::led;
-use crate::hook::{Real, hook};
+use crate::hook::hook;
 use crate::numbered::OPEN;
+use crate::objects::Real;
 use crate::plainly::Plainly;
 use crate::{descriptors, files, found, randomness, receive, sys};
 
@@ -21,7 +22,8 @@ struct Functions {
     close: Option<unsafe extern "C" fn(*mut c_void) -> i32>,
 }
 
-static FOPENCOOKIE: Real = Real::new(c"fopencookie");
+type Makes = unsafe extern "C" fn(*mut c_void, *const c_char, Functions) -> *mut c_void;
+static FOPENCOOKIE: Real<Makes> = Real::new(c"fopencookie");
 
 /// More than a program needs at a time of a source that never ends.
 const AT_ONCE: usize = 256;
@@ -58,7 +60,7 @@ unsafe fn random(path: *const c_char, mode: *const c_char) -> Option<*mut c_void
         return None;
     }
     attach::generation()?;
-    let make = FOPENCOOKIE.get();
+    let make = FOPENCOOKIE.get()?;
     let place = OPEN.iter().find(|(stream, _)| {
         let (empty, taken) = (core::ptr::null_mut(), core::ptr::without_provenance_mut(1));
         let order = (Ordering::Acquire, Ordering::Relaxed);
@@ -78,25 +80,19 @@ unsafe fn random(path: *const c_char, mode: *const c_char) -> Option<*mut c_void
     };
     // SAFETY: the C library's function has this signature; the path is the program's.
     let stream = unsafe {
-        type Make = unsafe extern "C" fn(*mut c_void, *const c_char, Functions) -> *mut c_void;
-        let fd = if make.is_null() {
-            -1
-        } else {
-            randomness::open(path, flags, 0)
-        };
+        let fd = randomness::open(path, flags, 0);
         if fd < 0 {
             place.0.store(core::ptr::null_mut(), Ordering::Release);
             return None;
         }
         place.1.set(fd);
-        let make: Make = core::mem::transmute(make);
         make(fd as usize as *mut c_void, c"r".as_ptr(), functions)
     };
     place.0.store(stream, Ordering::Release);
     Some(stream)
 }
 
-static FILENO: Real = Real::new(c"fileno");
+static FILENO: Real<unsafe extern "C" fn(*mut c_void) -> i32> = Real::new(c"fileno");
 
 /// Opens a stream of a file by `real`, which is given where it lies.
 ///
@@ -123,15 +119,10 @@ unsafe fn opens(
 /// # Safety
 /// Both strings are null or end in a zero byte; the stream is null or the C library's.
 unsafe fn opened(path: *const c_char, mode: *const c_char, stream: *mut c_void) -> *mut c_void {
-    let found = FILENO.get();
     // SAFETY: the C library's function has this signature; the caller vouches for the rest.
     unsafe {
-        let fd = if stream.is_null() || found.is_null() {
-            -1
-        } else {
-            let fileno: unsafe extern "C" fn(*mut c_void) -> i32 = core::mem::transmute(found);
-            fileno(stream)
-        };
+        let fileno = FILENO.get().filter(|_| !stream.is_null());
+        let fd = fileno.map_or(-1, |fileno| fileno(stream));
         files::opened(sys::AT_FDCWD, path, fd, files::of_mode(mode));
     }
     stream

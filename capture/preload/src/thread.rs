@@ -2,7 +2,7 @@
 
 use netreel_shared::ring::RingWriter;
 
-use crate::hook::Real;
+use crate::objects::Real;
 use crate::sys::{self, TimeSpec};
 
 /// What a thread remembers. It lies in the page before the thread's ring, behind what the reader
@@ -42,20 +42,16 @@ impl Thread {
     }
 }
 
-static CLOCK_GETTIME: Real = Real::new(c"clock_gettime");
+static CLOCK_GETTIME: Real<unsafe extern "C" fn(i32, *mut TimeSpec) -> i32> =
+    Real::new(c"clock_gettime");
 
 /// `CLOCK_MONOTONIC` in nanoseconds.
 #[inline]
 pub fn now() -> u64 {
     let mut time = TimeSpec::default();
-    let found = CLOCK_GETTIME.get();
-    if found.is_null() {
-        return 0;
-    }
-    // SAFETY: the C library's function of this name, with a place to write to.
-    unsafe {
-        let read: unsafe extern "C" fn(i32, *mut TimeSpec) -> i32 = core::mem::transmute(found);
-        read(sys::CLOCK_MONOTONIC, &raw mut time);
+    if let Some(read) = CLOCK_GETTIME.get() {
+        // SAFETY: the C library's function of this name, with a place to write to.
+        unsafe { read(sys::CLOCK_MONOTONIC, &raw mut time) };
     }
     time.in_nanos()
 }

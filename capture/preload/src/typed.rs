@@ -5,10 +5,11 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use netreel_shared::call::CallId;
 
-use crate::hook::{Real, calls};
+use crate::hook::calls;
+use crate::objects::Real;
 use crate::{attach, counters, reads, replay, sockets, stdio};
 
-static FILE_READ: Real = Real::new(c"_IO_file_read");
+static FILE_READ: Real<Reads> = Real::new(c"_IO_file_read");
 static ON: AtomicU32 = AtomicU32::new(0);
 
 type Reads = unsafe extern "C" fn(*mut u8, *mut u8, isize) -> isize;
@@ -17,7 +18,12 @@ type Reads = unsafe extern "C" fn(*mut u8, *mut u8, isize) -> isize;
 pub fn on() {
     if ON.swap(1, Ordering::Relaxed) == 0 {
         let input = stdio::stream(c"_IO_2_1_stdin_");
-        stdio::stands_before(&[input], stdio::READ, &FILE_READ, stream_reads as *const ());
+        stdio::stands_before(
+            &[input],
+            stdio::READ,
+            FILE_READ.address(),
+            stream_reads as *const (),
+        );
     }
 }
 
@@ -26,7 +32,7 @@ pub fn reads_of(stream: *mut u8) {
     stdio::stands_before(
         &[stream],
         stdio::READ,
-        &FILE_READ,
+        FILE_READ.address(),
         stream_reads as *const (),
     );
 }
@@ -34,9 +40,10 @@ pub fn reads_of(stream: *mut u8) {
 /// What the C library calls to fill a stream's buffer.
 unsafe extern "C" fn stream_reads(file: *mut u8, buffer: *mut u8, length: isize) -> isize {
     // SAFETY: the C library's function of this name, for its own call.
-    let real = || unsafe {
-        let real: Reads = core::mem::transmute(FILE_READ.get());
-        real(file, buffer, length)
+    let real = || {
+        FILE_READ
+            .get()
+            .map_or(-1, |real| unsafe { real(file, buffer, length) })
     };
     // SAFETY: a `FILE`.
     let fd = unsafe { file.add(stdio::DESCRIPTOR).cast::<i32>().read() };
