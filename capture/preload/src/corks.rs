@@ -2,21 +2,18 @@
 //! parts come to, so they are kept here until it does.
 
 use core::cell::UnsafeCell;
-use core::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use core::sync::atomic::{AtomicU32, Ordering};
 
 use crate::endpoint::Endpoint;
 use crate::plainly::Plainly;
 use crate::sys::{IoVec, pause};
 use crate::vectors::Vectors;
 
-const SOCKETS: usize = 1 << 16;
 /// How many sockets may have parts waiting at a time.
 const PLACES: usize = 64;
 /// The kernel sends no longer packet.
 const BYTES: usize = 1 << 16;
 
-/// 1 where the kernel sends nothing before it is told to (`UDP_CORK`).
-static CORKED: [AtomicU8; SOCKETS] = [const { AtomicU8::new(0) }; SOCKETS];
 /// How many places are taken.
 static TAKEN: AtomicU32 = AtomicU32::new(0);
 static ALL: [Place; PLACES] = [const { Place::free() }; PLACES];
@@ -113,17 +110,6 @@ impl Place {
 
 fn waits_for(socket: u16) -> u32 {
     u32::from(socket) + 1
-}
-
-/// From now on the kernel keeps what is sent until it is told to send it; 0: it does not.
-pub fn corks(socket: u16, on: i32) {
-    CORKED[usize::from(socket)].set(u8::from(on != 0));
-}
-
-/// Whether what is sent now is only a part of a packet, whatever the call says.
-#[inline]
-pub fn is_corked(socket: u16) -> bool {
-    CORKED[usize::from(socket)].get() != 0
 }
 
 /// Whether parts wait for what comes next.

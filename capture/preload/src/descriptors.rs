@@ -228,14 +228,8 @@ hook! {
         }
         if level == sys::SOL_UDP && result == 0
             && let (Some(value), Some(socket)) = (value.first_chunk(), sockets::udp(fd))
+            && sockets::has_option(socket, name, i32::from_ne_bytes(*value))
         {
-            let value = i32::from_ne_bytes(*value);
-            match name {
-                sys::UDP_SEGMENT => sockets::cuts(socket, value),
-                sys::UDP_GRO => sockets::joins_from_now(socket, value),
-                sys::UDP_CORK => corks::corks(socket, value),
-                _ => return result,
-            }
             attach::tell_of_segments(fd);
         }
         result

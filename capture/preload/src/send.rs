@@ -215,7 +215,7 @@ unsafe fn send_whole(
 /// Whether the kernel keeps what is sent until more comes.
 #[inline]
 fn is_part(socket: u16, flags: i32) -> bool {
-    flags & sys::MSG_MORE != 0 || corks::is_corked(socket)
+    flags & sys::MSG_MORE != 0 || sockets::is_corked(socket)
 }
 
 /// Whether the packet is one of several parts, of which this may be the last.

@@ -33,17 +33,39 @@ const CLOSING: u32 = 6;
 const UDP: u32 = 16;
 
 static TABLE: [AtomicU32; FDS] = [const { AtomicU32::new(UNKNOWN) }; FDS];
-static REFERENCES: [AtomicU16; FDS] = [const { AtomicU16::new(0) }; FDS];
-/// 0 for a socket that was seen being made and never connected.
-static CONNECTED: [AtomicU8; FDS] = [const { AtomicU8::new(0) }; FDS];
-static ANNOUNCED: [AtomicU8; FDS] = [const { AtomicU8::new(UNBOUND) }; FDS];
-/// The peers of connected sockets, as [`Endpoint::to_words`] makes them.
-static PEERS: [[AtomicU64; 5]; FDS] = [const { [const { AtomicU64::new(0) }; 5] }; FDS];
+/// What is known of a socket, beside its number.
+struct Socket {
+    /// How many descriptors lead to it.
+    references: AtomicU16,
+    /// 0 where it was seen being made and never connected.
+    connected: AtomicU8,
+    announced: AtomicU8,
+    /// Its peer, where it is connected, as [`Endpoint::to_words`] makes it.
+    peer: [AtomicU64; 5],
+    /// The size into which the kernel cuts what is sent; 0 where it does not.
+    segment: AtomicU16,
+    /// 1 where the kernel may join what is received.
+    joins: AtomicU8,
+    /// 1 where the kernel sends nothing before it is told to.
+    corked: AtomicU8,
+}
 
-/// The size into which the kernel cuts what is sent; 0 where it does not.
-static SEGMENTS: [AtomicU16; FDS] = [const { AtomicU16::new(0) }; FDS];
-/// 1 where the kernel may join what is received.
-static JOINS: [AtomicU8; FDS] = [const { AtomicU8::new(0) }; FDS];
+static SOCKETS: [Socket; FDS] = [const {
+    Socket {
+        references: AtomicU16::new(0),
+        connected: AtomicU8::new(0),
+        announced: AtomicU8::new(UNBOUND),
+        peer: [const { AtomicU64::new(0) }; 5],
+        segment: AtomicU16::new(0),
+        joins: AtomicU8::new(0),
+        corked: AtomicU8::new(0),
+    }
+}; FDS];
+
+#[inline]
+fn of(socket: u16) -> &'static Socket {
+    &SOCKETS[usize::from(socket)]
+}
 
 const UNBOUND: u8 = 0;
 const HINTED: u8 = 1;
@@ -184,10 +206,9 @@ fn classify(fd: i32) -> Option<u16> {
         }
         exchange(fd, class, UNKNOWN);
     };
-    let asked = |name| option(fd, sys::SOL_UDP, name).unwrap_or(0);
-    cuts(socket, asked(sys::UDP_SEGMENT));
-    joins_from_now(socket, asked(sys::UDP_GRO));
-    corks::corks(socket, asked(sys::UDP_CORK));
+    for name in OPTIONS {
+        has_option(socket, name, option(fd, sys::SOL_UDP, name).unwrap_or(0));
+    }
     let mut pushing = pushing()?;
     push_made(&mut pushing, fd, socket);
     announce(&mut pushing, fd, socket);
@@ -250,37 +271,52 @@ fn number(fd: i32) -> Option<u16> {
         past(PastId::UNNUMBERED);
         return None;
     };
-    let index = usize::from(socket);
-    REFERENCES[index].set(1);
-    ANNOUNCED[index].set(UNBOUND);
-    cuts(socket, 0);
-    joins_from_now(socket, 0);
-    corks::corks(socket, 0);
+    begins(socket, UNBOUND);
     forget_peer(socket);
     Some(socket)
 }
 
-/// From now on the kernel cuts what is sent into packets of this many bytes; 0: it does not.
-pub fn cuts(socket: u16, size: i32) {
-    let size = u16::try_from(size).unwrap_or(0);
-    SEGMENTS[usize::from(socket)].set(size);
+/// A number stands for a socket of which nothing is known yet.
+fn begins(socket: u16, announced: u8) {
+    let own = of(socket);
+    own.references.set(1);
+    own.announced.set(announced);
+    for name in OPTIONS {
+        has_option(socket, name, 0);
+    }
+}
+
+/// The options that change what packets become.
+const OPTIONS: [i32; 3] = [sys::UDP_SEGMENT, sys::UDP_GRO, sys::UDP_CORK];
+
+/// Remembers one of these options of a socket; `false` where it is another one.
+pub fn has_option(socket: u16, name: i32, value: i32) -> bool {
+    let (own, on) = (of(socket), u8::from(value != 0));
+    match name {
+        sys::UDP_SEGMENT => own.segment.set(u16::try_from(value).unwrap_or(0)),
+        sys::UDP_GRO => own.joins.set(on),
+        sys::UDP_CORK => own.corked.set(on),
+        _ => return false,
+    }
+    true
 }
 
 /// The size into which the kernel cuts what is sent; 0 where it does not.
 #[inline]
 pub fn segment(socket: u16) -> u16 {
-    SEGMENTS[usize::from(socket)].get()
+    of(socket).segment.get()
 }
 
-/// From now on the kernel may join what is received; 0: it does not.
-pub fn joins_from_now(socket: u16, on: i32) {
-    JOINS[usize::from(socket)].set(u8::from(on != 0));
+/// Whether the kernel keeps what is sent until it is told to send it, whatever the call says.
+#[inline]
+pub fn is_corked(socket: u16) -> bool {
+    of(socket).corked.get() != 0
 }
 
 /// Whether the kernel may join what is received.
 #[inline]
 pub fn joins(socket: u16) -> bool {
-    JOINS[usize::from(socket)].get() != 0
+    of(socket).joins.get() != 0
 }
 
 /// Pushes that the program does something that no hook sees: once for each process.
@@ -300,16 +336,8 @@ pub fn past(what: PastId) {
 
 /// In a replay: the descriptor is this socket's, as it was in the recording.
 pub fn replayed(fd: i32, socket: u16) {
-    let index = usize::from(socket);
-    let Some(references) = REFERENCES.get(index) else {
-        return;
-    };
-    references.set(1);
-    ANNOUNCED[index].set(BOUND);
-    CONNECTED[index].set(0);
-    cuts(socket, 0);
-    joins_from_now(socket, 0);
-    corks::corks(socket, 0);
+    begins(socket, BOUND);
+    of(socket).connected.set(0);
     set(fd, UDP + u32::from(socket));
 }
 
@@ -379,7 +407,7 @@ pub fn made(fd: i32, asked: bool) {
         return;
     }
     let Some(socket) = number(fd) else { return };
-    CONNECTED[usize::from(socket)].set(0);
+    of(socket).connected.set(0);
     // Whatever another thread has found there before.
     set(fd, UDP + u32::from(socket));
     if let Some(mut pushing) = pushing() {
@@ -396,7 +424,7 @@ fn push_made(pushing: &mut Pushing, fd: i32, socket: u16) {
 /// for a socket that has none, so that no packet comes before its socket.
 #[inline]
 pub fn announce(pushing: &mut Pushing, fd: i32, socket: u16) {
-    if ANNOUNCED[usize::from(socket)].get() != BOUND {
+    if of(socket).announced.get() != BOUND {
         announce_slowly(pushing, fd, socket);
     }
 }
@@ -405,7 +433,7 @@ pub fn announce(pushing: &mut Pushing, fd: i32, socket: u16) {
 fn announce_slowly(pushing: &mut Pushing, fd: i32, socket: u16) {
     let (found, port) = address(nr::GETSOCKNAME, fd, socket);
     let bound = found.is_some() && port != 0;
-    let state = &ANNOUNCED[usize::from(socket)];
+    let state = &of(socket).announced;
     let next = if bound { BOUND } else { HINTED };
     if state.swap(next, Ordering::Relaxed) >= next {
         state.set(next.max(HINTED));
@@ -446,8 +474,8 @@ pub fn announce_inherited() {
 /// Whether the socket has one peer, so that every packet comes from there.
 #[inline]
 pub fn has_peer(fd: i32, socket: u16) -> bool {
-    PEERS[usize::from(socket)][4].get() != 0
-        || (CONNECTED[usize::from(socket)].get() != 0 && ask_peer(fd, socket) != Endpoint::NONE)
+    of(socket).peer[4].get() != 0
+        || (of(socket).connected.get() != 0 && ask_peer(fd, socket) != Endpoint::NONE)
 }
 
 /// The peer of a connected socket, asked for once.
@@ -467,28 +495,28 @@ fn ask_peer(fd: i32, socket: u16) -> Endpoint {
 
 /// The socket's peer, as far as it is known here.
 pub fn known_peer(socket: u16) -> Option<Endpoint> {
-    let words = &PEERS[usize::from(socket)];
+    let words = &of(socket).peer;
     Endpoint::from_words(core::array::from_fn(|index| words[index].get()))
 }
 
 /// Remembers the socket's peer.
 pub fn keep_peer(socket: u16, endpoint: Endpoint) {
     let words = endpoint.to_words().into_iter();
-    for (word, value) in PEERS[usize::from(socket)].iter().zip(words) {
+    for (word, value) in of(socket).peer.iter().zip(words) {
         word.set(value);
     }
 }
 
 /// The socket has no peer any more, and with it no address of its own perhaps.
 pub fn dissolved(socket: u16) {
-    CONNECTED[usize::from(socket)].set(0);
-    ANNOUNCED[usize::from(socket)].set(UNBOUND);
+    of(socket).connected.set(0);
+    of(socket).announced.set(UNBOUND);
 }
 
 /// The socket was connected anew.
 pub fn forget_peer(socket: u16) {
-    CONNECTED[usize::from(socket)].set(1);
-    for word in &PEERS[usize::from(socket)] {
+    of(socket).connected.set(1);
+    for word in &of(socket).peer {
         word.set(0);
     }
 }
@@ -510,7 +538,7 @@ pub fn duplicated(from: i32, to: i32) {
         return;
     }
     set(to, UDP + u32::from(socket));
-    REFERENCES[usize::from(socket)].fetch_add(1, Ordering::Relaxed);
+    of(socket).references.fetch_add(1, Ordering::Relaxed);
     if replay::on() {
         replay::duplicates(from, to, socket);
     }
@@ -548,7 +576,7 @@ pub fn closing(fd: i32) {
     let Some(socket) = class.checked_sub(UDP).map(|socket| socket as u16) else {
         return;
     };
-    let last = REFERENCES[usize::from(socket)].fetch_sub(1, Ordering::Relaxed) <= 1;
+    let last = of(socket).references.fetch_sub(1, Ordering::Relaxed) <= 1;
     if last {
         corks::forget(socket);
     }
