@@ -18,33 +18,23 @@ pub(crate) unsafe trait Sized32: Copy {
     const NAME: &'static str;
 }
 
-// SAFETY: the layouts are tested; numbers and raw pointers may be 0.
-unsafe impl Sized32 for COptions {
-    const NAME: &'static str = "netreel_options";
+macro_rules! sized {
+    ($($type:ty: $name:literal)*) => { $(
+        // SAFETY: the layouts are tested; numbers and raw pointers may be 0.
+        unsafe impl Sized32 for $type {
+            const NAME: &'static str = $name;
+        }
+    )* };
 }
-// SAFETY: as above.
-unsafe impl Sized32 for CSummary {
-    const NAME: &'static str = "netreel_summary";
-}
-// SAFETY: as above.
-unsafe impl Sized32 for CStep {
-    const NAME: &'static str = "netreel_step";
-}
-// SAFETY: as above.
-unsafe impl Sized32 for CPacket {
-    const NAME: &'static str = "netreel_packet";
-}
-// SAFETY: as above.
-unsafe impl Sized32 for CReport {
-    const NAME: &'static str = "netreel_report";
-}
-// SAFETY: as above.
-unsafe impl Sized32 for CConsoleOptions {
-    const NAME: &'static str = "netreel_console_options";
-}
-// SAFETY: as above.
-unsafe impl Sized32 for CRequest {
-    const NAME: &'static str = "netreel_request";
+
+sized! {
+    COptions: "netreel_options"
+    CSummary: "netreel_summary"
+    CStep: "netreel_step"
+    CPacket: "netreel_packet"
+    CReport: "netreel_report"
+    CConsoleOptions: "netreel_console_options"
+    CRequest: "netreel_request"
 }
 
 /// No struct of ours is this large: a larger `size` was never set.
