@@ -19,6 +19,8 @@ pub mod memory;
 pub mod network;
 pub mod pipe;
 pub mod process;
+#[cfg(unix)]
+pub mod ready;
 #[cfg_attr(not(target_os = "linux"), path = "signals_elsewhere.rs")]
 pub mod signals;
 pub mod terminal;

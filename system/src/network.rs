@@ -13,7 +13,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags};
 
 /// How many bits of an address name the network, not the node in it.
 const PREFIX: u32 = 16;
@@ -99,14 +99,7 @@ pub fn wait(networks: &[Arc<Network>], most: Duration) -> io::Result<()> {
         .iter()
         .map(|it| PollFd::from_borrowed_fd(it.packets.as_fd(), PollFlags::IN))
         .collect();
-    let most = Timespec {
-        tv_sec: most.as_secs() as i64,
-        tv_nsec: i64::from(most.subsec_nanos()),
-    };
-    match poll(&mut descriptors, Some(&most)) {
-        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
-        Err(error) => Err(error.into()),
-    }
+    crate::ready::wait(&mut descriptors, Some(most))
 }
 
 /// Does something on a thread of its own.

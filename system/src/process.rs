@@ -1,8 +1,11 @@
 //! Processes: how they are started beside this one, ended, and how they ended.
 
-use std::process::{Command, ExitStatus};
+use std::process::ExitStatus;
 
-pub use here::{DEBUGGER, FORBIDDEN_CALL, end, end_group, is_gone, marked};
+pub use here::{
+    DEBUGGER, FORBIDDEN_CALL, become_program, crash_without_asking, end, end_group, ends_with_this,
+    in_own_group, is_gone, marked, signal_of,
+};
 
 /// How a process is ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,33 +18,6 @@ pub enum How {
 
 /// Whether processes can be started as the first of a group of their own, and a group be ended.
 pub const HAS_GROUPS: bool = cfg!(unix);
-
-/// The process is the first of a group of its own.
-pub fn in_own_group(command: &mut Command) -> &mut Command {
-    here::in_own_group(command)
-}
-
-/// The process ends with the thread that starts it, where the system has that: Linux.
-pub fn ends_with_this(command: &mut Command) -> &mut Command {
-    here::ends_with_this(command)
-}
-
-/// This process becomes the program of `command`; returns only where that cannot be, with the reason.
-/// Windows starts it as another process, waits for it, and ends with its exit code.
-pub fn become_program(command: &mut Command) -> std::io::Error {
-    here::become_program(command)
-}
-
-/// The signal that ended a process; `None` where it ended by itself, and always on Windows.
-pub fn signal_of(status: ExitStatus) -> Option<i32> {
-    here::signal_of(status)
-}
-
-/// A crash ends this process at once, and whoever waits for it is told: Windows asks neither somebody nor a
-/// debugger that is to be started then. One that is attached sees the crash.
-pub fn crash_without_asking() {
-    here::crash_without_asking();
-}
 
 /// Whether a signal is one of those that ask a program to end.
 pub fn asks_to_end(signal: i32) -> bool {
@@ -86,7 +62,9 @@ mod here {
     /// What starts a command in a debugger that follows the processes which that one starts.
     pub const DEBUGGER: &str = "gdb -ex 'set follow-fork-mode child' -ex run --args";
 
-    pub(super) fn crash_without_asking() {}
+    /// A crash ends this process at once, and whoever waits for it is told: Windows asks neither somebody nor
+    /// a debugger that is to be started then. One that is attached sees the crash.
+    pub fn crash_without_asking() {}
 
     pub(super) fn killed_by(status: ExitStatus) -> Option<i32> {
         signal_of(status)
@@ -96,12 +74,14 @@ mod here {
         format!("signal {signal}")
     }
 
-    pub(super) fn in_own_group(command: &mut Command) -> &mut Command {
+    /// The process is the first of a group of its own.
+    pub fn in_own_group(command: &mut Command) -> &mut Command {
         command.process_group(0)
     }
 
+    /// The process ends with the thread that starts it, where the system has that: Linux.
     #[cfg(target_os = "linux")]
-    pub(super) fn ends_with_this(command: &mut Command) -> &mut Command {
+    pub fn ends_with_this(command: &mut Command) -> &mut Command {
         // SAFETY: between fork and exec it makes one system call, and touches no memory.
         unsafe {
             command.pre_exec(|| {
@@ -111,16 +91,20 @@ mod here {
         }
     }
 
+    /// The process ends with the thread that starts it, where the system has that: Linux.
     #[cfg(not(target_os = "linux"))]
-    pub(super) fn ends_with_this(command: &mut Command) -> &mut Command {
+    pub fn ends_with_this(command: &mut Command) -> &mut Command {
         command
     }
 
-    pub(super) fn become_program(command: &mut Command) -> std::io::Error {
+    /// This process becomes the program of `command`; returns only where that cannot be, with the reason.
+    /// Windows starts it as another process, waits for it, and ends with its exit code.
+    pub fn become_program(command: &mut Command) -> std::io::Error {
         command.exec()
     }
 
-    pub(super) fn signal_of(status: ExitStatus) -> Option<i32> {
+    /// The signal that ended a process; `None` where it ended by itself, and always on Windows.
+    pub fn signal_of(status: ExitStatus) -> Option<i32> {
         status.signal()
     }
 
@@ -231,22 +215,27 @@ mod here {
     /// What a process ends with that was ended.
     const ENDED: u32 = 137;
 
-    pub(super) fn in_own_group(command: &mut Command) -> &mut Command {
+    /// The process is the first of a group of its own.
+    pub fn in_own_group(command: &mut Command) -> &mut Command {
         command.creation_flags(CREATE_NEW_PROCESS_GROUP)
     }
 
-    pub(super) fn ends_with_this(command: &mut Command) -> &mut Command {
+    /// The process ends with the thread that starts it, where the system has that: Linux.
+    pub fn ends_with_this(command: &mut Command) -> &mut Command {
         command
     }
 
-    pub(super) fn become_program(command: &mut Command) -> std::io::Error {
+    /// This process becomes the program of `command`; returns only where that cannot be, with the reason.
+    /// Windows starts it as another process, waits for it, and ends with its exit code.
+    pub fn become_program(command: &mut Command) -> std::io::Error {
         match command.status() {
             Ok(status) => std::process::exit(status.code().unwrap_or(1)),
             Err(error) => error,
         }
     }
 
-    pub(super) fn signal_of(_: ExitStatus) -> Option<i32> {
+    /// The signal that ended a process; `None` where it ended by itself, and always on Windows.
+    pub fn signal_of(_: ExitStatus) -> Option<i32> {
         None
     }
 
@@ -263,7 +252,9 @@ mod here {
         EXCEPTION_EXECUTE_HANDLER
     }
 
-    pub(super) fn crash_without_asking() {
+    /// A crash ends this process at once, and whoever waits for it is told: Windows asks neither somebody nor
+    /// a debugger that is to be started then. One that is attached sees the crash.
+    pub fn crash_without_asking() {
         // SAFETY: the filter lives as long as the program, and does nothing; the rest are numbers.
         unsafe {
             SetUnhandledExceptionFilter(end_with);
@@ -334,6 +325,8 @@ mod here {
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
     use super::*;
 
     #[test]

@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, epoll};
 use rustix::io::Errno;
 use rustix::net::{self, AddressFamily, SendFlags, SocketFlags, SocketType, sockopt};
 use rustix::time::{
@@ -22,6 +22,8 @@ const BATCH: usize = 32;
 /// Room for one packet. A little more than the largest, so that the starts of the rooms do not all
 /// fall on the same lines of the processor's cache.
 const ROOM: usize = 65_536 + 64;
+/// How long a packet waits at most for room to be sent.
+const ROOM_WAITS: Duration = Duration::from_millis(2);
 
 /// A UDP socket that never waits.
 #[derive(Debug)]
@@ -80,11 +82,7 @@ impl Socket {
                 Err(Errno::AGAIN | Errno::NOBUFS) if !waited => {
                     waited = true;
                     let room = &mut [PollFd::new(socket, PollFlags::OUT)];
-                    let patience = Timespec {
-                        tv_sec: 0,
-                        tv_nsec: 2_000_000,
-                    };
-                    let _ = poll(room, Some(&patience));
+                    let _ = crate::ready::wait(room, Some(ROOM_WAITS));
                 }
                 result => return Ok(result?),
             }

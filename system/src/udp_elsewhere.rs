@@ -241,8 +241,7 @@ mod here {
     use std::net::UdpSocket;
     use std::time::Duration;
 
-    use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    use rustix::io::Errno;
+    use rustix::event::{PollFd, PollFlags};
 
     /// The places of those that have something to read.
     pub(super) fn readable(sockets: &[&UdpSocket], most: Duration) -> io::Result<Vec<usize>> {
@@ -250,11 +249,7 @@ mod here {
             .iter()
             .map(|socket| PollFd::new(*socket, PollFlags::IN))
             .collect();
-        let most = Timespec::try_from(most).ok();
-        match poll(&mut polled, most.as_ref()) {
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
-        }
+        crate::ready::wait(&mut polled, Some(most))?;
         Ok((0..polled.len())
             .filter(|place| {
                 polled

@@ -1,10 +1,10 @@
 //! An interface of Linux, by libpcap.
 
 use std::os::fd::{AsRawFd, BorrowedFd};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use pcap::{Active, Capture, Device, Linktype, Precision};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags};
 
 use super::interface::{
     BUFFER_BYTES, HANDED_OVER_MS, LiveError, Next, Opened, SNAP_LENGTH, Stats, Wanted, filtered,
@@ -49,12 +49,9 @@ impl Tap {
         // SAFETY: the descriptor is libpcap's, which keeps it open for as long as the tap lives.
         let descriptor = unsafe { BorrowedFd::borrow_raw(self.0.as_raw_fd()) };
         let mut descriptors = [PollFd::from_borrowed_fd(descriptor, PollFlags::IN)];
-        let patience = Timespec {
-            tv_sec: 0,
-            tv_nsec: i64::from(HANDED_OVER_MS) * 1_000_000,
-        };
+        let patience = Duration::from_millis(HANDED_OVER_MS as u64);
         // A signal, or an error, shows where the next packet is asked for.
-        let _ = poll(&mut descriptors, Some(&patience));
+        let _ = netreel_system::ready::wait(&mut descriptors, Some(patience));
     }
 
     /// What comes next.

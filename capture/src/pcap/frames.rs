@@ -100,11 +100,11 @@ pub(crate) struct Frame<'a> {
 pub(super) struct Frames<R> {
     source: Source<R>,
     format: Format,
-    ending: Ending,
-    count: u64,
-    oversized: u64,
-    broken_blocks: u64,
-    dropped: u64,
+    pub ending: Ending,
+    pub count: u64,
+    pub oversized: u64,
+    pub broken_blocks: u64,
+    pub dropped: u64,
     time: u64,
 }
 
@@ -261,26 +261,6 @@ impl<R: Read> Frames<R> {
         })
     }
 
-    pub fn ending(&self) -> &Ending {
-        &self.ending
-    }
-
-    pub fn count(&self) -> u64 {
-        self.count
-    }
-
-    pub fn oversized(&self) -> u64 {
-        self.oversized
-    }
-
-    pub fn broken_blocks(&self) -> u64 {
-        self.broken_blocks
-    }
-
-    pub fn dropped(&self) -> u64 {
-        self.dropped
-    }
-
     fn pcap_frame(&mut self) -> Result<Option<Found>, Stop> {
         let Format::Pcap(header) = &self.format else {
             return Err(Stop::End);
@@ -382,12 +362,6 @@ pub fn compression(start: &[u8]) -> Option<&'static str> {
         [0x1f, 0x8b, ..] => Some("gzip"),
         [0x28, 0xb5, 0x2f, 0xfd, ..] => Some("zstd"),
         _ => None,
-    }
-}
-
-impl<R> Frames<R> {
-    pub fn into_ending(self) -> Ending {
-        self.ending
     }
 }
 

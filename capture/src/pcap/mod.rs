@@ -122,10 +122,10 @@ impl<R: Read> UdpPayloads<R> {
     /// What was seen so far. Packets that still wait for fragments count as incomplete.
     pub fn counts(&self) -> Counts {
         let mut counts = self.sorter.counts();
-        counts.frames = self.frames.count();
-        counts.oversized = self.frames.oversized();
-        counts.broken_blocks = self.frames.broken_blocks();
-        counts.dropped = self.frames.dropped();
+        counts.frames = self.frames.count;
+        counts.oversized = self.frames.oversized;
+        counts.broken_blocks = self.frames.broken_blocks;
+        counts.dropped = self.frames.dropped;
         counts
     }
 
@@ -136,14 +136,12 @@ impl<R: Read> UdpPayloads<R> {
 
     /// How the file ended; [`Ending::Open`] before the iterator returned `None`.
     pub fn ending(&self) -> &Ending {
-        self.frames.ending()
+        &self.frames.ending
     }
-}
 
-impl<R> UdpPayloads<R> {
     /// How the file ended, when nothing else is wanted of it any more.
     pub fn into_ending(self) -> Ending {
-        self.frames.into_ending()
+        self.frames.ending
     }
 }
 

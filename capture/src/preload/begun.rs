@@ -10,7 +10,7 @@ use std::path::Path;
 
 use netreel_reel::{StartId, is_terminal};
 
-use super::look;
+use super::look::{self, field, signals};
 
 /// Numbers of a start that `/proc` does not say.
 pub(super) struct Numbers {
@@ -80,8 +80,10 @@ pub(super) fn tell_start(pid: u32, numbers: &Numbers, put: &mut dyn FnMut(&[u8])
             &[kept_besides(pid, numbers), 1],
         ],
     );
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    if let (Some(ignored), Some(blocked)) = (set(&status, "SigIgn:"), set(&status, "SigBlk:")) {
+    let status = look::told(pid, "status");
+    if let (Some(ignored), Some(blocked)) =
+        (signals(&status, "SigIgn:"), signals(&status, "SigBlk:"))
+    {
         told(
             StartId::SIGNALS,
             &[&ignored.to_le_bytes(), &blocked.to_le_bytes()],
@@ -154,22 +156,14 @@ fn is_secret(name: &[u8]) -> bool {
 }
 
 fn random_addresses(pid: u32) -> bool {
-    let text = fs::read_to_string(format!("/proc/{pid}/personality")).unwrap_or_default();
+    let text = look::told(pid, "personality");
     let flags = u32::from_str_radix(text.trim(), 16).unwrap_or(0);
     flags & libc::ADDR_NO_RANDOMIZE as u32 == 0
 }
 
 fn parent(pid: u32) -> u32 {
-    let text = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let line = text.lines().find_map(|line| line.strip_prefix("PPid:"));
-    line.and_then(|number| number.trim().parse().ok())
-        .unwrap_or(0)
-}
-
-/// A set of signals, as a line of a process's status has it.
-fn set(status: &str, name: &str) -> Option<u64> {
-    let line = status.lines().find_map(|line| line.strip_prefix(name));
-    line.and_then(|set| u64::from_str_radix(set.trim(), 16).ok())
+    let parent = field(&look::told(pid, "status"), "PPid:").and_then(|number| number.parse().ok());
+    parent.unwrap_or(0)
 }
 
 /// The path that the kernel was given to start it.
@@ -190,7 +184,7 @@ fn started_as(pid: u32) -> Option<Vec<u8>> {
 
 /// The program and its libraries: where each begins in memory. Without the recorder's own.
 fn files(pid: u32) -> Vec<(u64, String)> {
-    let text = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
+    let text = look::told(pid, "maps");
     let mut seen = BTreeSet::new();
     let lines = text.lines().filter_map(|line| {
         let mut words = line.splitn(6, ' ');
@@ -206,10 +200,8 @@ fn files(pid: u32) -> Vec<(u64, String)> {
 
 /// A line of what the kernel says of a descriptor.
 fn line(pid: u32, fd: i32, name: &str) -> Option<String> {
-    let text = fs::read_to_string(format!("/proc/{pid}/fdinfo/{fd}")).ok()?;
-    let mut lines = text.lines();
-    let found = lines.find_map(|line| line.strip_prefix(name))?;
-    Some(found.trim().to_owned())
+    let text = look::told(pid, &format!("fdinfo/{fd}"));
+    field(&text, name).map(str::to_owned)
 }
 
 fn flags(pid: u32, fd: i32) -> u32 {

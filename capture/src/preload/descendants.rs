@@ -276,8 +276,7 @@ pub(super) fn descends_from_this(pid: u32) -> bool {
         if at == this {
             return true;
         }
-        let text = fs::read_to_string(format!("/proc/{at}/stat")).unwrap_or_default();
-        match parse(&text) {
+        match status(at) {
             Some(status) if status.parent > 0 => at = status.parent,
             _ => return false,
         }
@@ -292,12 +291,17 @@ struct Status {
     ended: bool,
 }
 
+/// That of a process; `None` where there is none.
+fn status(pid: u32) -> Option<Status> {
+    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    parse(&String::from_utf8_lossy(&stat))
+}
+
 fn statuses() -> BTreeMap<u32, Status> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let read = entries.filter_map(|entry| {
         let pid: u32 = entry.file_name().to_str()?.parse().ok()?;
-        let bytes = fs::read(entry.path().join("stat")).ok()?;
-        Some((pid, parse(&String::from_utf8_lossy(&bytes))?))
+        Some((pid, status(pid)?))
     });
     read.collect()
 }
@@ -320,9 +324,7 @@ fn family() -> Option<BTreeMap<u32, Status>> {
                 .split_whitespace()
                 .filter_map(|pid| pid.parse().ok())
             {
-                let stat = fs::read(format!("/proc/{child}/stat")).unwrap_or_default();
-                let status = parse(&String::from_utf8_lossy(&stat));
-                if let Some(status) = status.filter(|_| !found.contains_key(&child)) {
+                if let Some(status) = status(child).filter(|_| !found.contains_key(&child)) {
                     found.insert(child, status);
                     waiting.push(child);
                 }
@@ -334,8 +336,7 @@ fn family() -> Option<BTreeMap<u32, Status>> {
 
 /// Whether the process runs.
 fn lives(pid: u32) -> bool {
-    let stat = fs::read(format!("/proc/{pid}/stat")).unwrap_or_default();
-    parse(&String::from_utf8_lossy(&stat)).is_some_and(|status| !status.ended)
+    status(pid).is_some_and(|status| !status.ended)
 }
 
 /// The name stands in parentheses and may hold any character.

@@ -13,6 +13,24 @@ pub(super) fn program(pid: u32) -> String {
     name.trim_end_matches(" (deleted)").replace('/', "_")
 }
 
+/// What the kernel says of a process in one of its texts; empty where it does not.
+pub(super) fn told(pid: u32, text: &str) -> String {
+    fs::read_to_string(format!("/proc/{pid}/{text}")).unwrap_or_default()
+}
+
+/// What stands behind a name at the start of a line.
+pub(super) fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    let mut lines = text.lines();
+    lines
+        .find_map(|line| line.strip_prefix(name))
+        .map(str::trim)
+}
+
+/// The same of a set of signals.
+pub(super) fn signals(text: &str, name: &str) -> Option<u64> {
+    u64::from_str_radix(field(text, name)?, 16).ok()
+}
+
 /// Its program.
 pub(super) fn path(pid: u32) -> Option<PathBuf> {
     fs::read_link(format!("/proc/{pid}/exe")).ok()
@@ -62,7 +80,7 @@ fn inode(target: &str) -> Option<u64> {
 pub(super) fn udp_sockets(pid: u32) -> Vec<(u64, u64)> {
     let mut sockets = Vec::new();
     for table in ["udp", "udp6"] {
-        let text = fs::read_to_string(format!("/proc/{pid}/net/{table}")).unwrap_or_default();
+        let text = told(pid, &format!("net/{table}"));
         for line in text.lines().skip(1) {
             let mut columns = line.split_whitespace();
             let inode = columns.nth(9).and_then(|inode| inode.parse().ok());
@@ -87,7 +105,7 @@ pub(super) fn may_carry_packets(pid: u32) -> bool {
         .map(|entry| fs::read_link(entry.ok()?.path()).ok())
         .collect();
     let Some(targets) = targets else { return true };
-    let table = fs::read_to_string(format!("/proc/{pid}/net/unix")).unwrap_or_default();
+    let table = told(pid, "net/unix");
     let lines = table.lines().skip(1);
     let unix: BTreeSet<u64> = lines
         .filter_map(|line| line.split_whitespace().nth(6)?.parse().ok())

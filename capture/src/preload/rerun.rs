@@ -16,11 +16,13 @@ use std::time::{Duration, Instant};
 
 use netreel_reel::tape::{TapeControl, state};
 use netreel_shared::hello::{HELLO_MAGIC, KIND_ATTACH, MUTED, REPLAYED, Welcome};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use netreel_system::ready::wait;
+use rustix::event::{PollFd, PollFlags};
 use rustix::net::{self, SocketFlags};
 
 use super::again::{Rerun, RerunEnd, Then};
 use super::library::Unpacked;
+use super::look;
 use super::messages::{read_hello, write_welcome};
 use super::serve::listen;
 use super::wanted::PreloadError;
@@ -123,10 +125,6 @@ fn watch(
         // Somebody waits for the program to come to its next stop.
         let is_awaited = let_go.is_some_and(|since| since.elapsed() < LOOK_EVERY);
         let pause = if is_awaited { LOOK_AT_ONCE } else { LOOK_EVERY };
-        let pause = Timespec {
-            tv_sec: 0,
-            tv_nsec: pause.as_nanos() as i64,
-        };
         let ended = rustix::process::pidfd_open(
             rustix::process::Pid::from_child(child),
             rustix::process::PidfdFlags::empty(),
@@ -135,10 +133,7 @@ fn watch(
             PollFd::new(listener, PollFlags::IN),
             PollFd::new(&ended, PollFlags::IN),
         ];
-        match poll(&mut fds, Some(&pause)) {
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
-        }
+        wait(&mut fds, Some(pause))?;
         if !fds[0].revents().is_empty() {
             welcome(wanted, listener, tape, child.id(), &mut watched);
         }
@@ -190,11 +185,8 @@ fn go_on(control: &TapeControl, child: &Child, event: u64) -> io::Result<()> {
 
 /// Whether a process is stopped; also whether it is gone, so that nothing waits for it any more.
 fn is_stopped(pid: u32) -> bool {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let mut lines = status.lines();
-    let state = lines
-        .find_map(|line| line.strip_prefix("State:"))
-        .map_or("", str::trim_start);
+    let status = look::told(pid, "status");
+    let state = look::field(&status, "State:").unwrap_or_default();
     state.is_empty() || state.starts_with(['T', 't', 'Z', 'X'])
 }
 
@@ -221,7 +213,7 @@ fn welcome(wanted: &Rerun, listener: &OwnedFd, tape: &Tape, main: u32, watched: 
         return write_welcome(&socket, &welcome, None);
     }
     watched.loaded = true;
-    watched.maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
+    watched.maps = look::told(pid, "maps");
     let control = tape.control();
     let welcome = Welcome {
         magic: HELLO_MAGIC,

@@ -1,7 +1,6 @@
 //! A program that waits for a signal where no hook stands, in `pause` or in a loop that looks at memory, is
 //! sent the one that the tape has next for it. Its library runs the handler there.
 
-use std::fs;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -9,6 +8,7 @@ use netreel_reel::CallId;
 use netreel_reel::EventKind;
 use netreel_reel::tape::{Entry, MAIN_THREAD, THREADS_AT, THREADS_MAX};
 
+use super::super::look::{self, signals};
 use super::tape::Tape;
 
 /// How long its first thread sleeps in a system call before it is sent the signal.
@@ -67,7 +67,7 @@ fn signal_at(tape: &Tape, next: u64) -> Option<i32> {
 
 /// Whether the first thread sleeps in a system call that is not one of a lock.
 fn sleeps(pid: u32) -> bool {
-    let text = fs::read_to_string(format!("/proc/{pid}/task/{pid}/syscall")).unwrap_or_default();
+    let text = look::told(pid, &format!("task/{pid}/syscall"));
     let number = text
         .split_whitespace()
         .next()
@@ -77,11 +77,7 @@ fn sleeps(pid: u32) -> bool {
 
 /// Whether it has a handler for the signal, which its first thread does not block.
 fn is_awaited(pid: u32, signal: i32) -> bool {
-    let text = fs::read_to_string(format!("/proc/{pid}/task/{pid}/status")).unwrap_or_default();
-    let has = |name: &str| {
-        let line = text.lines().find_map(|line| line.strip_prefix(name));
-        let set = line.and_then(|set| u64::from_str_radix(set.trim(), 16).ok());
-        set.is_some_and(|set| set >> (signal - 1) & 1 != 0)
-    };
+    let text = look::told(pid, &format!("task/{pid}/status"));
+    let has = |name: &str| signals(&text, name).is_some_and(|set| set >> (signal - 1) & 1 != 0);
     has("SigCgt:") && !has("SigBlk:")
 }

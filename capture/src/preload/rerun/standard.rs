@@ -8,8 +8,10 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use netreel_system::ready::wait;
+use rustix::event::{PollFd, PollFlags};
 use rustix::fs::MemfdFlags;
 
 use super::super::again::Standard;
@@ -157,10 +159,7 @@ impl Drop for Relay {
 }
 
 /// A file says nothing when it grows: it is looked at so often.
-const LOOK_EVERY: Timespec = Timespec {
-    tv_sec: 0,
-    tv_nsec: 50_000_000,
-};
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Waits until something comes out. `false`: it is over.
 fn waits(outlets: &[Outlet], over: &OwnedFd) -> bool {
@@ -170,7 +169,7 @@ fn waits(outlets: &[Outlet], over: &OwnedFd) -> bool {
         Outlet::File(..) => None,
     }));
     let has_files = fds.len() <= outlets.len();
-    let _ = poll(&mut fds, has_files.then_some(&LOOK_EVERY));
+    let _ = wait(&mut fds, has_files.then_some(LOOK_EVERY));
     fds[0].revents().is_empty()
 }
 

@@ -3,6 +3,8 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
+use super::super::look;
+
 /// Watches over a program that is replayed.
 pub(super) struct Watchdog {
     pid: u32,
@@ -39,7 +41,7 @@ impl Watchdog {
     /// Looks at the program; a sentence where it stands still.
     pub(super) fn look(&mut self, next: u64) -> Option<String> {
         let now = Instant::now();
-        let status = fs::read_to_string(format!("/proc/{}/status", self.pid)).unwrap_or_default();
+        let status = look::told(self.pid, "status");
         if next != self.next || is_held(&status) {
             (self.next, self.since, self.idle) = (next, now, Duration::ZERO);
             self.latest = (now, ticks(self.pid));
@@ -73,18 +75,14 @@ impl Watchdog {
 
 /// Whether somebody holds it: it is stopped, or a debugger has it.
 fn is_held(status: &str) -> bool {
-    status.lines().any(|line| {
-        let traced = line
-            .strip_prefix("TracerPid:")
-            .is_some_and(|pid| pid.trim() != "0");
-        let state = line.strip_prefix("State:").map(str::trim_start);
-        traced || state.is_some_and(|state| state.starts_with(['T', 't']))
-    })
+    let is_traced = look::field(status, "TracerPid:").is_some_and(|pid| pid != "0");
+    let state = look::field(status, "State:");
+    is_traced || state.is_some_and(|state| state.starts_with(['T', 't']))
 }
 
 /// The processor time of a process, in ticks.
 fn ticks(pid: u32) -> u64 {
-    let text = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let text = look::told(pid, "stat");
     let rest = text.rsplit_once(')').map_or("", |(_, rest)| rest);
     let mut words = rest.split_whitespace().skip(11);
     let mut next = || words.next().and_then(|word| word.parse::<u64>().ok());
@@ -117,7 +115,7 @@ fn places(pid: u32) -> String {
 const TAPE_HINT: u64 = 0x2000_0000_0000;
 
 fn place(pid: u32, task: u32) -> String {
-    let text = fs::read_to_string(format!("/proc/{pid}/task/{task}/syscall")).unwrap_or_default();
+    let text = look::told(pid, &format!("task/{task}/syscall"));
     let mut words = text.split_whitespace();
     let number = words.next().unwrap_or("");
     let argument = words

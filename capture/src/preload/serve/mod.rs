@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use netreel_reel::ProcessEnd;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 use super::descendants::{Descendants, LOAD_MAX, why_not_loaded};
@@ -31,6 +31,7 @@ use crate::progress::Progress;
 use netreel_record::others::Writer;
 use netreel_record::tidy;
 use netreel_record::{RecordError, Summary};
+use netreel_system::ready;
 use netreel_system::signals::Signals;
 
 pub(super) use launch::listen;
@@ -397,15 +398,7 @@ impl Server<'_> {
         let left = until.saturating_duration_since(Instant::now());
         // A moment longer, so that what is waited for is due afterwards.
         let left = left + Duration::from_millis(1);
-        let timeout = Timespec {
-            tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
-            tv_nsec: i64::from(left.subsec_nanos()),
-        };
-        match poll(&mut fds, Some(&timeout)) {
-            Ok(_) => {}
-            Err(rustix::io::Errno::INTR) => return Ok(Vec::new()),
-            Err(error) => return Err(error.into()),
-        }
+        ready::wait(&mut fds, Some(left))?;
         let ready = fds.iter().zip(meanings).filter_map(|(fd, meaning)| {
             let (events, over) = (fd.revents(), PollFlags::HUP | PollFlags::ERR);
             match meaning {
