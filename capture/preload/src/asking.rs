@@ -5,11 +5,11 @@ use core::sync::atomic::AtomicU64;
 use netreel_shared::hello::{HELLO_MAGIC, Hello, MUTED, Welcome};
 
 use crate::environment::recorder_path;
-use crate::plainly::Plainly;
+use crate::plainly::{Plainly, zero};
 use crate::sys::{self, IoVec, MsgHdr, nr};
 
 /// Of the reel, where there is one already.
-pub static IDENTITY: AtomicU64 = AtomicU64::new(0);
+pub static IDENTITY: AtomicU64 = zero();
 
 /// The longest path of a Unix socket, with its zero byte.
 const PATH_MAX: usize = 108;

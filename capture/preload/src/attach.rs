@@ -16,7 +16,7 @@ use netreel_shared::hello::{
 use netreel_shared::ring::{RING_PAGE, RingControl, RingHead, RingMemory, RingWriter};
 
 use crate::asking::{IDENTITY, ask, tell};
-use crate::plainly::Plainly;
+use crate::plainly::{Plainly, zero};
 use crate::replay;
 use crate::sys::{self, nr};
 use crate::thread::{THREAD_AT, Thread, now};
@@ -36,27 +36,26 @@ const REFUSED: u32 = 3;
 
 const RINGS_MAX: usize = 256;
 
-static HOME: AtomicPtr<Home> = AtomicPtr::new(core::ptr::null_mut());
+static HOME: AtomicPtr<Home> = zero();
 static PHASE: AtomicU32 = AtomicU32::new(COLD);
-static GENERATIONS: AtomicU32 = AtomicU32::new(0);
-static CONTROL: AtomicPtr<RingControl> = AtomicPtr::new(core::ptr::null_mut());
+static GENERATIONS: AtomicU32 = zero();
+static CONTROL: AtomicPtr<RingControl> = zero();
 /// What wakes the recorder; null until there is one. Its page is mapped for good.
-static BELL: AtomicPtr<Bell> = AtomicPtr::new(core::ptr::null_mut());
-static CAPACITY: AtomicUsize = AtomicUsize::new(0);
-static RINGS: [AtomicPtr<RingHead>; RINGS_MAX] =
-    [const { AtomicPtr::new(core::ptr::null_mut()) }; RINGS_MAX];
-static RING_COUNT: AtomicUsize = AtomicUsize::new(0);
+static BELL: AtomicPtr<Bell> = zero();
+static CAPACITY: AtomicUsize = zero();
+static RINGS: [AtomicPtr<RingHead>; RINGS_MAX] = zero();
+static RING_COUNT: AtomicUsize = zero();
 /// The thread that asks for a ring; 0 while none does.
-static ASKING: AtomicU32 = AtomicU32::new(0);
+static ASKING: AtomicU32 = zero();
 /// The process that attached.
-static PID: AtomicU32 = AtomicU32::new(0);
-static DROP_WHEN_FULL: AtomicU32 = AtomicU32::new(0);
+static PID: AtomicU32 = zero();
+static DROP_WHEN_FULL: AtomicU32 = zero();
 /// Before this moment no thread that got no ring asks again, in nanoseconds of the monotonic clock.
-static ASK_AGAIN: AtomicU64 = AtomicU64::new(0);
+static ASK_AGAIN: AtomicU64 = zero();
 /// How long a thread waits, after it got no ring, before it asks again: asking costs a system call.
 const ASK_AGAIN_NS: u64 = 1_000_000_000;
 /// The key of each thread's ring, plus 1; 0 before it was made.
-static KEY: AtomicU32 = AtomicU32::new(0);
+static KEY: AtomicU32 = zero();
 
 /// The generation that events belong to now, attaching first where this process has not yet.
 /// `None`: nothing is recorded here.
@@ -160,7 +159,7 @@ fn attach(forked: bool) -> Option<u32> {
 }
 
 /// What a forked child does when it is attached; null: nothing.
-static ANNOUNCE: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
+static ANNOUNCE: AtomicPtr<c_void> = zero();
 
 /// From now on a forked child that attaches calls `announce`, which names what it inherited.
 #[inline]
@@ -314,7 +313,7 @@ fn unmapped(code: u32) -> Option<()> {
 }
 
 /// Whether there was a fork, so that sockets may be other processes' as well.
-static FORKED: AtomicU32 = AtomicU32::new(0);
+static FORKED: AtomicU32 = zero();
 
 /// This process has forked, or was.
 pub fn forks() {

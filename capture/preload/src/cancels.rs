@@ -32,14 +32,6 @@ pub struct Own {
 }
 
 impl Own {
-    pub const fn new() -> Own {
-        Own {
-            under: AtomicPtr::new(core::ptr::null_mut()),
-            inside: AtomicU32::new(0),
-            asked: AtomicU32::new(0),
-        }
-    }
-
     /// As a thread begins.
     pub fn clear(&self) {
         self.under.set(core::ptr::null_mut());

@@ -12,7 +12,7 @@ use crate::attach;
 use crate::hook::{Onward, hook, passing};
 use crate::numbered::fileno;
 use crate::objects::Real;
-use crate::plainly::Plainly;
+use crate::plainly::{Plainly, zero};
 use crate::replay::{self, Did};
 use crate::sys::{FIONREAD, IoVec, or_code, quietly};
 use crate::{push, sockets, typed};
@@ -20,9 +20,9 @@ use crate::{push, sockets, typed};
 /// How many pipes and pairs of sockets are known at a time.
 const PIPES: usize = 64;
 /// The two ends of each; 0: none.
-static OPEN: [AtomicU64; PIPES] = [const { AtomicU64::new(0) }; PIPES];
+static OPEN: [AtomicU64; PIPES] = zero();
 /// 1 once there has been a child.
-static STARTED: AtomicU32 = AtomicU32::new(0);
+static STARTED: AtomicU32 = zero();
 
 /// The program has made a pipe, or a pair of sockets.
 pub fn made_pipe([one, other]: [i32; 2]) {

@@ -6,7 +6,7 @@ use core::sync::atomic::AtomicU64;
 use netreel_shared::call::ClockId;
 
 use crate::hook::hook;
-use crate::plainly::Plainly;
+use crate::plainly::{Plainly, zero};
 use crate::push::pushing;
 use crate::replay;
 use crate::sys::{CLOCK_MONOTONIC, TimeSpec, TimeVal};
@@ -14,7 +14,7 @@ use crate::thread::now;
 
 /// How far each of Linux's clocks is ahead of the monotonic one, and when that was measured, so
 /// that a read of another clock needs no second one. Wrapping differences in nanoseconds.
-static AHEAD: [(AtomicU64, AtomicU64); 16] = [const { (AtomicU64::new(0), AtomicU64::new(0)) }; 16];
+static AHEAD: [(AtomicU64, AtomicU64); 16] = zero();
 /// How long a measured distance is used.
 const FRESH_NS: u64 = 100_000_000;
 /// Clocks whose value moves with the monotonic one: real, raw, coarse, boot, alarm, TAI.

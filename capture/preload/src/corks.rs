@@ -5,7 +5,7 @@ use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use crate::endpoint::Endpoint;
-use crate::plainly::Plainly;
+use crate::plainly::{Plainly, zero};
 use crate::sys::{IoVec, pause};
 use crate::vectors::Vectors;
 
@@ -15,7 +15,7 @@ const PLACES: usize = 64;
 const BYTES: usize = 1 << 16;
 
 /// How many places are taken.
-static TAKEN: AtomicU32 = AtomicU32::new(0);
+static TAKEN: AtomicU32 = zero();
 static ALL: [Place; PLACES] = [const { Place::free() }; PLACES];
 
 /// What a socket's parts come to so far.

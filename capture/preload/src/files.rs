@@ -8,6 +8,7 @@ use netreel_shared::call::CallId;
 
 use crate::attach;
 use crate::paths::{here, path_of};
+use crate::plainly::zero;
 use crate::push::pushing_unless_busy;
 use crate::replay;
 use crate::stat::Stat;
@@ -17,11 +18,11 @@ use crate::sys::{self, AT_FDCWD, errno, nr, quietly};
 const SUMMED_MAX: u64 = 64 << 10;
 /// How many bytes are summed up in one process.
 const SUMMED_IN_ALL: u64 = 16 << 20;
-static SUMMED: AtomicU64 = AtomicU64::new(0);
+static SUMMED: AtomicU64 = zero();
 
 /// What was told of files: device, inode and the time of the last change, mixed, each at the place
 /// that follows from that; what another one takes the place of is told again.
-static TOLD: [AtomicU64; 512] = [const { AtomicU64::new(0) }; 512];
+static TOLD: [AtomicU64; 512] = zero();
 
 pub const ENOENT: i32 = 2;
 const O_ACCMODE: i32 = 3;
@@ -218,7 +219,7 @@ const UNREADABLE: [&[u8]; 3] = [b"mem", b"pagemap", b"clear_refs"];
 /// How many of them are told, each with the sum of its first bytes.
 const OF_PROC_MAX: u64 = 64;
 const OF_PROC_BYTES: u64 = 4 << 10;
-static OF_PROC: AtomicU64 = AtomicU64::new(0);
+static OF_PROC: AtomicU64 = zero();
 
 /// A file of the kernel's own was opened: pushes what it says, or puts it beside the tape of a replay.
 #[cold]

@@ -4,7 +4,7 @@
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use crate::nr;
-use crate::plainly::Plainly;
+use crate::plainly::{Plainly, zero};
 
 /// One instruction of a filter (classic BPF).
 #[repr(C)]
@@ -45,11 +45,11 @@ const NOTHING: Instruction = Instruction {
 };
 static COPIES: Copies = Copies(core::cell::UnsafeCell::new([NOTHING; ROOM]));
 /// Where each filter ends among the copies.
-static ENDS: [AtomicUsize; FILTERS_MAX] = [const { AtomicUsize::new(0) }; FILTERS_MAX];
-static COUNT: AtomicUsize = AtomicUsize::new(0);
+static ENDS: [AtomicUsize; FILTERS_MAX] = zero();
+static COUNT: AtomicUsize = zero();
 /// A filter that finds no room here forbids everything that is asked.
-static UNKNOWN: AtomicU32 = AtomicU32::new(0);
-static COPYING: AtomicU32 = AtomicU32::new(0);
+static UNKNOWN: AtomicU32 = zero();
+static COPYING: AtomicU32 = zero();
 
 /// Whether they let this library make a call. A call that they would answer with
 /// an error is forbidden as well.

@@ -14,21 +14,21 @@ use netreel_shared::tape::THREADS_MAX;
 use crate::attach;
 use crate::holder::{Holder, Stuck, Watch};
 use crate::hook::{self, Left};
-use crate::plainly::Plainly;
+use crate::plainly::{Plainly, zero};
 use crate::sys::{self, PollFd, TimeSpec, errno, nr, pause, set_errno};
 use crate::thread::now;
 use crate::{push, replay, sockets, threads};
 
-static ON: AtomicU32 = AtomicU32::new(0);
+static ON: AtomicU32 = zero();
 /// 0: nobody has it; 1: somebody has; 2: and somebody waits.
-static FLOOR: AtomicU32 = AtomicU32::new(0);
+static FLOOR: AtomicU32 = zero();
 /// Who had it last, and how often it was given.
-static LAST: AtomicUsize = AtomicUsize::new(0);
-static GRANTS: AtomicU64 = AtomicU64::new(0);
+static LAST: AtomicUsize = zero();
+static GRANTS: AtomicU64 = zero();
 /// Who has it, as the kernel numbers threads; 0 while nobody does, and as it goes to somebody.
-static HOLDER: AtomicU32 = AtomicU32::new(0);
+static HOLDER: AtomicU32 = zero();
 /// When whoever has it got it.
-static SINCE: AtomicU64 = AtomicU64::new(0);
+static SINCE: AtomicU64 = zero();
 
 /// How long one thread may have it while others wait and it makes calls.
 const SLICE_NS: u64 = 1_000_000;
@@ -50,16 +50,6 @@ pub struct Own {
 }
 
 impl Own {
-    pub const fn new() -> Own {
-        Own {
-            has: AtomicU32::new(0),
-            inside: AtomicU32::new(0),
-            polite: AtomicU32::new(0),
-            points: AtomicU32::new(0),
-            number: AtomicU32::new(0),
-        }
-    }
-
     /// As a thread begins.
     pub fn clear(&self) {
         let all = [&self.has, &self.inside, &self.polite, &self.points];
@@ -257,8 +247,8 @@ pub fn ends_for_all() {
 const LAST_ONE: i32 = 1;
 
 /// Threads that ended with the floor, so that they kept it from their latest event on.
-static ENDED: [AtomicU64; THREADS_MAX] = [const { AtomicU64::new(0) }; THREADS_MAX];
-static ENDED_COUNT: AtomicUsize = AtomicUsize::new(0);
+static ENDED: [AtomicU64; THREADS_MAX] = zero();
+static ENDED_COUNT: AtomicUsize = zero();
 
 /// A thread of this identity ends.
 pub fn ends(identity: u64, own: &Own) {

@@ -9,7 +9,7 @@ use netreel_shared::call::CallId;
 use crate::attach;
 use crate::files::{ENOENT, O_NOFOLLOW, sum};
 use crate::paths::{self, AsItSays, Look, Workspace};
-use crate::plainly::Plainly;
+use crate::plainly::{Plainly, zero};
 use crate::push::pushing_unless_busy;
 use crate::replay;
 use crate::stat::{S_IFMT, Stat};
@@ -19,11 +19,11 @@ use crate::sys::{self, AT_FDCWD, quietly};
 const KEPT_MAX: u64 = 4 << 20;
 /// How many bytes are kept of one process.
 const KEPT_IN_ALL: u64 = 32 << 20;
-static KEPT: AtomicU64 = AtomicU64::new(0);
+static KEPT: AtomicU64 = zero();
 
 /// The sums of paths that were told in this generation, each at the place that follows from it or behind.
 const TOLD_MAX: usize = 4096;
-static TOLD: [AtomicU64; TOLD_MAX] = [const { AtomicU64::new(0) }; TOLD_MAX];
+static TOLD: [AtomicU64; TOLD_MAX] = zero();
 const PROBES: usize = 64;
 
 /// How a path was: the first byte of the details.

@@ -5,12 +5,12 @@
 use core::ffi::{CStr, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering};
 
-use crate::plainly::Plainly;
+use crate::plainly::{Plainly, zero};
 
 /// What is done before and behind each call that a hook makes of the function that it stands before;
 /// null: nothing.
-static BEFORE: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
-static BEHIND: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
+static BEFORE: AtomicPtr<c_void> = zero();
+static BEHIND: AtomicPtr<c_void> = zero();
 
 /// What is to be done behind a call.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -50,7 +50,7 @@ pub fn back(left: Left) {
 }
 
 /// What makes a call in which the thread may be cancelled; null: nothing stands around it.
-static GUARD: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
+static GUARD: AtomicPtr<c_void> = zero();
 
 /// What makes such a call: with its number ([`point`](crate::points::point)), and what is to be done
 /// behind it. It calls once, or the thread ends in it.

@@ -13,7 +13,7 @@ use netreel_shared::call::{CallId, PastId};
 use crate::hook::{self, hook};
 use crate::objects::Real;
 use crate::objects::range_of;
-use crate::plainly::Plainly;
+use crate::plainly::{Plainly, Zero, zero};
 use crate::sys::or_code;
 use crate::{cancels, push, replay, sockets, threads};
 
@@ -25,21 +25,19 @@ struct Place {
     last: AtomicU64,
 }
 
+// SAFETY: numbers.
+unsafe impl Zero for Place {}
+
 const BITS: u32 = 16;
 const PROBES: usize = 64;
-static PLACES: [Place; 1 << BITS] = [const {
-    Place {
-        lock: AtomicUsize::new(0),
-        last: AtomicU64::new(0),
-    }
-}; 1 << BITS];
+static PLACES: [Place; 1 << BITS] = zero();
 /// Whether it was told that there is no place for a lock.
-static FULL: AtomicU32 = AtomicU32::new(0);
+static FULL: AtomicU32 = zero();
 
 /// Where the library lies that walks the stack for exceptions, and how long it is. It takes a lock
 /// for each frame; how often does not matter to the program, and differs where code is made while
 /// the program runs.
-static UNWINDER: (AtomicUsize, AtomicUsize) = (AtomicUsize::new(0), AtomicUsize::new(0));
+static UNWINDER: (AtomicUsize, AtomicUsize) = zero();
 
 /// Looks for that library; to be called before there are several threads, and now and then.
 pub fn find_unwinder() {

@@ -11,7 +11,7 @@ use netreel_shared::call::CallId;
 use crate::hook::{self, hook};
 use crate::locks::{does, find_unwinder, is_free, push, shared};
 use crate::objects::Real;
-use crate::plainly::Plainly;
+use crate::plainly::{Plainly, zero};
 use crate::sys::pause;
 use crate::{floor, replay, threads};
 
@@ -20,15 +20,6 @@ pub struct Own {
     run: AtomicPtr<c_void>,
     /// The step with which it asked for that; 0 where there is nothing to tell.
     step: AtomicU64,
-}
-
-impl Own {
-    pub const fn new() -> Own {
-        Own {
-            run: AtomicPtr::new(core::ptr::null_mut()),
-            step: AtomicU64::new(0),
-        }
-    }
 }
 
 type Once = unsafe extern "C" fn(*mut c_void, *mut c_void) -> i32;
@@ -42,7 +33,7 @@ const HAS_RUN: u32 = 2;
 /// What stands above these two bits: in how many forks deep a process a thread runs it. A child runs
 /// anew what a thread of its parent was running, who is not there.
 const A_FORK: u32 = 4;
-static FORKS: AtomicU32 = AtomicU32::new(0);
+static FORKS: AtomicU32 = zero();
 
 /// In a forked child.
 pub fn forks() {

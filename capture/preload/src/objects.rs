@@ -7,7 +7,7 @@ use core::ffi::{CStr, c_char, c_int, c_void};
 use core::marker::PhantomData;
 use core::sync::atomic::{AtomicPtr, AtomicUsize};
 
-use crate::plainly::Plainly;
+use crate::plainly::{Plainly, zero};
 use crate::sys::{PT_LOAD, ProgramHeader, RTLD_NEXT};
 
 /// The debugger's list of loaded objects, as `<link.h>` has it.
@@ -291,7 +291,7 @@ fn gnu_hash(name: &[u8]) -> u32 {
 }
 
 /// How many objects were loaded when the program began; 0 before.
-static AT_START: AtomicUsize = AtomicUsize::new(0);
+static AT_START: AtomicUsize = zero();
 type Each = unsafe extern "C" fn(*const Info, usize, *mut c_void) -> c_int;
 static ITERATE: Real<unsafe extern "C" fn(Each, *mut c_void) -> c_int> =
     Real::of_c(c"dl_iterate_phdr");

@@ -4,7 +4,7 @@ use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_char};
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use crate::plainly::Plainly;
+use crate::plainly::{Plainly, zero};
 use crate::sys::{self, AT_FDCWD, nr, pause};
 
 /// A longer path is none that is looked after.
@@ -43,7 +43,7 @@ static WORKSPACE: Shared = Shared(UnsafeCell::new(Workspace {
     chunk: [0; CHUNK],
 }));
 /// The thread that is in it; 0: none.
-static USER: AtomicU32 = AtomicU32::new(0);
+static USER: AtomicU32 = zero();
 /// So often a thread waits for it: the one that has it may be one of this process's parent.
 const WAITS_MAX: u32 = 20_000;
 

@@ -23,7 +23,10 @@ macro_rules! plainly {
             fn set(&self, value: $type) {
                 self.store(value, Ordering::Relaxed);
             }
-        })*
+        }
+
+        // SAFETY: a number or a pointer.
+        unsafe impl$(<$of>)? Zero for $atomic {})*
     };
 }
 
@@ -35,4 +38,21 @@ plainly! {
     AtomicU64: u64;
     AtomicUsize: usize;
     AtomicPtr<T>: *mut T, T;
+}
+
+/// What begins with zeros: static memory of it lies in no file.
+///
+/// # Safety
+/// Zeros are a value of it.
+pub unsafe trait Zero {}
+
+// SAFETY: as each of them.
+unsafe impl<T: Zero, const N: usize> Zero for [T; N] {}
+// SAFETY: as above.
+unsafe impl<A: Zero, B: Zero> Zero for (A, B) {}
+
+/// All zeros.
+pub const fn zero<T: Zero>() -> T {
+    // SAFETY: the trait promises that they are a value.
+    unsafe { core::mem::zeroed() }
 }

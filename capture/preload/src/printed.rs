@@ -14,7 +14,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
 use crate::hook::hook;
 use crate::objects::{Real, next};
-use crate::plainly::Plainly;
+use crate::plainly::{Plainly, Zero, zero};
 use crate::push::{Pushing, pushing_alone};
 use crate::replay;
 use crate::stdio;
@@ -45,16 +45,10 @@ struct StdStream {
     stands: AtomicU32,
 }
 
-impl StdStream {
-    const fn new() -> StdStream {
-        StdStream {
-            file: AtomicPtr::new(core::ptr::null_mut()),
-            seen: AtomicUsize::new(0),
-            looked: AtomicUsize::new(0),
-            stands: AtomicU32::new(0),
-        }
-    }
+// SAFETY: numbers and a pointer.
+unsafe impl Zero for StdStream {}
 
+impl StdStream {
     /// Nothing in the buffer was taken.
     fn begins_anew(&self) {
         self.seen.set(0);
@@ -62,8 +56,8 @@ impl StdStream {
     }
 }
 
-static STREAMS: [StdStream; 2] = [StdStream::new(), StdStream::new()];
-static ON: AtomicU32 = AtomicU32::new(0);
+static STREAMS: [StdStream; 2] = zero();
+static ON: AtomicU32 = zero();
 
 static FILE_WRITE: Real<Writes> = Real::new(c"_IO_file_write");
 static TRY_LOCK: Real<unsafe extern "C" fn(*mut u8) -> i32> = Real::new(c"ftrylockfile");

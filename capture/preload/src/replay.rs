@@ -26,7 +26,7 @@ use netreel_shared::tape::{
 };
 
 use crate::attach;
-use crate::plainly::Plainly;
+use crate::plainly::{Plainly, zero};
 use crate::sys::{self, IoVec, nr, with_errno};
 use crate::vectors::Vectors;
 use crate::{cancels, signals, threads};
@@ -54,7 +54,7 @@ const MUTED: u32 = 2;
 const UNKNOWN: u32 = 3;
 
 static MODE: AtomicU32 = AtomicU32::new(UNKNOWN);
-static TAPE: AtomicPtr<TapeControl> = AtomicPtr::new(core::ptr::null_mut());
+static TAPE: AtomicPtr<TapeControl> = zero();
 
 /// Whether this process is replayed, or was started by one that is.
 #[inline(always)]

@@ -9,6 +9,7 @@ use netreel_shared::call::CallId;
 use crate::attach;
 use crate::floor;
 use crate::hook::hook;
+use crate::plainly::zero;
 use crate::push::pushing_unless_busy;
 use crate::replay;
 use crate::sys::quietly;
@@ -22,8 +23,7 @@ const ENDING: [i32; 4] = [1, 2, 3, 15];
 const SIGNALS: usize = 65;
 
 /// The program's handlers; null where there is none.
-static HANDLERS: [AtomicPtr<c_void>; SIGNALS] =
-    [const { AtomicPtr::new(core::ptr::null_mut()) }; SIGNALS];
+static HANDLERS: [AtomicPtr<c_void>; SIGNALS] = zero();
 
 /// As glibc has it.
 #[repr(C)]

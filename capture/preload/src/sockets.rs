@@ -10,7 +10,7 @@ use crate::children;
 use crate::corks;
 use crate::endpoint::Endpoint;
 use crate::filters;
-use crate::plainly::Plainly;
+use crate::plainly::{Plainly, Zero, zero};
 use crate::printed;
 use crate::push::{self, Pushing, pushing};
 use crate::replay;
@@ -32,7 +32,7 @@ const CLOSING: u32 = 6;
 /// A UDP socket: its number plus this.
 const UDP: u32 = 16;
 
-static TABLE: [AtomicU32; FDS] = [const { AtomicU32::new(UNKNOWN) }; FDS];
+static TABLE: [AtomicU32; FDS] = zero();
 /// What is known of a socket, beside its number.
 struct Socket {
     /// How many descriptors lead to it.
@@ -50,17 +50,10 @@ struct Socket {
     corked: AtomicU8,
 }
 
-static SOCKETS: [Socket; FDS] = [const {
-    Socket {
-        references: AtomicU16::new(0),
-        connected: AtomicU8::new(0),
-        announced: AtomicU8::new(UNBOUND),
-        peer: [const { AtomicU64::new(0) }; 5],
-        segment: AtomicU16::new(0),
-        joins: AtomicU8::new(0),
-        corked: AtomicU8::new(0),
-    }
-}; FDS];
+// SAFETY: numbers.
+unsafe impl Zero for Socket {}
+
+static SOCKETS: [Socket; FDS] = zero();
 
 #[inline]
 fn of(socket: u16) -> &'static Socket {
@@ -323,7 +316,7 @@ pub fn joins(socket: u16) -> bool {
 #[cold]
 pub fn past(what: PastId) {
     /// For each of them, the generation that pushed it last.
-    static TOLD: [AtomicU32; 16] = [const { AtomicU32::new(0) }; 16];
+    static TOLD: [AtomicU32; 16] = zero();
     let Some(generation) = attach::generation() else {
         return;
     };

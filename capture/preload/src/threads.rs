@@ -14,7 +14,7 @@ use crate::floor::{self, Own};
 use crate::hook::{self, hook};
 use crate::locks;
 use crate::meets;
-use crate::plainly::Plainly;
+use crate::plainly::{Plainly, Zero, zero};
 use crate::push::pushing_unless_busy;
 use crate::sys;
 use crate::{replay, sockets};
@@ -47,27 +47,8 @@ struct Slot {
     once: meets::Own,
 }
 
-impl Slot {
-    const fn of(identity: u64) -> Slot {
-        Slot {
-            identity: AtomicU64::new(identity),
-            children: AtomicU64::new(0),
-            run: AtomicPtr::new(core::ptr::null_mut()),
-            argument: AtomicPtr::new(core::ptr::null_mut()),
-            tape: AtomicU32::new(0),
-            ring: AtomicU32::new(0),
-            promised: AtomicPtr::new(core::ptr::null_mut()),
-            promised_of: AtomicU32::new(0),
-            steps: AtomicU64::new(0),
-            ordered: AtomicU64::new(0),
-            floor: Own::new(),
-            handle: AtomicUsize::new(0),
-            cancelled: cancels::Own::new(),
-            draws: AtomicU32::new(0),
-            once: meets::Own::new(),
-        }
-    }
-}
+// SAFETY: numbers and pointers.
+unsafe impl Zero for Slot {}
 
 impl Slot {
     fn promises(&self, ring: Option<(*mut RingHead, u32)>) {
@@ -83,13 +64,16 @@ impl Slot {
     }
 }
 
-static MAIN: Slot = Slot::of(MAIN_THREAD);
-static SLOTS: [Slot; THREADS_MAX] = [const { Slot::of(0) }; THREADS_MAX];
+static MAIN: Slot = Slot {
+    identity: AtomicU64::new(MAIN_THREAD),
+    ..zero()
+};
+static SLOTS: [Slot; THREADS_MAX] = zero();
 /// The key of each thread's slot, plus 1; 0 before it was made.
-static KEY: AtomicU32 = AtomicU32::new(0);
+static KEY: AtomicU32 = zero();
 
 /// Whether the program has ever made a thread.
-static SEVERAL: AtomicU32 = AtomicU32::new(0);
+static SEVERAL: AtomicU32 = zero();
 
 /// Whether there may be several threads, so that the order of locks matters.
 #[inline(always)]

@@ -7,10 +7,11 @@ use netreel_shared::call::CallId;
 
 use crate::hook::calls;
 use crate::objects::Real;
+use crate::plainly::zero;
 use crate::{attach, counters, reads, replay, sockets, stdio};
 
 static FILE_READ: Real<Reads> = Real::new(c"_IO_file_read");
-static ON: AtomicU32 = AtomicU32::new(0);
+static ON: AtomicU32 = zero();
 
 type Reads = unsafe extern "C" fn(*mut u8, *mut u8, isize) -> isize;
 

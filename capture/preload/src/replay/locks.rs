@@ -11,7 +11,7 @@ use netreel_shared::tape::{NO_THREAD, Order, STEPS_AT, THREADS_MAX, TapeControl,
 
 use crate::cancels;
 use crate::locks::{ECANCELED, is_got};
-use crate::plainly::Plainly;
+use crate::plainly::{Plainly, zero};
 use crate::sys::{self, nr, pause, quietly, with_errno};
 use crate::threads;
 
@@ -19,7 +19,7 @@ use super::places::is_free;
 use super::{Did, TapeTurn, own_number, part, tape, turn};
 
 /// How many steps each thread of the tape has made.
-static DONE: [AtomicU64; THREADS_MAX] = [const { AtomicU64::new(0) }; THREADS_MAX];
+static DONE: [AtomicU64; THREADS_MAX] = zero();
 /// So often others are let run before this thread sleeps for a moment.
 const YIELDS: u32 = 200;
 

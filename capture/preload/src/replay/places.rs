@@ -12,6 +12,7 @@ use netreel_shared::tape::{Entry, FLOORS_AT, NextFloor, ONE_AT_A_TIME, THREADS_M
 
 use crate::floor::count_anew;
 use crate::locks::ECANCELED;
+use crate::plainly::{Zero, zero};
 
 use super::queue::{QUEUES, Queue};
 use super::{TapeTurn, entry_at, find, floor, locks, next_entry, over, own_number, tape};
@@ -32,16 +33,10 @@ pub struct Place {
     woken: AtomicU64,
 }
 
-static PLACES: [Place; THREADS_MAX] = [const {
-    Place {
-        done: AtomicU64::new(0),
-        entries: AtomicU64::new(0),
-        points: AtomicU64::new(0),
-        all: AtomicU64::new(0),
-        ended: AtomicU64::new(0),
-        woken: AtomicU64::new(0),
-    }
-}; THREADS_MAX];
+// SAFETY: numbers.
+unsafe impl Zero for Place {}
+
+static PLACES: [Place; THREADS_MAX] = zero();
 
 const ORDER: Ordering = Ordering::Relaxed;
 

@@ -5,13 +5,13 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use netreel_shared::tape::{PRINTED_AT, PRINTED_MAX, Printed, TapeControl};
 
-use crate::plainly::Plainly;
+use crate::plainly::{Plainly, zero};
 use crate::sys::{self, pause};
 
 use super::tape;
 
 /// The thread that compares now; 0: none.
-static COMPARING: AtomicU32 = AtomicU32::new(0);
+static COMPARING: AtomicU32 = zero();
 
 /// The program prints this: 0 is its standard output, 1 its standard error.
 pub fn says(index: usize, bytes: &[u8]) {

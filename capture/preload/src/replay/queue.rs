@@ -4,6 +4,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use netreel_shared::tape::THREADS_MAX;
 
+use crate::plainly::{Zero, zero};
 use crate::sys;
 
 /// Where a thread waits for its turn.
@@ -14,13 +15,11 @@ pub struct Queue {
     sleeps: AtomicU32,
 }
 
+// SAFETY: numbers.
+unsafe impl Zero for Queue {}
+
 /// By the number that the tape has for a thread.
-pub static QUEUES: [Queue; THREADS_MAX] = [const {
-    Queue {
-        turns: AtomicU32::new(0),
-        sleeps: AtomicU32::new(0),
-    }
-}; THREADS_MAX];
+pub static QUEUES: [Queue; THREADS_MAX] = zero();
 
 impl Queue {
     #[cold]
