@@ -165,12 +165,12 @@ fn is_now(thread: usize, identity: u64) -> bool {
 }
 
 hook! {
-    fn pthread_cancel[real](thread: usize) -> i32 {
+    fn pthread_cancel[goes_on](thread: usize) -> i32 {
         let identity = threads::of_handle(thread);
         if replay::on() && let Some(result) = replay::call(Did::called(CallId::CANCEL, -1)) {
             match result == 0 && is_now(thread, identity) {
                 // A thread that lives, as far as the program knows.
-                true => real(thread),
+                true => goes_on(),
                 false => {
                     floor::passes();
                     0
@@ -184,7 +184,7 @@ hook! {
         if identity != 0 {
             tell(0);
         }
-        let result = real(thread);
+        let result = goes_on();
         if identity == 0 {
             tell(result);
         }

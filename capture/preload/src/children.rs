@@ -170,10 +170,10 @@ hook! {
         waits_for_status(status, |status| real(process, status, options, usage))
     }
 
-    fn waitid[real](kind: i32, process: u32, info: *mut ChildInfo, options: i32) -> i32 {
+    fn waitid[goes_on](kind: i32, process: u32, info: *mut ChildInfo, options: i32) -> i32 {
         let mut ended = Ended::default();
         let result = waits(&mut ended, |ended| {
-            let result = real(kind, process, info, options);
+            let result = goes_on();
             if let (0, Some(info)) = (result, info.as_ref()) {
                 *ended = [info.status, info.process, info.user as i32, info.code];
             }
@@ -189,9 +189,9 @@ hook! {
         result
     }
 
-    fn system[real](command: *const c_char) -> i32 {
+    fn system[goes_on](command: *const c_char) -> i32 {
         let mut ended = Ended::default();
-        waits(&mut ended, |_| real(command))
+        waits(&mut ended, |_| goes_on())
     }
 
     fn popen[real](command: *const c_char, mode: *const c_char) -> *mut c_void {
@@ -214,15 +214,15 @@ hook! {
         stream
     }
 
-    fn pclose[real](stream: *mut c_void) -> i32 {
+    fn pclose[goes_on](stream: *mut c_void) -> i32 {
         let mut ended = Ended::default();
         let fd = if stream.is_null() { -1 } else { fileno(stream) };
         sockets::closing(fd);
         let result = if replay::on() && replay::tells_of_children() {
-            let own = real(stream);
+            let own = goes_on();
             waits(&mut ended, |_| own)
         } else {
-            waits(&mut ended, |_| real(stream))
+            waits(&mut ended, |_| goes_on())
         };
         sockets::closed(fd);
         result

@@ -108,8 +108,8 @@ pub unsafe fn after_time(result: i64, place: *mut i64) -> i64 {
 }
 
 hook! {
-    fn clock_gettime[real](clock: i32, time: *mut TimeSpec) -> i32 {
-        let result = real(clock, time);
+    fn clock_gettime[goes_on](clock: i32, time: *mut TimeSpec) -> i32 {
+        let result = goes_on();
         if result == 0 && let Some(time) = time.as_mut() {
             // Clocks of processes and descriptors have negative numbers.
             let id = ClockId(u8::try_from(clock).map_or(127, |id| id.min(127)));
@@ -118,26 +118,26 @@ hook! {
         result
     }
 
-    fn gettimeofday[real](time: *mut TimeVal, zone: *mut c_void) -> i32 {
-        let result = real(time, zone);
+    fn gettimeofday[goes_on](time: *mut TimeVal, zone: *mut c_void) -> i32 {
+        let result = goes_on();
         after_gettimeofday(result as isize, time);
         result
     }
 
-    fn time[real](place: *mut i64) -> i64 {
-        after_time(real(place), place)
+    fn time[goes_on](place: *mut i64) -> i64 {
+        after_time(goes_on(), place)
     }
 
-    fn timespec_get[real](time: *mut TimeSpec, base: i32) -> i32 {
-        let result = real(time, base);
+    fn timespec_get[goes_on](time: *mut TimeSpec, base: i32) -> i32 {
+        let result = goes_on();
         if result != 0 && let Some(time) = time.as_mut() {
             put(time, told(0, ClockId::REALTIME, time.in_nanos()));
         }
         result
     }
 
-    fn clock[real]() -> i64 {
-        let result = real();
+    fn clock[goes_on]() -> i64 {
+        let result = goes_on();
         // Processor time in microseconds.
         let told = told(2, ClockId(2), (result as u64).wrapping_mul(1_000));
         if replay::on() { (told / 1_000) as i64 } else { result }

@@ -154,23 +154,23 @@ unsafe fn timed_then(fd: i32, timer: *mut Timer) -> Option<i32> {
 }
 
 hook! {
-    fn eventfd[real](value: u32, flags: i32) -> i32 {
-        let fd = real(value, flags);
+    fn eventfd[goes_on](value: u32, flags: i32) -> i32 {
+        let fd = goes_on();
         sockets::made_counter(fd, CallId::EVENTFD);
         fd
     }
 
-    fn timerfd_create[real](clock: i32, flags: i32) -> i32 {
-        let fd = real(clock, flags);
+    fn timerfd_create[goes_on](clock: i32, flags: i32) -> i32 {
+        let fd = goes_on();
         sockets::made_counter(fd, CallId::TIMERFD);
         fd
     }
 
-    fn eventfd_read[real](fd: i32, value: *mut u64) -> i32 {
+    fn eventfd_read[goes_on](fd: i32, value: *mut u64) -> i32 {
         if replay::on() && let Some(result) = replayed(fd, value.cast(), 8) {
             return if result < 0 { -1 } else { 0 };
         }
-        let result = real(fd, value);
+        let result = goes_on();
         if let Some(call) = sockets::counter(fd) {
             let place = IoVec::new(value.cast(), 8);
             was_read(call, fd, &raw const place, 1, if result < 0 { -1 } else { 8 });
@@ -178,25 +178,25 @@ hook! {
         result
     }
 
-    fn eventfd_write[real](fd: i32, value: u64) -> i32 {
+    fn eventfd_write[goes_on](fd: i32, value: u64) -> i32 {
         let bytes = (&raw const value).cast();
         let Some(call) = sockets::counter(fd) else {
-            return real(fd, value);
+            return goes_on();
         };
-        let result = raises(call, fd, bytes, 8, || real(fd, value) as isize);
+        let result = raises(call, fd, bytes, 8, || goes_on() as isize);
         if result < 0 { -1 } else { 0 }
     }
 
-    fn timerfd_settime[real](fd: i32, flags: i32, new: *const Timer, old: *mut Timer) -> i32 {
-        let result = real(fd, flags, new, old);
+    fn timerfd_settime[goes_on](fd: i32, flags: i32, new: *const Timer, old: *mut Timer) -> i32 {
+        let result = goes_on();
         timed_then(fd, old).unwrap_or_else(|| timed(fd, SET, result, old))
     }
 
-    fn timerfd_gettime[real](fd: i32, now: *mut Timer) -> i32 {
+    fn timerfd_gettime[goes_on](fd: i32, now: *mut Timer) -> i32 {
         if let Some(result) = timed_then(fd, now) {
             return result;
         }
-        let result = real(fd, now);
+        let result = goes_on();
         timed(fd, ASKED, result, now)
     }
 }

@@ -150,8 +150,8 @@ const F_DUPFD: i32 = 0;
 const F_DUPFD_CLOEXEC: i32 = 1030;
 
 hook! {
-    fn socket[real](domain: i32, kind: i32, protocol: i32) -> i32 {
-        let fd = real(domain, kind, protocol);
+    fn socket[goes_on](domain: i32, kind: i32, protocol: i32) -> i32 {
+        let fd = goes_on();
         if fd >= 0 && attach::generation().is_some() && replay::on() {
             return sys::quietly(|| replay::has_made(fd, sockets::is_udp(fd)));
         }
@@ -161,16 +161,16 @@ hook! {
         fd
     }
 
-    fn bind[real](fd: i32, address: *const u8, length: u32) -> i32 {
+    fn bind[goes_on](fd: i32, address: *const u8, length: u32) -> i32 {
         if let Some(result) = replayed(fd, CallId::BIND) {
             return result;
         }
-        let result = real(fd, address, length);
+        let result = goes_on();
         tell(fd, CallId::BIND, result, &[]);
         result
     }
 
-    fn connect[real](fd: i32, address: *const u8, length: u32) -> i32 {
+    fn connect[goes_on](fd: i32, address: *const u8, length: u32) -> i32 {
         if replay::on() {
             let peer = Endpoint::from_pointer(address, length);
             if let Some(socket) = sockets::udp(fd) {
@@ -180,7 +180,7 @@ hook! {
                 return replay::refuses();
             }
         }
-        let (result, peer) = (real(fd, address, length), Endpoint::from_pointer(address, length));
+        let (result, peer) = (goes_on(), Endpoint::from_pointer(address, length));
         if let Some(socket) = sockets::udp(fd) {
             sockets::forget_peer(socket);
             // The call succeeded, so the family is there.
@@ -201,23 +201,22 @@ hook! {
         result
     }
 
-    fn shutdown[real](fd: i32, how: i32) -> i32 {
+    fn shutdown[goes_on](fd: i32, how: i32) -> i32 {
         if let Some(result) = replayed(fd, CallId::SHUTDOWN) {
             return result;
         }
-        let result = real(fd, how);
+        let result = goes_on();
         tell(fd, CallId::SHUTDOWN, result, &[&how.to_le_bytes()]);
         result
     }
 
-    fn setsockopt[real](fd: i32, level: i32, name: i32, value: *const u8, length: u32) -> i32 {
+    fn setsockopt[goes_on](fd: i32, level: i32, name: i32, value: *const u8, length: u32) -> i32 {
         let on = value.cast::<i32>();
         let uncorks = (level, name) == (sys::SOL_UDP, sys::UDP_CORK)
             && length >= 4 && !on.is_null() && on.read_unaligned() == 0;
-        let real = || real(fd, level, name, value, length);
-        let sent = if uncorks { send::uncorks(fd, real) } else { None };
+        let sent = if uncorks { send::uncorks(fd, goes_on) } else { None };
         let told = replayed(fd, CallId::SET_OPTION);
-        let result = told.or(sent).unwrap_or_else(real);
+        let result = told.or(sent).unwrap_or_else(goes_on);
         let value = if value.is_null() {
             &[]
         } else {
@@ -235,14 +234,14 @@ hook! {
         result
     }
 
-    fn ioctl[real](fd: i32, request: u64, argument: *mut i32) -> i32 {
-        if replay::on() && let Some(result) = replayed_ioctl(fd, request, argument, || real(fd, request, argument)) {
+    fn ioctl[goes_on](fd: i32, request: u64, argument: *mut i32) -> i32 {
+        if replay::on() && let Some(result) = replayed_ioctl(fd, request, argument, goes_on) {
             return result;
         }
         if request == FIONREAD && sockets::counter(fd) == Some(CallId::PIPE) {
-            return children::asks_how_much(fd, argument, || real(fd, request, argument));
+            return children::asks_how_much(fd, argument, goes_on);
         }
-        let result = real(fd, request, argument);
+        let result = goes_on();
         if sockets::udp(fd).is_some() {
             // FIONREAD and FIONBIO have an integer there; of others the request says enough.
             let known = request == FIONREAD || request == 0x5421;
@@ -252,85 +251,85 @@ hook! {
         result
     }
 
-    fn close[real](fd: i32) -> i32 {
+    fn close[goes_on](fd: i32) -> i32 {
         quietly(|| sockets::closing(fd));
-        let result = floor::at_once(|| real(fd));
+        let result = floor::at_once(goes_on);
         sockets::closed(fd);
         result
     }
 
-    fn close_range[real](first: u32, last: u32, flags: i32) -> i32 {
+    fn close_range[goes_on](first: u32, last: u32, flags: i32) -> i32 {
         // With this flag nothing is closed before another program is run.
         let all = || first..=last.min(65_535);
         let closes = flags & CLOSE_RANGE_CLOEXEC == 0;
         if closes {
             quietly(|| all().for_each(|fd| sockets::closing(fd as i32)));
         }
-        let result = real(first, last, flags);
+        let result = goes_on();
         if closes {
             all().for_each(|fd| sockets::closed(fd as i32));
         }
         result
     }
 
-    fn fclose[real](stream: *mut c_void) -> i32 {
+    fn fclose[goes_on](stream: *mut c_void) -> i32 {
         let fd = if stream.is_null() { -1 } else { fileno(stream) };
         quietly(|| sockets::closing(fd));
-        let result = real(stream);
+        let result = goes_on();
         sockets::closed(fd);
         result
     }
 
-    fn fdopen[real](fd: i32, mode: *const c_char) -> *mut c_void {
-        let stream = real(fd, mode);
+    fn fdopen[goes_on](fd: i32, mode: *const c_char) -> *mut c_void {
+        let stream = goes_on();
         went_past(fd, PastId::STREAM);
         stream
     }
 
-    fn __vdprintf_chk[real](fd: i32, flag: i32, format: *const c_char, arguments: *mut c_void) -> i32 {
+    fn __vdprintf_chk[goes_on](fd: i32, flag: i32, format: *const c_char, arguments: *mut c_void) -> i32 {
         went_past(fd, PastId::STREAM);
-        real(fd, flag, format, arguments)
+        goes_on()
     }
 
-    fn vdprintf[real](fd: i32, format: *const c_char, arguments: *mut c_void) -> i32 {
+    fn vdprintf[goes_on](fd: i32, format: *const c_char, arguments: *mut c_void) -> i32 {
         went_past(fd, PastId::STREAM);
-        real(fd, format, arguments)
+        goes_on()
     }
 
-    fn sendfile | sendfile64[real](to: i32, from: i32, offset: *mut i64, count: usize) -> isize {
+    fn sendfile | sendfile64[goes_on](to: i32, from: i32, offset: *mut i64, count: usize) -> isize {
         went_past(to, PastId::MOVED);
-        real(to, from, offset, count)
+        goes_on()
     }
 
-    fn splice[real](from: i32, from_offset: *mut i64, to: i32, to_offset: *mut i64, count: usize, flags: u32) -> isize {
+    fn splice[goes_on](from: i32, from_offset: *mut i64, to: i32, to_offset: *mut i64, count: usize, flags: u32) -> isize {
         went_past(from, PastId::MOVED);
         went_past(to, PastId::MOVED);
-        real(from, from_offset, to, to_offset, count, flags)
+        goes_on()
     }
 
-    fn aio_read | aio_read64 | aio_write | aio_write64[real](request: *mut Request) -> i32 {
+    fn aio_read | aio_read64 | aio_write | aio_write64[goes_on](request: *mut Request) -> i32 {
         requested(request);
-        real(request)
+        goes_on()
     }
 
-    fn lio_listio | lio_listio64[real](mode: i32, list: *const *mut Request, count: i32, signal: *mut c_void) -> i32 {
+    fn lio_listio | lio_listio64[goes_on](mode: i32, list: *const *mut Request, count: i32, signal: *mut c_void) -> i32 {
         all_requested(list, count);
-        real(mode, list, count, signal)
+        goes_on()
     }
 
-    fn dup[real](fd: i32) -> i32 {
-        let to = real(fd);
+    fn dup[goes_on](fd: i32) -> i32 {
+        let to = goes_on();
         if to >= 0 {
             quietly(|| sockets::duplicated(fd, to));
         }
         to
     }
 
-    fn dup2[real](fd: i32, to: i32) -> i32 {
+    fn dup2[goes_on](fd: i32, to: i32) -> i32 {
         if fd != to {
             quietly(|| sockets::closing(to));
         }
-        let result = real(fd, to);
+        let result = goes_on();
         if result >= 0 {
             quietly(|| sockets::duplicated(fd, to));
         }
@@ -338,11 +337,11 @@ hook! {
         result
     }
 
-    fn dup3[real](fd: i32, to: i32, flags: i32) -> i32 {
+    fn dup3[goes_on](fd: i32, to: i32, flags: i32) -> i32 {
         if fd != to {
             quietly(|| sockets::closing(to));
         }
-        let result = real(fd, to, flags);
+        let result = goes_on();
         if result >= 0 {
             quietly(|| sockets::duplicated(fd, to));
         }
@@ -350,8 +349,8 @@ hook! {
         result
     }
 
-    fn fcntl | fcntl64[real](fd: i32, command: i32, argument: usize) -> i32 {
-        let result = real(fd, command, argument);
+    fn fcntl | fcntl64[goes_on](fd: i32, command: i32, argument: usize) -> i32 {
+        let result = goes_on();
         if result >= 0 && matches!(command, F_DUPFD | F_DUPFD_CLOEXEC) {
             quietly(|| sockets::duplicated(fd, result));
         }

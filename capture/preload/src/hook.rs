@@ -126,11 +126,12 @@ pub const fn name(text: &'static str) -> &'static CStr {
 }
 
 /// Declares hooks: each becomes a C function of that name, with `real` inside it as the function
-/// that it stands before. Where the system lacks that function, the hook fails with ENOSYS. Several
-/// names are as many hooks that do the same. To be used once in a file.
+/// that it stands before, or `goes_on` as the call of it with the arguments as they came. Where the
+/// system lacks that function, the hook fails with ENOSYS. Several names are as many hooks that do the
+/// same. To be used once in a file.
 macro_rules! hook {
     ($(fn $($name:ident)|+ [$real:ident] $arguments:tt -> $result:ty $body:block)*) => {
-        $($($crate::hook::one_hook! { fn $name [$real] $arguments -> $result $body })+)*
+        $($($crate::hook::one_hook! { fn $name [$real $real] $arguments -> $result $body })+)*
 
         /// The hooks of this file, for those who look functions up.
         pub static HOOKED: &[$crate::hook::Hooked] = &[$($(
@@ -145,7 +146,15 @@ pub(crate) use hook;
 
 /// Declares one of them. What is in its body is done as the program vouches for its own call.
 macro_rules! one_hook {
-    (fn $name:ident [$real:ident] ($($argument:ident: $type:ty),*) -> $result:ty $body:block) => {
+    (fn $name:ident [goes_on $goes_on:ident] ($($argument:ident: $type:ty),*) -> $result:ty $body:block) => {
+        $crate::hook::one_hook! {
+            fn $name [real real] ($($argument: $type),*) -> $result {
+                let $goes_on = move || real($($argument),*);
+                $body
+            }
+        }
+    };
+    (fn $name:ident [real $real:ident] ($($argument:ident: $type:ty),*) -> $result:ty $body:block) => {
         #[unsafe(no_mangle)]
         #[allow(clippy::missing_safety_doc, clippy::too_many_arguments, missing_docs, unused_unsafe)]
         pub unsafe extern "C" fn $name($($argument: $type),*) -> $result {

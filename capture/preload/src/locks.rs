@@ -234,106 +234,106 @@ unsafe fn on(real: &Real<Takes>, pointer: *mut c_void) -> i32 {
 }
 
 hook! {
-    fn pthread_mutex_lock[real](lock: *mut c_void) -> i32 {
+    fn pthread_mutex_lock[goes_on](lock: *mut c_void) -> i32 {
         if threads::several() && is_free(lock) {
             return on(&MUTEX_LOCK, lock);
         }
-        takes(lock, || real(lock), || real(lock))
+        takes(lock, goes_on, goes_on)
     }
 
-    fn pthread_mutex_trylock[real](lock: *mut c_void) -> i32 {
-        takes(lock, || real(lock), || on(&MUTEX_LOCK, lock))
+    fn pthread_mutex_trylock[goes_on](lock: *mut c_void) -> i32 {
+        takes(lock, goes_on, || on(&MUTEX_LOCK, lock))
     }
 
-    fn pthread_mutex_timedlock[real](lock: *mut c_void, time: *const c_void) -> i32 {
-        takes(lock, || real(lock, time), || on(&MUTEX_LOCK, lock))
+    fn pthread_mutex_timedlock[goes_on](lock: *mut c_void, time: *const c_void) -> i32 {
+        takes(lock, goes_on, || on(&MUTEX_LOCK, lock))
     }
 
-    fn pthread_mutex_clocklock[real](lock: *mut c_void, clock: i32, time: *const c_void) -> i32 {
-        takes(lock, || real(lock, clock, time), || on(&MUTEX_LOCK, lock))
+    fn pthread_mutex_clocklock[goes_on](lock: *mut c_void, clock: i32, time: *const c_void) -> i32 {
+        takes(lock, goes_on, || on(&MUTEX_LOCK, lock))
     }
 
-    fn mtx_lock | pthread_spin_lock[real](lock: *mut c_void) -> i32 {
-        takes(lock, || real(lock), || real(lock))
+    fn mtx_lock | pthread_spin_lock[goes_on](lock: *mut c_void) -> i32 {
+        takes(lock, goes_on, goes_on)
     }
 
-    fn mtx_trylock[real](lock: *mut c_void) -> i32 {
-        takes(lock, || real(lock), || on(&MTX_LOCK, lock))
+    fn mtx_trylock[goes_on](lock: *mut c_void) -> i32 {
+        takes(lock, goes_on, || on(&MTX_LOCK, lock))
     }
 
-    fn mtx_timedlock[real](lock: *mut c_void, time: *const c_void) -> i32 {
-        takes(lock, || real(lock, time), || on(&MTX_LOCK, lock))
+    fn mtx_timedlock[goes_on](lock: *mut c_void, time: *const c_void) -> i32 {
+        takes(lock, goes_on, || on(&MTX_LOCK, lock))
     }
 
-    fn pthread_spin_trylock[real](lock: *mut c_void) -> i32 {
-        takes(lock, || real(lock), || on(&SPIN_LOCK, lock))
+    fn pthread_spin_trylock[goes_on](lock: *mut c_void) -> i32 {
+        takes(lock, goes_on, || on(&SPIN_LOCK, lock))
     }
 
-    fn pthread_rwlock_rdlock | pthread_rwlock_wrlock[real](lock: *mut c_void) -> i32 {
-        shares(|| real(lock), || real(lock))
+    fn pthread_rwlock_rdlock | pthread_rwlock_wrlock[goes_on](lock: *mut c_void) -> i32 {
+        shares(goes_on, goes_on)
     }
 
-    fn pthread_rwlock_tryrdlock[real](lock: *mut c_void) -> i32 {
-        shares(|| real(lock), || on(&READ_LOCK, lock))
+    fn pthread_rwlock_tryrdlock[goes_on](lock: *mut c_void) -> i32 {
+        shares(goes_on, || on(&READ_LOCK, lock))
     }
 
-    fn pthread_rwlock_trywrlock[real](lock: *mut c_void) -> i32 {
-        shares(|| real(lock), || on(&WRITE_LOCK, lock))
+    fn pthread_rwlock_trywrlock[goes_on](lock: *mut c_void) -> i32 {
+        shares(goes_on, || on(&WRITE_LOCK, lock))
     }
 
-    fn pthread_rwlock_timedrdlock[real](lock: *mut c_void, time: *const c_void) -> i32 {
-        shares(|| real(lock, time), || on(&READ_LOCK, lock))
+    fn pthread_rwlock_timedrdlock[goes_on](lock: *mut c_void, time: *const c_void) -> i32 {
+        shares(goes_on, || on(&READ_LOCK, lock))
     }
 
-    fn pthread_rwlock_timedwrlock[real](lock: *mut c_void, time: *const c_void) -> i32 {
-        shares(|| real(lock, time), || on(&WRITE_LOCK, lock))
+    fn pthread_rwlock_timedwrlock[goes_on](lock: *mut c_void, time: *const c_void) -> i32 {
+        shares(goes_on, || on(&WRITE_LOCK, lock))
     }
 
-    fn pthread_rwlock_clockrdlock[real](lock: *mut c_void, clock: i32, time: *const c_void) -> i32 {
-        shares(|| real(lock, clock, time), || on(&READ_LOCK, lock))
+    fn pthread_rwlock_clockrdlock[goes_on](lock: *mut c_void, clock: i32, time: *const c_void) -> i32 {
+        shares(goes_on, || on(&READ_LOCK, lock))
     }
 
-    fn pthread_rwlock_clockwrlock[real](lock: *mut c_void, clock: i32, time: *const c_void) -> i32 {
-        shares(|| real(lock, clock, time), || on(&WRITE_LOCK, lock))
+    fn pthread_rwlock_clockwrlock[goes_on](lock: *mut c_void, clock: i32, time: *const c_void) -> i32 {
+        shares(goes_on, || on(&WRITE_LOCK, lock))
     }
 
-    fn pthread_cond_wait[real](condition: *mut c_void, lock: *mut c_void) -> i32 {
-        waits(lock, || real(condition, lock), || on(&MUTEX_UNLOCK, lock), || on(&MUTEX_LOCK, lock))
+    fn pthread_cond_wait[goes_on](condition: *mut c_void, lock: *mut c_void) -> i32 {
+        waits(lock, goes_on, || on(&MUTEX_UNLOCK, lock), || on(&MUTEX_LOCK, lock))
     }
 
-    fn pthread_cond_timedwait[real](condition: *mut c_void, lock: *mut c_void, time: *const c_void) -> i32 {
-        waits(lock, || real(condition, lock, time), || on(&MUTEX_UNLOCK, lock), || on(&MUTEX_LOCK, lock))
+    fn pthread_cond_timedwait[goes_on](condition: *mut c_void, lock: *mut c_void, time: *const c_void) -> i32 {
+        waits(lock, goes_on, || on(&MUTEX_UNLOCK, lock), || on(&MUTEX_LOCK, lock))
     }
 
-    fn pthread_cond_clockwait[real](condition: *mut c_void, lock: *mut c_void, clock: i32, time: *const c_void) -> i32 {
-        waits(lock, || real(condition, lock, clock, time), || on(&MUTEX_UNLOCK, lock), || on(&MUTEX_LOCK, lock))
+    fn pthread_cond_clockwait[goes_on](condition: *mut c_void, lock: *mut c_void, clock: i32, time: *const c_void) -> i32 {
+        waits(lock, goes_on, || on(&MUTEX_UNLOCK, lock), || on(&MUTEX_LOCK, lock))
     }
 
-    fn cnd_wait[real](condition: *mut c_void, lock: *mut c_void) -> i32 {
-        waits(lock, || real(condition, lock), || on(&MTX_UNLOCK, lock), || on(&MTX_LOCK, lock))
+    fn cnd_wait[goes_on](condition: *mut c_void, lock: *mut c_void) -> i32 {
+        waits(lock, goes_on, || on(&MTX_UNLOCK, lock), || on(&MTX_LOCK, lock))
     }
 
-    fn cnd_timedwait[real](condition: *mut c_void, lock: *mut c_void, time: *const c_void) -> i32 {
-        waits(lock, || real(condition, lock, time), || on(&MTX_UNLOCK, lock), || on(&MTX_LOCK, lock))
+    fn cnd_timedwait[goes_on](condition: *mut c_void, lock: *mut c_void, time: *const c_void) -> i32 {
+        waits(lock, goes_on, || on(&MTX_UNLOCK, lock), || on(&MTX_LOCK, lock))
     }
 
-    fn sem_wait[real](semaphore_at: *mut c_void) -> i32 {
-        semaphore(|| real(semaphore_at), || real(semaphore_at))
+    fn sem_wait[goes_on](semaphore_at: *mut c_void) -> i32 {
+        semaphore(goes_on, goes_on)
     }
 
-    fn sem_trywait[real](semaphore_at: *mut c_void) -> i32 {
-        semaphore(|| real(semaphore_at), || on(&SEM_WAIT, semaphore_at))
+    fn sem_trywait[goes_on](semaphore_at: *mut c_void) -> i32 {
+        semaphore(goes_on, || on(&SEM_WAIT, semaphore_at))
     }
 
-    fn sem_timedwait[real](semaphore_at: *mut c_void, time: *const c_void) -> i32 {
-        semaphore(|| real(semaphore_at, time), || on(&SEM_WAIT, semaphore_at))
+    fn sem_timedwait[goes_on](semaphore_at: *mut c_void, time: *const c_void) -> i32 {
+        semaphore(goes_on, || on(&SEM_WAIT, semaphore_at))
     }
 
-    fn sem_clockwait[real](semaphore_at: *mut c_void, clock: i32, time: *const c_void) -> i32 {
-        semaphore(|| real(semaphore_at, clock, time), || on(&SEM_WAIT, semaphore_at))
+    fn sem_clockwait[goes_on](semaphore_at: *mut c_void, clock: i32, time: *const c_void) -> i32 {
+        semaphore(goes_on, || on(&SEM_WAIT, semaphore_at))
     }
 
-    fn sem_post[real](semaphore_at: *mut c_void) -> i32 {
+    fn sem_post[goes_on](semaphore_at: *mut c_void) -> i32 {
         if threads::several() {
             if replay::on() {
                 replay::posts();
@@ -341,6 +341,6 @@ hook! {
                 shared(CallId::POST, 0);
             }
         }
-        real(semaphore_at)
+        goes_on()
     }
 }

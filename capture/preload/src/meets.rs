@@ -158,10 +158,10 @@ unsafe fn join(thread: usize, value: *mut c_void) -> i32 {
 }
 
 hook! {
-    fn pthread_barrier_wait[real](barrier: *mut c_void) -> i32 {
+    fn pthread_barrier_wait[goes_on](barrier: *mut c_void) -> i32 {
         does(
-            || real(barrier),
-            || replay::meets(CallId::BARRIER, || real(barrier)),
+            goes_on,
+            || replay::meets(CallId::BARRIER, goes_on),
             |result| shared(CallId::BARRIER, result),
         )
     }
@@ -170,24 +170,24 @@ hook! {
         once(control, run)
     }
 
-    fn pthread_tryjoin_np[real](thread: usize, value: *mut c_void) -> i32 {
-        joins(|| real(thread, value), || join(thread, value))
+    fn pthread_tryjoin_np[goes_on](thread: usize, value: *mut c_void) -> i32 {
+        joins(goes_on, || join(thread, value))
     }
 
-    fn pthread_timedjoin_np[real](thread: usize, value: *mut c_void, time: *const c_void) -> i32 {
-        joins(|| real(thread, value, time), || join(thread, value))
+    fn pthread_timedjoin_np[goes_on](thread: usize, value: *mut c_void, time: *const c_void) -> i32 {
+        joins(goes_on, || join(thread, value))
     }
 
-    fn pthread_clockjoin_np[real](thread: usize, value: *mut c_void, clock: i32, time: *const c_void) -> i32 {
-        joins(|| real(thread, value, clock, time), || join(thread, value))
+    fn pthread_clockjoin_np[goes_on](thread: usize, value: *mut c_void, clock: i32, time: *const c_void) -> i32 {
+        joins(goes_on, || join(thread, value))
     }
 
-    fn sem_getvalue[real](semaphore: *mut c_void, value: *mut i32) -> i32 {
+    fn sem_getvalue[goes_on](semaphore: *mut c_void, value: *mut i32) -> i32 {
         if threads::several() && replay::on() && let Some(level) = replay::level() {
             value.write(level);
             return 0;
         }
-        let result = real(semaphore, value);
+        let result = goes_on();
         if threads::several() && result == 0 {
             shared(CallId::LEVEL, *value);
         }

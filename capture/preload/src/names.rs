@@ -318,17 +318,17 @@ unsafe fn add_all(host: &Host, found: &mut Found) {
 }
 
 hook! {
-    fn getsockname[real](fd: i32, address: *mut u8, length: *mut u32) -> i32 {
-        asked_name(CallId::OWN_NAME, fd, (address, length), || real(fd, address, length))
+    fn getsockname[goes_on](fd: i32, address: *mut u8, length: *mut u32) -> i32 {
+        asked_name(CallId::OWN_NAME, fd, (address, length), goes_on)
     }
 
-    fn getpeername[real](fd: i32, address: *mut u8, length: *mut u32) -> i32 {
-        asked_name(CallId::PEER_NAME, fd, (address, length), || real(fd, address, length))
+    fn getpeername[goes_on](fd: i32, address: *mut u8, length: *mut u32) -> i32 {
+        asked_name(CallId::PEER_NAME, fd, (address, length), goes_on)
     }
 
-    fn getsockopt[real](fd: i32, level: i32, name: i32, value: *mut u8, length: *mut u32) -> i32 {
+    fn getsockopt[goes_on](fd: i32, level: i32, name: i32, value: *mut u8, length: *mut u32) -> i32 {
         let Some(socket) = sockets::udp(fd).filter(|_| !replay::is_muted()) else {
-            return real(fd, level, name, value, length);
+            return goes_on();
         };
         let did = Did::on_socket(CallId::GET_OPTION, fd, socket);
         if replay::on() {
@@ -341,7 +341,7 @@ hook! {
             }
             return result;
         }
-        let result = real(fd, level, name, value, length);
+        let result = goes_on();
         let own = length.as_ref().map_or(0, |length| (*length as usize).min(VALUE_MAX));
         let own = if result == 0 && !value.is_null() { core::slice::from_raw_parts(value, own) } else { &[] };
         let parts = [&socket.to_le_bytes()[..], &level.to_le_bytes(), &name.to_le_bytes(), own];

@@ -25,7 +25,7 @@ fn descriptor(stream: *mut c_void) -> Option<i32> {
 }
 
 hook! {
-    fn fileno | fileno_unlocked[real](stream: *mut c_void) -> i32 {
-        descriptor(stream).unwrap_or_else(|| real(stream))
+    fn fileno | fileno_unlocked[goes_on](stream: *mut c_void) -> i32 {
+        descriptor(stream).unwrap_or_else(goes_on)
     }
 }

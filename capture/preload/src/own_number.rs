@@ -57,8 +57,8 @@ pub fn by_call(number: usize, first: usize, second: usize) -> (usize, usize) {
 }
 
 hook! {
-    fn gettid[real]() -> i32 {
-        let result = real();
+    fn gettid[goes_on]() -> i32 {
+        let result = goes_on();
         match replay::processes() {
             Some((this, _)) if result == sys::process() as i32 => this as i32,
             _ => result,

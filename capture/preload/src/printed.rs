@@ -321,8 +321,8 @@ fn stands(fd: i32, stands: u32) {
 }
 
 hook! {
-    fn __fpurge[real](stream: *mut c_void) -> i32 {
-        let result = real(stream);
+    fn __fpurge[goes_on](stream: *mut c_void) -> i32 {
+        let result = goes_on();
         // What waits is gone; what was looked at of it is not there any more.
         let own = STREAMS.iter().find(|it| it.file.get() == stream.cast());
         if let Some(own) = own {

@@ -207,47 +207,47 @@ pub unsafe fn clone(flags: usize, place: *mut i32, real: impl FnOnce() -> isize)
 }
 
 hook! {
-    fn getauxval[real](kind: u64) -> u64 {
+    fn getauxval[goes_on](kind: u64) -> u64 {
         if kind == AT_SYSINFO_EHDR {
             push::called(CallId::VDSO, 0, &[]);
         }
-        real(kind)
+        goes_on()
     }
 
-    fn fork[real]() -> i32 {
-        forks(|| real())
+    fn fork[goes_on]() -> i32 {
+        forks(goes_on)
     }
 
-    fn execve[real](path: *const c_char, arguments: *const *const c_char, list: *const *const c_char) -> i32 {
-        becomes(path, || list, || real(path, arguments, list))
+    fn execve[goes_on](path: *const c_char, arguments: *const *const c_char, list: *const *const c_char) -> i32 {
+        becomes(path, || list, goes_on)
     }
 
-    fn execv[real](path: *const c_char, arguments: *const *const c_char) -> i32 {
-        becomes(path, || environ, || real(path, arguments))
+    fn execv[goes_on](path: *const c_char, arguments: *const *const c_char) -> i32 {
+        becomes(path, || environ, goes_on)
     }
 
-    fn execvp[real](name: *const c_char, arguments: *const *const c_char) -> i32 {
+    fn execvp[goes_on](name: *const c_char, arguments: *const *const c_char) -> i32 {
         let mut place = [0; LONGEST];
-        becomes(found(name, &mut place), || environ, || real(name, arguments))
+        becomes(found(name, &mut place), || environ, goes_on)
     }
 
-    fn execvpe[real](name: *const c_char, arguments: *const *const c_char, list: *const *const c_char) -> i32 {
+    fn execvpe[goes_on](name: *const c_char, arguments: *const *const c_char, list: *const *const c_char) -> i32 {
         let mut place = [0; LONGEST];
-        becomes(found(name, &mut place), || list, || real(name, arguments, list))
+        becomes(found(name, &mut place), || list, goes_on)
     }
 
-    fn posix_spawn[real](child: *mut i32, path: *const c_char, actions: *const c_void, attributes: *const c_void, arguments: *const *const c_char, list: *const *const c_char) -> i32 {
+    fn posix_spawn[goes_on](child: *mut i32, path: *const c_char, actions: *const c_void, attributes: *const c_void, arguments: *const *const c_char, list: *const *const c_char) -> i32 {
         if let Some(told) = children::starts(CallId::SPAWN) {
             return was_spawned(child, told);
         }
         if may_watch() {
             statics::starts(path);
         }
-        let result = real(child, path, actions, attributes, arguments, list);
+        let result = goes_on();
         spawned(child, path, list, result)
     }
 
-    fn posix_spawnp[real](child: *mut i32, name: *const c_char, actions: *const c_void, attributes: *const c_void, arguments: *const *const c_char, list: *const *const c_char) -> i32 {
+    fn posix_spawnp[goes_on](child: *mut i32, name: *const c_char, actions: *const c_void, attributes: *const c_void, arguments: *const *const c_char, list: *const *const c_char) -> i32 {
         if let Some(told) = children::starts(CallId::SPAWN) {
             return was_spawned(child, told);
         }
@@ -256,12 +256,12 @@ hook! {
         if may_watch() {
             statics::starts(path);
         }
-        let result = real(child, name, actions, attributes, arguments, list);
+        let result = goes_on();
         spawned(child, path, list, result)
     }
 
-    fn getpid[real]() -> i32 {
-        let result = real();
+    fn getpid[goes_on]() -> i32 {
+        let result = goes_on();
         replay::processes().map_or(result, |(this, _)| this as i32)
     }
 
@@ -270,8 +270,8 @@ hook! {
         real(process, clock)
     }
 
-    fn getppid[real]() -> i32 {
-        let result = real();
+    fn getppid[goes_on]() -> i32 {
+        let result = goes_on();
         replay::processes().map_or(result, |(_, parent)| parent as i32)
     }
 

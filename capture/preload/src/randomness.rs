@@ -71,42 +71,42 @@ unsafe fn opened(folder: i32, path: *const c_char, flags: i32, fd: i32) -> i32 {
 }
 
 hook! {
-    fn getrandom[real](buffer: *mut c_void, length: usize, flags: u32) -> isize {
-        let result = real(buffer, length, flags);
+    fn getrandom[goes_on](buffer: *mut c_void, length: usize, flags: u32) -> isize {
+        let result = goes_on();
         given(GETRANDOM, buffer.cast(), result)
     }
 
-    fn getentropy[real](buffer: *mut c_void, length: usize) -> i32 {
-        let result = real(buffer, length);
+    fn getentropy[goes_on](buffer: *mut c_void, length: usize) -> i32 {
+        let result = goes_on();
         let got = if result == 0 { length as isize } else { -1 };
         let got = given(GETENTROPY, buffer.cast(), got);
         if got < 0 { -1 } else { 0 }
     }
 
-    fn arc4random[real]() -> u32 {
-        let mut result = real();
+    fn arc4random[goes_on]() -> u32 {
+        let mut result = goes_on();
         let bytes = (&raw mut result).cast_const();
         given(ARC4RANDOM, bytes.cast(), 4);
         result
     }
 
-    fn arc4random_uniform[real](bound: u32) -> u32 {
-        let mut result = real(bound);
+    fn arc4random_uniform[goes_on](bound: u32) -> u32 {
+        let mut result = goes_on();
         let bytes = (&raw mut result).cast_const();
         given(ARC4RANDOM, bytes.cast(), 4);
         result
     }
 
-    fn pread | pread64[real](fd: i32, buffer: *mut u8, length: usize, offset: i64) -> isize {
-        after_read(fd, buffer, real(fd, buffer, length, offset))
+    fn pread | pread64[goes_on](fd: i32, buffer: *mut u8, length: usize, offset: i64) -> isize {
+        after_read(fd, buffer, goes_on())
     }
 
-    fn __pread_chk | __pread64_chk[real](fd: i32, buffer: *mut u8, length: usize, offset: i64, room: usize) -> isize {
-        after_read(fd, buffer, real(fd, buffer, length, offset, room))
+    fn __pread_chk | __pread64_chk[goes_on](fd: i32, buffer: *mut u8, length: usize, offset: i64, room: usize) -> isize {
+        after_read(fd, buffer, goes_on())
     }
 
-    fn preadv | preadv64[real](fd: i32, iov: *const IoVec, count: i32, offset: i64) -> isize {
-        after_read_parts(fd, iov, count, real(fd, iov, count, offset))
+    fn preadv | preadv64[goes_on](fd: i32, iov: *const IoVec, count: i32, offset: i64) -> isize {
+        after_read_parts(fd, iov, count, goes_on())
     }
 
     fn open | open64[real](path: *const c_char, flags: i32, mode: u32) -> i32 {

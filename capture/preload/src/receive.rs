@@ -422,59 +422,56 @@ unsafe fn after_many(
 }
 
 hook! {
-    fn recv[real](fd: i32, buffer: *mut u8, length: usize, flags: i32) -> isize {
+    fn recv[goes_on](fd: i32, buffer: *mut u8, length: usize, flags: i32) -> isize {
         let place = (buffer, length, usize::MAX);
-        receive_bytes(fd, place, flags, || real(fd, buffer, length, flags))
+        receive_bytes(fd, place, flags, goes_on)
     }
 
-    fn __recv_chk[real](fd: i32, buffer: *mut u8, length: usize, room: usize, flags: i32) -> isize {
+    fn __recv_chk[goes_on](fd: i32, buffer: *mut u8, length: usize, room: usize, flags: i32) -> isize {
         let place = (buffer, length, room);
-        receive_bytes(fd, place, flags, || real(fd, buffer, length, room, flags))
+        receive_bytes(fd, place, flags, goes_on)
     }
 
-    fn recvfrom[real](fd: i32, buffer: *mut u8, length: usize, flags: i32, address: *mut u8, address_length: *mut u32) -> isize {
+    fn recvfrom[goes_on](fd: i32, buffer: *mut u8, length: usize, flags: i32, address: *mut u8, address_length: *mut u32) -> isize {
         let (place, from) = ((buffer, length, usize::MAX), (address, address_length));
-        let plain = || real(fd, buffer, length, flags, address, address_length);
-        receive_from(fd, place, flags, from, plain)
+        receive_from(fd, place, flags, from, goes_on)
     }
 
-    fn __recvfrom_chk[real](fd: i32, buffer: *mut u8, length: usize, room: usize, flags: i32, address: *mut u8, address_length: *mut u32) -> isize {
+    fn __recvfrom_chk[goes_on](fd: i32, buffer: *mut u8, length: usize, room: usize, flags: i32, address: *mut u8, address_length: *mut u32) -> isize {
         let (place, from) = ((buffer, length, room), (address, address_length));
-        let plain = || real(fd, buffer, length, room, flags, address, address_length);
-        receive_from(fd, place, flags, from, plain)
+        receive_from(fd, place, flags, from, goes_on)
     }
 
-    fn read[real](fd: i32, buffer: *mut u8, length: usize) -> isize {
+    fn read[goes_on](fd: i32, buffer: *mut u8, length: usize) -> isize {
         let place = (buffer, length, usize::MAX);
-        if fd == 0 && let Some(result) = reads::input(buffer, length, || real(fd, buffer, length)) {
+        if fd == 0 && let Some(result) = reads::input(buffer, length, goes_on) {
             return result;
         }
         if replay::on() && let Some(result) = counters::replayed(fd, buffer, length) {
             return result;
         }
-        let result = receive_bytes(fd, place, 0, || real(fd, buffer, length));
+        let result = receive_bytes(fd, place, 0, goes_on);
         reads::after_read(fd, buffer, result)
     }
 
-    fn __read_chk[real](fd: i32, buffer: *mut u8, length: usize, room: usize) -> isize {
+    fn __read_chk[goes_on](fd: i32, buffer: *mut u8, length: usize, room: usize) -> isize {
         let place = (buffer, length, room);
-        if fd == 0 && length <= room && let Some(result) = reads::input(buffer, length, || real(fd, buffer, length, room)) {
+        if fd == 0 && length <= room && let Some(result) = reads::input(buffer, length, goes_on) {
             return result;
         }
         if replay::on() && length <= room && let Some(result) = counters::replayed(fd, buffer, length) {
             return result;
         }
-        let result = receive_bytes(fd, place, 0, || real(fd, buffer, length, room));
+        let result = receive_bytes(fd, place, 0, goes_on);
         reads::after_read(fd, buffer, result)
     }
 
-    fn readv[real](fd: i32, iov: *const IoVec, count: i32) -> isize {
-        read_parts(fd, iov, count, 0, || real(fd, iov, count))
+    fn readv[goes_on](fd: i32, iov: *const IoVec, count: i32) -> isize {
+        read_parts(fd, iov, count, 0, goes_on)
     }
 
-    fn preadv2 | preadv64v2[real](fd: i32, iov: *const IoVec, count: i32, offset: i64, flags: i32) -> isize {
-        let plain = || real(fd, iov, count, offset, flags);
-        read_at(fd, iov, count, offset, flags, plain)
+    fn preadv2 | preadv64v2[goes_on](fd: i32, iov: *const IoVec, count: i32, offset: i64, flags: i32) -> isize {
+        read_at(fd, iov, count, offset, flags, goes_on)
     }
 
     fn recvmsg[real](fd: i32, message: *mut MsgHdr, flags: i32) -> isize {

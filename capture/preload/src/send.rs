@@ -419,15 +419,15 @@ unsafe fn send_cut(
 }
 
 hook! {
-    fn send[real](fd: i32, buffer: *const u8, length: usize, flags: i32) -> isize {
+    fn send[goes_on](fd: i32, buffer: *const u8, length: usize, flags: i32) -> isize {
         let iov = IoVec::new(buffer, length);
-        send_by(fd, &Outgoing::bytes(&iov), flags, || real(fd, buffer, length, flags))
+        send_by(fd, &Outgoing::bytes(&iov), flags, goes_on)
     }
 
-    fn sendto[real](fd: i32, buffer: *const u8, length: usize, flags: i32, address: *const u8, address_length: u32) -> isize {
+    fn sendto[goes_on](fd: i32, buffer: *const u8, length: usize, flags: i32, address: *const u8, address_length: u32) -> isize {
         let iov = IoVec::new(buffer, length);
         let outgoing = Outgoing { address, address_length, ..Outgoing::bytes(&iov) };
-        send_by(fd, &outgoing, flags, || real(fd, buffer, length, flags, address, address_length))
+        send_by(fd, &outgoing, flags, goes_on)
     }
 
     fn write[real](fd: i32, buffer: *const u8, length: usize) -> isize {
@@ -448,32 +448,32 @@ hook! {
         result
     }
 
-    fn writev[real](fd: i32, iov: *const IoVec, count: i32) -> isize {
+    fn writev[goes_on](fd: i32, iov: *const IoVec, count: i32) -> isize {
         if sockets::udp(fd).is_some() && !sockets::is_still_udp(fd) {
-            return real(fd, iov, count);
+            return goes_on();
         }
         let length = || Vectors::new(iov, usize::try_from(count).unwrap_or(0)).length();
         if let Some(length) = children::swallows(fd, length) {
             return length;
         }
-        let result = send_by(fd, &Outgoing::vectors(iov, count), 0, || real(fd, iov, count));
+        let result = send_by(fd, &Outgoing::vectors(iov, count), 0, goes_on);
         if printed::is_printed(fd) && sockets::udp(fd).is_none() {
             printed::wrote_all(fd, iov, count.max(0) as usize, result);
         }
         result
     }
 
-    fn pwritev2 | pwritev64v2[real](fd: i32, iov: *const IoVec, count: i32, offset: i64, flags: i32) -> isize {
-        write_at(fd, iov, count, offset, || real(fd, iov, count, offset, flags))
+    fn pwritev2 | pwritev64v2[goes_on](fd: i32, iov: *const IoVec, count: i32, offset: i64, flags: i32) -> isize {
+        write_at(fd, iov, count, offset, goes_on)
     }
 
-    fn sendmsg[real](fd: i32, message: *const MsgHdr, flags: i32) -> isize {
+    fn sendmsg[goes_on](fd: i32, message: *const MsgHdr, flags: i32) -> isize {
         match message.as_ref().filter(|_| sockets::udp(fd).is_some()) {
-            Some(asked) => send_by(fd, &Outgoing::message(asked), flags, || real(fd, message, flags)),
+            Some(asked) => send_by(fd, &Outgoing::message(asked), flags, goes_on),
             None => {
                 let length = || message.as_ref().map_or(0, |it| Vectors::new(it.iov, it.iov_count).length());
                 children::swallows(fd, length).unwrap_or_else(|| {
-                    floor::in_order(fd, Some(length()), flags, || real(fd, message, flags))
+                    floor::in_order(fd, Some(length()), flags, goes_on)
                 })
             }
         }

@@ -146,15 +146,15 @@ hook! {
     }
 
     // Others have the floor while this thread waits for a signal. So below.
-    fn sigwait[real](set: *const c_void, signal: *mut i32) -> i32 {
-        real(set, signal)
+    fn sigwait[goes_on](set: *const c_void, signal: *mut i32) -> i32 {
+        goes_on()
     }
 
-    fn sigwaitinfo[real](set: *const c_void, info: *mut c_void) -> i32 {
-        real(set, info)
+    fn sigwaitinfo[goes_on](set: *const c_void, info: *mut c_void) -> i32 {
+        goes_on()
     }
 
-    fn sigtimedwait[real](set: *const c_void, info: *mut c_void, time: *const c_void) -> i32 {
-        real(set, info, time)
+    fn sigtimedwait[goes_on](set: *const c_void, info: *mut c_void, time: *const c_void) -> i32 {
+        goes_on()
     }
 }

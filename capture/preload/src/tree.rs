@@ -179,8 +179,8 @@ hook! {
         led(AT_FDCWD, path, true, |_, path| real(path))
     }
 
-    fn getcwd[real](place: *mut c_char, length: usize) -> *mut c_char {
-        told(real(place, length))
+    fn getcwd[goes_on](place: *mut c_char, length: usize) -> *mut c_char {
+        told(goes_on())
     }
 
     fn realpath[real](path: *const c_char, place: *mut c_char) -> *mut c_char {

@@ -19,15 +19,15 @@ pub fn set_up(result: isize) -> isize {
 }
 
 hook! {
-    fn io_uring_setup[real](entries: u32, parameters: *mut c_void) -> i32 {
-        set_up(real(entries, parameters) as isize) as i32
+    fn io_uring_setup[goes_on](entries: u32, parameters: *mut c_void) -> i32 {
+        set_up(goes_on() as isize) as i32
     }
 
-    fn io_uring_queue_init[real](entries: u32, ring: *mut c_void, flags: u32) -> i32 {
-        set_up(real(entries, ring, flags) as isize) as i32
+    fn io_uring_queue_init[goes_on](entries: u32, ring: *mut c_void, flags: u32) -> i32 {
+        set_up(goes_on() as isize) as i32
     }
 
-    fn io_uring_queue_init_params[real](entries: u32, ring: *mut c_void, parameters: *mut c_void) -> i32 {
-        set_up(real(entries, ring, parameters) as isize) as i32
+    fn io_uring_queue_init_params[goes_on](entries: u32, ring: *mut c_void, parameters: *mut c_void) -> i32 {
+        set_up(goes_on() as isize) as i32
     }
 }

@@ -184,47 +184,46 @@ pub unsafe fn nanos(time: *const TimeSpec) -> u64 {
 }
 
 hook! {
-    fn poll[real](list: *mut PollFd, count: u64, timeout: i32) -> i32 {
-        polls(CallId::POLL, list, count as usize, || real(list, count, timeout))
+    fn poll[goes_on](list: *mut PollFd, count: u64, timeout: i32) -> i32 {
+        polls(CallId::POLL, list, count as usize, goes_on)
     }
 
-    fn __poll_chk[real](list: *mut PollFd, count: u64, timeout: i32, room: usize) -> i32 {
-        polls(CallId::POLL, list, count as usize, || real(list, count, timeout, room))
+    fn __poll_chk[goes_on](list: *mut PollFd, count: u64, timeout: i32, room: usize) -> i32 {
+        polls(CallId::POLL, list, count as usize, goes_on)
     }
 
-    fn ppoll[real](list: *mut PollFd, count: u64, timeout: *const TimeSpec, mask: *const c_void) -> i32 {
-        polls(CallId::PPOLL, list, count as usize, || real(list, count, timeout, mask))
+    fn ppoll[goes_on](list: *mut PollFd, count: u64, timeout: *const TimeSpec, mask: *const c_void) -> i32 {
+        polls(CallId::PPOLL, list, count as usize, goes_on)
     }
 
-    fn __ppoll_chk[real](list: *mut PollFd, count: u64, timeout: *const TimeSpec, mask: *const c_void, room: usize) -> i32 {
-        polls(CallId::PPOLL, list, count as usize, || real(list, count, timeout, mask, room))
+    fn __ppoll_chk[goes_on](list: *mut PollFd, count: u64, timeout: *const TimeSpec, mask: *const c_void, room: usize) -> i32 {
+        polls(CallId::PPOLL, list, count as usize, goes_on)
     }
 
-    fn select[real](count: i32, readable: *mut u64, writable: *mut u64, exceptional: *mut u64, timeout: *mut TimeVal) -> i32 {
+    fn select[goes_on](count: i32, readable: *mut u64, writable: *mut u64, exceptional: *mut u64, timeout: *mut TimeVal) -> i32 {
         let sets = [readable, writable, exceptional];
-        selects(CallId::SELECT, count, sets, timeout, || real(count, readable, writable, exceptional, timeout))
+        selects(CallId::SELECT, count, sets, timeout, goes_on)
     }
 
-    fn pselect[real](count: i32, readable: *mut u64, writable: *mut u64, exceptional: *mut u64, timeout: *const TimeSpec, mask: *const c_void) -> i32 {
+    fn pselect[goes_on](count: i32, readable: *mut u64, writable: *mut u64, exceptional: *mut u64, timeout: *const TimeSpec, mask: *const c_void) -> i32 {
         let (sets, nowhere) = ([readable, writable, exceptional], core::ptr::null_mut());
-        let real = || real(count, readable, writable, exceptional, timeout, mask);
-        selects(CallId::PSELECT, count, sets, nowhere, real)
+        selects(CallId::PSELECT, count, sets, nowhere, goes_on)
     }
 
-    fn epoll_wait[real](epoll: i32, list: *mut EpollEvent, count: i32, timeout: i32) -> i32 {
-        epolls(CallId::EPOLL_WAIT, list, count, || real(epoll, list, count, timeout))
+    fn epoll_wait[goes_on](epoll: i32, list: *mut EpollEvent, count: i32, timeout: i32) -> i32 {
+        epolls(CallId::EPOLL_WAIT, list, count, goes_on)
     }
 
-    fn epoll_pwait[real](epoll: i32, list: *mut EpollEvent, count: i32, timeout: i32, mask: *const c_void) -> i32 {
-        epolls(CallId::EPOLL_PWAIT, list, count, || real(epoll, list, count, timeout, mask))
+    fn epoll_pwait[goes_on](epoll: i32, list: *mut EpollEvent, count: i32, timeout: i32, mask: *const c_void) -> i32 {
+        epolls(CallId::EPOLL_PWAIT, list, count, goes_on)
     }
 
-    fn epoll_pwait2[real](epoll: i32, list: *mut EpollEvent, count: i32, timeout: *const TimeSpec, mask: *const c_void) -> i32 {
-        epolls(CallId::EPOLL_PWAIT, list, count, || real(epoll, list, count, timeout, mask))
+    fn epoll_pwait2[goes_on](epoll: i32, list: *mut EpollEvent, count: i32, timeout: *const TimeSpec, mask: *const c_void) -> i32 {
+        epolls(CallId::EPOLL_PWAIT, list, count, goes_on)
     }
 
-    fn epoll_ctl[real](epoll: i32, operation: i32, fd: i32, event: *mut EpollEvent) -> i32 {
-        let result = real(epoll, operation, fd, event);
+    fn epoll_ctl[goes_on](epoll: i32, operation: i32, fd: i32, event: *mut EpollEvent) -> i32 {
+        let result = goes_on();
         let told = Did::called(CallId::EPOLL_CTL, fd);
         if replay::on() && let Some(result) = replay::call_with_errno(told) {
             return result;
@@ -236,30 +235,30 @@ hook! {
         result
     }
 
-    fn nanosleep[real](time: *const TimeSpec, left: *mut TimeSpec) -> i32 {
-        with_errno(sleeps(nanos(time), left, || or_code(real(time, left))))
+    fn nanosleep[goes_on](time: *const TimeSpec, left: *mut TimeSpec) -> i32 {
+        with_errno(sleeps(nanos(time), left, || or_code(goes_on())))
     }
 
-    fn clock_nanosleep[real](clock: i32, flags: i32, time: *const TimeSpec, left: *mut TimeSpec) -> i32 {
-        -sleeps(nanos(time), left_of(flags, left), || -real(clock, flags, time, left))
+    fn clock_nanosleep[goes_on](clock: i32, flags: i32, time: *const TimeSpec, left: *mut TimeSpec) -> i32 {
+        -sleeps(nanos(time), left_of(flags, left), || -goes_on())
     }
 
-    fn thrd_sleep[real](time: *const TimeSpec, left: *mut TimeSpec) -> i32 {
+    fn thrd_sleep[goes_on](time: *const TimeSpec, left: *mut TimeSpec) -> i32 {
         // As C has it, -1 means that a signal came.
-        let result = sleeps(nanos(time), left, || match real(time, left) {
+        let result = sleeps(nanos(time), left, || match goes_on() {
             -1 => -sys::EINTR,
             result => result,
         });
         if result == -sys::EINTR { -1 } else { result }
     }
 
-    fn usleep[real](micros: u32) -> i32 {
+    fn usleep[goes_on](micros: u32) -> i32 {
         let (nanos, nowhere) = (u64::from(micros) * 1_000, core::ptr::null_mut());
-        with_errno(sleeps(nanos, nowhere, || or_code(real(micros))))
+        with_errno(sleeps(nanos, nowhere, || or_code(goes_on())))
     }
 
-    fn sleep[real](seconds: u32) -> u32 {
+    fn sleep[goes_on](seconds: u32) -> u32 {
         let (nanos, nowhere) = (u64::from(seconds) * 1_000_000_000, core::ptr::null_mut());
-        sleeps(nanos, nowhere, || real(seconds) as i32) as u32
+        sleeps(nanos, nowhere, || goes_on() as i32) as u32
     }
 }
