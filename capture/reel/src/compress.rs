@@ -1,8 +1,6 @@
 //! Blocks in compressed form (zstd). Each stands alone.
 
-use std::io::Read;
-
-use zstd::bulk::Compressor;
+use zstd_safe::{CCtx, CParameter, DCtx, DParameter, InBuffer, OutBuffer, compress_bound};
 
 use crate::varint::Cursor;
 
@@ -14,20 +12,26 @@ const LENGTH: usize = 4;
 const WINDOW_LOG_MAX: u32 = 25;
 
 /// Makes compressed bodies.
-pub(crate) struct Deflate(Compressor<'static>);
+pub(crate) struct Deflate(CCtx<'static>);
 
 impl Deflate {
     /// `None` where there is no memory for it.
     pub(crate) fn new() -> Option<Deflate> {
-        let mut compressor = Compressor::new(LEVEL).ok()?;
+        let mut compressor = CCtx::try_create()?;
         // The frame around a block has a checksum, and this format says the length itself.
-        compressor.include_contentsize(false).ok()?;
+        for parameter in [
+            CParameter::CompressionLevel(LEVEL),
+            CParameter::ContentSizeFlag(false),
+        ] {
+            compressor.set_parameter(parameter).ok()?;
+        }
         Some(Deflate(compressor))
     }
 
     /// The compressed form of a body; `None` where it is not shorter.
     pub(crate) fn body(&mut self, body: &[u8]) -> Option<Vec<u8>> {
-        let compressed = self.0.compress(body).ok()?;
+        let mut compressed = Vec::with_capacity(compress_bound(body.len()));
+        self.0.compress2(&mut compressed, body).ok()?;
         if compressed.len() + LENGTH >= body.len() {
             return None;
         }
@@ -50,16 +54,21 @@ pub(crate) fn inflate(stored: &[u8], max: usize) -> Result<Vec<u8>, &'static str
     if claimed > max {
         return Err("it claims to inflate to more than a block may have");
     }
-    let broken = |_| "its compressed bytes make no sense";
-    let mut decoder = zstd::stream::read::Decoder::with_buffer(from.rest()).map_err(broken)?;
-    decoder.window_log_max(WINDOW_LOG_MAX).map_err(broken)?;
-    let mut body = Vec::new();
-    let limit = claimed as u64 + 1;
-    decoder
-        .single_frame()
-        .take(limit)
-        .read_to_end(&mut body)
-        .map_err(broken)?;
+    const BROKEN: &str = "its compressed bytes make no sense";
+    let mut decoder = DCtx::try_create().ok_or("there is no memory to inflate it")?;
+    let most = DParameter::WindowLogMax(WINDOW_LOG_MAX);
+    decoder.set_parameter(most).map_err(|_| BROKEN)?;
+    let mut body = Vec::with_capacity(claimed + 1);
+    let (mut out, mut source) = (OutBuffer::around(&mut body), InBuffer::around(from.rest()));
+    while out.pos() <= claimed {
+        let before = (out.pos(), source.pos());
+        match decoder.decompress_stream(&mut out, &mut source) {
+            // The end of the frame.
+            Ok(0) => break,
+            Ok(_) if (out.pos(), source.pos()) != before => {}
+            _ => return Err(BROKEN),
+        }
+    }
     if body.len() != claimed {
         return Err("it does not inflate to the length that it claims");
     }
