@@ -122,10 +122,7 @@ pub fn drops_when_full() -> bool {
 
 #[cold]
 fn attach(forked: bool) -> Option<u32> {
-    if PHASE
-        .compare_exchange(COLD, BUSY, Ordering::Acquire, Ordering::Relaxed)
-        .is_err()
-    {
+    if PHASE.exchange(COLD, BUSY, Ordering::Acquire).is_err() {
         // Another thread is at it, or a signal came in the middle; or it was refused.
         return None;
     }
@@ -441,7 +438,7 @@ enum Asked {
 /// that they wait for, and it may need their processor.
 fn one_more(count: usize) -> Asked {
     let this = sys::thread();
-    while let Err(asking) = ASKING.compare_exchange(0, this, Ordering::Acquire, Ordering::Relaxed) {
+    while let Err(asking) = ASKING.exchange(0, this, Ordering::Acquire) {
         if asking == this {
             return Asked::Already;
         }

@@ -100,11 +100,7 @@ impl Place {
     }
 
     fn take(&self, before: u32, held: u32) -> bool {
-        let order = (Ordering::Acquire, Ordering::Relaxed);
-        let owner = &self.owner;
-        owner
-            .compare_exchange(before, held, order.0, order.1)
-            .is_ok()
+        self.owner.exchange(before, held, Ordering::Acquire).is_ok()
     }
 }
 

@@ -108,8 +108,7 @@ impl Own {
 
     /// From now on it does not have it; `false`: it did not.
     fn has_no_more(&self, to: u32) -> bool {
-        let (order, relaxed) = (Ordering::AcqRel, Ordering::Relaxed);
-        self.has.compare_exchange(1, to, order, relaxed).is_ok()
+        self.has.exchange(1, to, Ordering::AcqRel).is_ok()
     }
 }
 
@@ -128,11 +127,9 @@ pub fn is_on() -> bool {
 }
 
 fn take(this: Holder) {
-    let order = (Ordering::Acquire, Ordering::Relaxed);
-    let mut known = match FLOOR.compare_exchange(0, 1, order.0, order.1) {
-        Ok(_) => 0,
-        Err(known) => known,
-    };
+    let mut known = FLOOR
+        .exchange(0, 1, Ordering::Acquire)
+        .unwrap_or_else(|known| known);
     let mut watch = Watch::new();
     while known != 0 {
         known = FLOOR.swap(2, Ordering::Acquire);

@@ -125,6 +125,17 @@ pub const fn name(text: &'static str) -> &'static CStr {
     }
 }
 
+/// The hooks of these names, for those who look functions up.
+macro_rules! hooked {
+    ($($name:ident)*) => {
+        &[$($crate::hook::Hooked::new(
+            $crate::hook::name(concat!(stringify!($name), "\0")),
+            $name as *const (),
+        ),)*]
+    };
+}
+pub(crate) use hooked;
+
 /// Declares hooks: each becomes a C function of that name, with `real` inside it as the function
 /// that it stands before, or `goes_on` as the call of it with the arguments as they came. Where the
 /// system lacks that function, the hook fails with ENOSYS. Several names are as many hooks that do the
@@ -134,12 +145,7 @@ macro_rules! hook {
         $($($crate::hook::one_hook! { fn $name [$real $real] $arguments -> $result $body })+)*
 
         /// The hooks of this file, for those who look functions up.
-        pub static HOOKED: &[$crate::hook::Hooked] = &[$($(
-            $crate::hook::Hooked::new(
-                $crate::hook::name(concat!(stringify!($name), "\0")),
-                $name as *const (),
-            ),
-        )+)*];
+        pub static HOOKED: &[$crate::hook::Hooked] = $crate::hook::hooked![$($($name)+)*];
     };
 }
 pub(crate) use hook;

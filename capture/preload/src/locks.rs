@@ -61,9 +61,8 @@ fn place(lock: usize) -> Option<&'static Place> {
     let hash = (lock as u64 >> 3).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - BITS);
     for probe in 0..PROBES {
         let place = PLACES.get((hash as usize + probe) % PLACES.len())?;
-        let order = Ordering::Relaxed;
-        let known = match place.lock.load(order) {
-            0 => match place.lock.compare_exchange(0, lock, order, order) {
+        let known = match place.lock.get() {
+            0 => match place.lock.exchange(0, lock, Ordering::Relaxed) {
                 Ok(_) => lock,
                 Err(other) => other,
             },

@@ -8,34 +8,24 @@ use core::ffi::{CStr, c_char, c_void};
 
 use netreel_shared::call::PastId;
 
-use crate::hook::{Hooked, Onward, passing};
+use crate::children::vfork;
+use crate::descriptors::{__dprintf_chk, closefrom, dprintf};
+use crate::exec_list::{execl, execle, execlp};
+use crate::hook::{Hooked, Onward, hooked, passing};
+use crate::meets::call_once;
 use crate::objects::{Place, Real, View, find, next};
+use crate::randomness::{_ZNSt13random_device9_M_getvalEv, arc4random_buf};
 use crate::sockets;
 use crate::sys::{RTLD_NEXT, quietly};
 use crate::{
-    by_number, cancels, children, clocks, counters, descriptors, exec_list, locks, meets, names,
-    numbered, others, own_number, printed, processes, randomness, receive, sandbox, send, signals,
-    streams, threads, tree, twins, uring, waits,
+    by_number, cancels, children, clocks, counters, descriptors, locks, meets, names, numbered,
+    others, own_number, printed, processes, randomness, receive, sandbox, send, signals, streams,
+    threads, tree, twins, uring, waits,
 };
 
-static HOOKED: &[Hooked] = &[
-    Hooked::new(c"vfork", children::vfork as *const ()),
-    Hooked::new(c"dlsym", dlsym as *const ()),
-    Hooked::new(c"dlvsym", dlvsym as *const ()),
-    Hooked::new(c"dlopen", dlopen as *const ()),
-    Hooked::new(c"dlmopen", dlmopen as *const ()),
-    Hooked::new(c"execl", exec_list::execl as *const ()),
-    Hooked::new(c"execlp", exec_list::execlp as *const ()),
-    Hooked::new(c"execle", exec_list::execle as *const ()),
-    Hooked::new(c"dprintf", descriptors::dprintf as *const ()),
-    Hooked::new(c"__dprintf_chk", descriptors::__dprintf_chk as *const ()),
-    Hooked::new(c"closefrom", descriptors::closefrom as *const ()),
-    Hooked::new(
-        c"_ZNSt13random_device9_M_getvalEv",
-        randomness::_ZNSt13random_device9_M_getvalEv as *const (),
-    ),
-    Hooked::new(c"arc4random_buf", randomness::arc4random_buf as *const ()),
-    Hooked::new(c"call_once", meets::call_once as *const ()),
+static HOOKED: &[Hooked] = hooked![
+    vfork dlsym dlvsym dlopen dlmopen execl execlp execle dprintf __dprintf_chk closefrom
+    _ZNSt13random_device9_M_getvalEv arc4random_buf call_once
 ];
 
 /// The hook before the function of this name.

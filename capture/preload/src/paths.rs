@@ -52,8 +52,7 @@ const WAITS_MAX: u32 = 20_000;
 pub fn with<R>(work: impl FnOnce(&mut Workspace) -> R) -> Option<R> {
     let this = sys::thread();
     let mut waits = 0;
-    let order = (Ordering::Acquire, Ordering::Relaxed);
-    while let Err(user) = USER.compare_exchange(0, this, order.0, order.1) {
+    while let Err(user) = USER.exchange(0, this, Ordering::Acquire) {
         if user == this || waits == WAITS_MAX {
             return None;
         }

@@ -9,6 +9,8 @@ use core::sync::atomic::{
 pub trait Plainly<T> {
     fn get(&self) -> T;
     fn set(&self, value: T);
+    /// Writes `after` where `before` stands, in this order with other memory; else what stands there.
+    fn exchange(&self, before: T, after: T, order: Ordering) -> Result<T, T>;
 }
 
 macro_rules! plainly {
@@ -22,6 +24,11 @@ macro_rules! plainly {
             #[inline(always)]
             fn set(&self, value: $type) {
                 self.store(value, Ordering::Relaxed);
+            }
+
+            #[inline(always)]
+            fn exchange(&self, before: $type, after: $type, order: Ordering) -> Result<$type, $type> {
+                self.compare_exchange(before, after, order, Ordering::Relaxed)
             }
         }
 

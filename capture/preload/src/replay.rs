@@ -75,8 +75,7 @@ fn ask() -> bool {
 
 /// This process is not replayed.
 pub fn off() {
-    let order = Ordering::Relaxed;
-    let _ = MODE.compare_exchange(UNKNOWN, OFF, order, order);
+    let _ = MODE.exchange(UNKNOWN, OFF, Ordering::Relaxed);
 }
 
 /// From now on calls are answered from the tape at `tape`.
@@ -270,10 +269,9 @@ fn entry_at(tape: &TapeControl, at: u64) -> Option<&'static Entry> {
 /// The recording is over, and so is this process.
 #[cold]
 fn over(tape: &TapeControl) -> ! {
-    let order = (Ordering::AcqRel, Ordering::Relaxed);
     let _ = tape
         .state
-        .compare_exchange(state::RUNNING, state::OVER, order.0, order.1);
+        .exchange(state::RUNNING, state::OVER, Ordering::AcqRel);
     leave()
 }
 
@@ -300,10 +298,10 @@ fn stop() {
 #[inline(never)]
 pub fn part(did: Did<'_>) -> ! {
     let Some(tape) = tape() else { leave() };
-    let (order, claimed) = ((Ordering::AcqRel, Ordering::Relaxed), state::PARTED + 100);
+    let claimed = state::PARTED + 100;
     if tape
         .state
-        .compare_exchange(state::RUNNING, claimed, order.0, order.1)
+        .exchange(state::RUNNING, claimed, Ordering::AcqRel)
         .is_err()
     {
         leave();

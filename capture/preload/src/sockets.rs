@@ -161,8 +161,7 @@ pub fn set_random_source(fd: i32) {
 /// Sets what a descriptor is, unless another thread has set something else than `before`.
 fn exchange(fd: i32, before: u32, class: u32) -> bool {
     attach::inherits_by(announce_inherited);
-    let order = Ordering::Relaxed;
-    entry(fd).is_some_and(|entry| entry.compare_exchange(before, class, order, order).is_ok())
+    entry(fd).is_some_and(|entry| entry.exchange(before, class, Ordering::Relaxed).is_ok())
 }
 
 fn set(fd: i32, class: u32) {

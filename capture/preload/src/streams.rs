@@ -63,9 +63,7 @@ unsafe fn random(path: *const c_char, mode: *const c_char) -> Option<*mut c_void
     let make = FOPENCOOKIE.get()?;
     let place = OPEN.iter().find(|(stream, _)| {
         let (empty, taken) = (core::ptr::null_mut(), core::ptr::without_provenance_mut(1));
-        let order = (Ordering::Acquire, Ordering::Relaxed);
-        let found = stream.compare_exchange(empty, taken, order.0, order.1);
-        found.is_ok()
+        stream.exchange(empty, taken, Ordering::Acquire).is_ok()
     })?;
     let functions = Functions {
         read: Some(read),

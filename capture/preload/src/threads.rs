@@ -298,12 +298,10 @@ fn slot_for_child() -> Option<&'static Slot> {
     let parent = own()?;
     let nth = parent.children.fetch_add(1, Ordering::Relaxed) + 1;
     let identity = thread_identity(parent.identity.get(), nth);
-    let order = (Ordering::Acquire, Ordering::Relaxed);
     let free = |slot: &&Slot| {
-        let taken = slot
-            .identity
-            .compare_exchange(0, identity, order.0, order.1);
-        taken.is_ok()
+        slot.identity
+            .exchange(0, identity, Ordering::Acquire)
+            .is_ok()
     };
     let Some(slot) = SLOTS.iter().find(free) else {
         sockets::past(PastId::THREADS);

@@ -22,8 +22,7 @@ pub fn says(index: usize, bytes: &[u8]) {
         return;
     };
     let this = sys::thread();
-    let (order, relaxed) = (Ordering::Acquire, Ordering::Relaxed);
-    while let Err(comparing) = COMPARING.compare_exchange(0, this, order, relaxed) {
+    while let Err(comparing) = COMPARING.exchange(0, this, Ordering::Acquire) {
         if comparing == this {
             // A handler of a signal, amid a comparison.
             return;
