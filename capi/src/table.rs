@@ -6,7 +6,6 @@ use std::time::Duration;
 use netreel_record::Summary;
 use netreel_reel::Event;
 
-use crate::addresses;
 use crate::believes::{
     believes_created, believes_destroyed, believes_owner, believes_text, believes_value,
 };
@@ -16,13 +15,13 @@ use crate::console_calls::{
 use crate::error::{self, failure, guarded};
 use crate::handles::{Object, opened, remove, with, with_shared};
 use crate::memory::{SIZE_MAX, buffer, bytes, check_sized, get, null, put, text, write_sized};
-use crate::options;
 use crate::record::{Recording, Thread};
 use crate::replay::Replaying;
 use crate::types::{
     self, API_VERSION, CConsoleOptions, CEndpoint, COptions, CPacket, CReport, CRequest, CSent,
     CStep, CSummary, E_ARGUMENT, E_INTERNAL, E_LIMIT, E_VERSION, Handle, OK,
 };
+use crate::{addresses, options};
 
 /// A function of the table, or its place in a table that lacks it.
 macro_rules! table {

@@ -12,9 +12,7 @@ use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use memmap2::Mmap;
-use netreel_system::file::try_lock;
-
-use netreel_system::file::lock;
+use netreel_system::file::{lock, try_lock};
 
 /// Where an index may be.
 #[derive(Clone, Debug)]

@@ -17,10 +17,9 @@ use netreel_shared::ring::{RING_PAGE, RingControl, RingHead, RingMemory, RingWri
 
 use crate::asking::{IDENTITY, ask, tell};
 use crate::plainly::{Plainly, zero};
-use crate::replay;
 use crate::sys::{self, nr};
 use crate::thread::{THREAD_AT, Thread, now};
-use crate::{floor, printed, threads, tripwire, typed};
+use crate::{floor, printed, replay, threads, tripwire, typed};
 
 /// What a forked child must not inherit: the kernel gives it zeros instead.
 #[repr(C)]

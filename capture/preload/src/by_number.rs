@@ -2,12 +2,11 @@
 
 use netreel_shared::call::CallId;
 
-use crate::attach;
 use crate::hook::hook;
 use crate::sys::{TimeSpec, TimeVal, nr, or_code, with_errno};
 use crate::{
-    children, clocks, counters, descriptors, names, others, own_number, processes, randomness,
-    receive, sandbox, send, sockets, uring, waits,
+    attach, children, clocks, counters, descriptors, names, others, own_number, processes,
+    randomness, receive, sandbox, send, sockets, uring, waits,
 };
 
 /// What a program hands over for an argument of a call by number.

@@ -11,14 +11,12 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 use netreel_shared::call::CallId;
 
-use crate::attach;
 use crate::hook::{self, Left, hook};
 use crate::objects::Real;
 use crate::plainly::Plainly;
 use crate::points::name;
-use crate::push;
 use crate::replay::{self, Did};
-use crate::{floor, locks, threads};
+use crate::{attach, floor, locks, push, threads};
 
 /// What a thread remembers of the call that it is in.
 pub struct Own {

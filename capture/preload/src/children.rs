@@ -8,14 +8,13 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use netreel_shared::call::CallId;
 
-use crate::attach;
 use crate::hook::{Onward, hook, passing};
 use crate::numbered::fileno;
 use crate::objects::Real;
 use crate::plainly::{Plainly, zero};
 use crate::replay::{self, Did};
 use crate::sys::{FIONREAD, IoVec, or_code, quietly};
-use crate::{push, sockets, typed};
+use crate::{attach, push, sockets, typed};
 
 /// How many pipes and pairs of sockets are known at a time.
 const PIPES: usize = 64;

@@ -7,11 +7,10 @@
 use netreel_shared::call::CallId;
 
 use crate::hook::hook;
-use crate::push;
 use crate::replay::{self, Did};
-use crate::sockets;
 use crate::sys::{IoVec, TimeSpec, or_code, with_errno};
 use crate::vectors::Vectors;
+use crate::{push, sockets};
 
 /// What was done: read, about to be raised, not raised after all.
 const READ: u8 = 0;

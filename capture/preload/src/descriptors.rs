@@ -4,19 +4,14 @@ use core::ffi::{c_char, c_void};
 
 use netreel_shared::call::{CallId, PastId};
 
-use crate::attach;
-use crate::children;
-use crate::corks;
 use crate::endpoint::Endpoint;
-use crate::floor;
 use crate::hook::{Onward, hook, passing};
 use crate::numbered::fileno;
 use crate::objects::Real;
-use crate::others;
 use crate::replay::{self, Did};
-use crate::send;
 use crate::sockets::{self, tell};
 use crate::sys::{self, FIONREAD, errno};
+use crate::{attach, children, corks, floor, others, send};
 
 /// The recorded result of a call on a UDP socket; `None`: it is not replayed.
 #[inline]

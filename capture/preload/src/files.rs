@@ -6,13 +6,12 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 use netreel_shared::call::CallId;
 
-use crate::attach;
 use crate::paths::{here, path_of};
 use crate::plainly::zero;
 use crate::push::pushing_unless_busy;
-use crate::replay;
 use crate::stat::Stat;
 use crate::sys::{self, AT_FDCWD, errno, nr, quietly};
+use crate::{attach, replay};
 
 /// A longer file is not kept: its length and the time of its last change are.
 const SUMMED_MAX: u64 = 64 << 10;

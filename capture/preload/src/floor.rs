@@ -11,13 +11,12 @@ use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use netreel_shared::call::{CallId, PastId};
 use netreel_shared::tape::THREADS_MAX;
 
-use crate::attach;
 use crate::holder::{Holder, Stuck, Watch};
 use crate::hook::{self, Left};
 use crate::plainly::{Plainly, zero};
 use crate::sys::{self, PollFd, TimeSpec, errno, nr, pause, set_errno};
 use crate::thread::now;
-use crate::{push, replay, sockets, threads};
+use crate::{attach, push, replay, sockets, threads};
 
 static ON: AtomicU32 = zero();
 /// 0: nobody has it; 1: somebody has; 2: and somebody waits.

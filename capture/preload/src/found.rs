@@ -6,14 +6,13 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 use netreel_shared::call::CallId;
 
-use crate::attach;
 use crate::files::{ENOENT, O_NOFOLLOW, sum};
 use crate::paths::{self, AsItSays, Look, Workspace};
 use crate::plainly::{Plainly, zero};
 use crate::push::pushing_unless_busy;
-use crate::replay;
 use crate::stat::{S_IFMT, Stat};
 use crate::sys::{self, AT_FDCWD, quietly};
+use crate::{attach, replay};
 
 /// A longer file is not kept, and the recorder says so.
 const KEPT_MAX: u64 = 4 << 20;

@@ -11,8 +11,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use netreel_shared::call::{CallId, PastId};
 
 use crate::hook::{self, hook};
-use crate::objects::Real;
-use crate::objects::range_of;
+use crate::objects::{Real, range_of};
 use crate::plainly::{Plainly, Zero, zero};
 use crate::sys::or_code;
 use crate::{cancels, push, replay, sockets, threads};

@@ -15,12 +15,11 @@ use crate::hook::{Hooked, Onward, hooked, passing};
 use crate::meets::call_once;
 use crate::objects::{Place, Real, View, find, next};
 use crate::randomness::{_ZNSt13random_device9_M_getvalEv, arc4random_buf};
-use crate::sockets;
 use crate::sys::{RTLD_NEXT, quietly};
 use crate::{
     by_number, cancels, children, clocks, counters, descriptors, locks, meets, names, numbered,
-    others, own_number, printed, processes, randomness, receive, sandbox, send, signals, streams,
-    threads, tree, twins, uring, waits,
+    others, own_number, printed, processes, randomness, receive, sandbox, send, signals, sockets,
+    streams, threads, tree, twins, uring, waits,
 };
 
 static HOOKED: &[Hooked] = hooked![

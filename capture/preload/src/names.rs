@@ -6,13 +6,10 @@ use core::ffi::{c_char, c_void};
 use netreel_shared::call::CallId;
 
 use crate::endpoint::Endpoint;
-use crate::floor;
 use crate::hook::hook;
-use crate::hosts;
-use crate::push;
 use crate::replay::{self, Did};
-use crate::sockets;
 use crate::sys::or_code;
+use crate::{floor, hosts, push, sockets};
 
 /// Answers from a replay where a socket lies, or pushes what the program was told.
 ///

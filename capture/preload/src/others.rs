@@ -3,11 +3,10 @@
 
 use netreel_shared::call::CallId;
 
-use crate::children;
 use crate::endpoint::Endpoint;
 use crate::hook::hook;
 use crate::sys::{self, quietly};
-use crate::{attach, files, floor, push, replay, sockets};
+use crate::{attach, children, files, floor, push, replay, sockets};
 
 /// How a TCP connection came to be: the program made it, or took it.
 pub const MADE: u16 = 1;

@@ -16,9 +16,8 @@ use crate::hook::hook;
 use crate::objects::{Real, next};
 use crate::plainly::{Plainly, Zero, zero};
 use crate::push::{Pushing, pushing_alone};
-use crate::replay;
-use crate::stdio;
 use crate::sys::{self, IoVec, quietly};
+use crate::{replay, stdio};
 
 /// Where what is needed lies in the C library's `FILE`, as `<bits/types/struct_FILE.h>` has it for
 /// 64 bits: programs are compiled against it, so that it does not change.

@@ -4,18 +4,11 @@ use core::ffi::{CStr, c_char, c_void};
 
 use netreel_shared::call::CallId;
 
-use crate::attach;
-use crate::children;
-use crate::floor;
 use crate::hook::hook;
-use crate::meets;
-use crate::own_number;
-use crate::paths;
-use crate::printed;
-use crate::push;
 use crate::replay::{self, Did};
 use crate::statics::{self, LONGEST};
 use crate::sys::{self, environ, errno, nr};
+use crate::{attach, children, floor, meets, own_number, paths, printed, push};
 
 /// Whether the environment of a new program no longer names the recorder.
 ///

@@ -6,14 +6,12 @@ use netreel_shared::body::{self, EventKind};
 use netreel_shared::call::{CallId, ClockId};
 use netreel_shared::ring::RingWriter;
 
-use crate::attach;
 use crate::endpoint::Endpoint;
-use crate::floor;
 use crate::plainly::Plainly;
-use crate::printed;
 use crate::sys::{IoVec, errno, pause, quietly};
 use crate::thread::{Thread, now};
 use crate::vectors::Vectors;
+use crate::{attach, floor, printed};
 
 const STOPPED: u32 = 0;
 /// How long a thread waits for a recorder that makes no progress.

@@ -2,7 +2,6 @@
 
 use core::ffi::{CStr, c_char, c_void};
 
-use crate::attach;
 use crate::elsewhere::led;
 use crate::files::O_NOFOLLOW;
 use crate::hook::hook;
@@ -10,7 +9,7 @@ use crate::objects::Real;
 use crate::plainly::Plainly;
 use crate::reads::{after_read, after_read_parts, given_parts};
 use crate::sys::{self, AT_FDCWD, IoVec, nr};
-use crate::{files, found, sockets, threads};
+use crate::{attach, files, found, sockets, threads};
 
 const GETRANDOM: u8 = 0;
 const GETENTROPY: u8 = 1;

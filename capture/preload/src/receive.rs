@@ -2,19 +2,12 @@
 
 use netreel_shared::call::CallId;
 
-use crate::counters;
-use crate::floor;
 use crate::hook::{self, hook};
 use crate::joined::{self, NOWHERE};
 use crate::objects::Real;
-use crate::points;
-use crate::push;
-use crate::reads;
-use crate::replay;
-use crate::sockets;
 use crate::sys::{self, IoVec, MMsgHdr, MsgHdr, TimeSpec, errno};
 use crate::taken::{Taken, UNJOINED, after, room_for, taken_by};
-use crate::vectors;
+use crate::{counters, floor, points, push, reads, replay, sockets, vectors};
 
 /// Pushes what a call with one buffer received. The address is where it lies, how long the kernel
 /// says it is, and how many bytes of it there was room for.

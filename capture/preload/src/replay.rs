@@ -25,11 +25,10 @@ use netreel_shared::tape::{
     TapeControl, state, why,
 };
 
-use crate::attach;
 use crate::plainly::{Plainly, zero};
 use crate::sys::{self, IoVec, nr, with_errno};
 use crate::vectors::Vectors;
-use crate::{cancels, signals, threads};
+use crate::{attach, cancels, signals, threads};
 
 pub use did::Did;
 pub use floor::{gives_up as gives_the_floor_up, takes as takes_the_floor};

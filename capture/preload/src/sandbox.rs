@@ -4,11 +4,10 @@
 
 use netreel_shared::call::{CallId, PastId};
 
-use crate::attach;
 use crate::filters::{self, Filter};
 use crate::hook::hook;
-use crate::push;
 use crate::sys::{self, nr};
+use crate::{attach, push};
 
 /// What this library asks, for a sentence: with arguments as it makes them most often.
 const ASKED: [(usize, [usize; 6]); 7] = [

@@ -3,19 +3,14 @@
 use netreel_shared::body::{self, EventKind, SendOutcome};
 use netreel_shared::call::{CallId, PastId};
 
-use crate::children;
 use crate::corks::{self, First, To, Whole};
-use crate::counters;
 use crate::endpoint::Endpoint;
-use crate::floor;
 use crate::hook::hook;
-use crate::printed;
 use crate::push::{Pushing, pushing};
-use crate::replay;
-use crate::sockets;
 use crate::sys::{self, IoVec, MMsgHdr, MsgHdr, errno, set_errno};
 use crate::thread::now;
 use crate::vectors::{self, Vectors};
+use crate::{children, counters, floor, printed, replay, sockets};
 
 /// A send that has its number and not yet its result.
 struct Pending {

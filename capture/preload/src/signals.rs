@@ -6,13 +6,11 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 
 use netreel_shared::call::CallId;
 
-use crate::attach;
-use crate::floor;
 use crate::hook::hook;
 use crate::plainly::zero;
 use crate::push::pushing_unless_busy;
-use crate::replay;
 use crate::sys::quietly;
+use crate::{attach, floor, replay};
 
 /// Interrupts, what is asked of a program, and that a child has ended: HUP, INT, QUIT, USR1, USR2, ALRM,
 /// TERM, CHLD. The others come of what the program itself does.

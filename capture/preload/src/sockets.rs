@@ -5,18 +5,13 @@ use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 use netreel_shared::body::{self, EventKind};
 use netreel_shared::call::{CallId, PastId};
 
-use crate::attach;
-use crate::children;
-use crate::corks;
 use crate::endpoint::Endpoint;
-use crate::filters;
 use crate::plainly::{Plainly, Zero, zero};
-use crate::printed;
 use crate::push::{self, Pushing, pushing};
-use crate::replay;
 use crate::stat::{S_IFMT, Stat};
 use crate::sys::{self, nr, or_code, quietly};
 use crate::thread::now;
+use crate::{attach, children, corks, filters, printed, replay};
 
 const FDS: usize = 1 << 16;
 const UNKNOWN: u32 = 0;

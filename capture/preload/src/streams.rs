@@ -4,13 +4,12 @@
 use core::ffi::{CStr, c_char, c_void};
 use core::sync::atomic::Ordering;
 
-use crate::attach;
 use crate::elsewhere::led;
 use crate::hook::hook;
 use crate::numbered::OPEN;
 use crate::objects::Real;
 use crate::plainly::Plainly;
-use crate::{descriptors, files, found, randomness, receive, sys};
+use crate::{attach, descriptors, files, found, randomness, receive, sys};
 
 /// As glibc has it.
 #[repr(C)]

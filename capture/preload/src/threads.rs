@@ -8,16 +8,11 @@ use netreel_shared::call::PastId;
 use netreel_shared::ring::RingHead;
 use netreel_shared::tape::{MAIN_THREAD, THREADS_MAX, thread_identity};
 
-use crate::attach;
-use crate::cancels;
 use crate::floor::{self, Own};
 use crate::hook::{self, hook};
-use crate::locks;
-use crate::meets;
 use crate::plainly::{Plainly, Zero, zero};
 use crate::push::pushing_unless_busy;
-use crate::sys;
-use crate::{replay, sockets};
+use crate::{attach, cancels, locks, meets, replay, sockets, sys};
 
 /// What is remembered of a thread while it lives.
 struct Slot {

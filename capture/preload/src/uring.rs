@@ -5,10 +5,9 @@ use core::ffi::c_void;
 
 use netreel_shared::call::PastId;
 
-use crate::attach;
 use crate::hook::hook;
-use crate::sockets;
 use crate::sys::quietly;
+use crate::{attach, sockets};
 
 /// Pushes that the program made a ring, where it did. Leaves `errno` as it is. Returns `result`.
 pub fn set_up(result: isize) -> isize {

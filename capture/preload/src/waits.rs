@@ -4,11 +4,10 @@ use core::ffi::c_void;
 
 use netreel_shared::call::CallId;
 
-use crate::attach;
 use crate::hook::hook;
-use crate::push;
 use crate::replay::{self, Did};
 use crate::sys::{self, EpollEvent, PollFd, TimeSpec, TimeVal, or_code, with_errno};
+use crate::{attach, push};
 
 /// How many ready descriptors stand in one event.
 const READY_MAX: usize = 64;

@@ -8,8 +8,10 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use netreel_reel::ring::RingReader;
-use netreel_reel::{AppendError, WriteError, plain_read};
-use netreel_reel::{CallId, Event, EventNumber, LIMIT_NOTE, PlainError, Record, ThreadId, Time};
+use netreel_reel::{
+    AppendError, CallId, Event, EventNumber, LIMIT_NOTE, PlainError, Record, ThreadId, Time,
+    WriteError, plain_read,
+};
 use netreel_system::locked;
 use netreel_transport::GateRef;
 

@@ -8,8 +8,9 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use memmap2::{MmapMut, MmapOptions};
-use netreel_reel::ring::{RING_MAGIC, RING_PAGE, RING_VERSION};
-use netreel_reel::ring::{RingControl, RingFixed, RingGate, RingHead, RingMemory};
+use netreel_reel::ring::{
+    RING_MAGIC, RING_PAGE, RING_VERSION, RingControl, RingFixed, RingGate, RingHead, RingMemory,
+};
 use netreel_system::file::within_limit;
 use netreel_system::memory::{make_writable, own_page};
 use netreel_transport::{BellRef, Gate, GateRef};

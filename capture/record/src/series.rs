@@ -9,8 +9,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use netreel_reel::WriteError;
-use netreel_reel::{CallId, Event, EventNumber, Header, Part, Record, ReelWriter, SocketId, Start};
+use netreel_reel::{
+    CallId, Event, EventNumber, Header, Part, Record, ReelWriter, SocketId, Start, WriteError,
+};
 use netreel_system::file::FileIdentity;
 use netreel_system::folder::Folder;
 

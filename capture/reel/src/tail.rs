@@ -1,8 +1,9 @@
 //! A reel that is being written, read on from where the last look ended.
 
 use crate::decode::Records;
-use crate::frame::{BLOCK_MAGIC, BLOCK_MAX, FOOTER, FRAME_HEAD, Footer, FrameHead};
-use crate::frame::{INDEX_MAGIC, ZSTD_MAGIC, body_of};
+use crate::frame::{
+    BLOCK_MAGIC, BLOCK_MAX, FOOTER, FRAME_HEAD, Footer, FrameHead, INDEX_MAGIC, ZSTD_MAGIC, body_of,
+};
 use crate::plain::plain_read;
 use crate::read_at::{ReadAt, ReadError, read_vec};
 use crate::recover::RingImage;

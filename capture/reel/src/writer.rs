@@ -2,8 +2,9 @@
 
 use crate::compress::Deflate;
 use crate::encode::BlockEncoder;
-use crate::frame::{BLOCK_MAGIC, BLOCK_TARGET, EVENT_MAX, INDEX_MAGIC, ZSTD_MAGIC};
-use crate::frame::{Footer, frame_head, reel_head};
+use crate::frame::{
+    BLOCK_MAGIC, BLOCK_TARGET, EVENT_MAX, Footer, INDEX_MAGIC, ZSTD_MAGIC, frame_head, reel_head,
+};
 use crate::index::{BlockInfo, Index, Totals};
 use crate::plain::plain_parts;
 use crate::{Event, EventNumber, Header, Part, Record, Time, meta};

@@ -17,12 +17,8 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use super::begun::{Numbers, tell_launched, tell_start};
 use super::look;
 use super::tripwire::Tripwire;
-use netreel_record::Options;
-use netreel_record::clock_anchor;
-use netreel_record::others::Writer;
-use netreel_record::others::named_like_parts;
-use netreel_record::others::{Tally, Watch};
-use netreel_record::{RecordError, Recorder, Summary};
+use netreel_record::others::{Tally, Watch, Writer, named_like_parts};
+use netreel_record::{Options, RecordError, Recorder, Summary, clock_anchor};
 
 /// What every reel of an unmodified program says of itself.
 const NOT_COVERED: &str = "recorded from outside the program, by a preloaded library. \

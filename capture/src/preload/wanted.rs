@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
 use crate::progress::Progress;
-use netreel_record::RecordError;
-use netreel_record::{Options, Reached};
+use netreel_record::{Options, Reached, RecordError};
 
 /// What to record, and how.
 #[derive(Clone, Debug)]

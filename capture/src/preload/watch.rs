@@ -3,15 +3,13 @@
 //! From before its first instruction on it is traced (`ptrace`), until it ends or does the first thing
 //! that may lead to a packet; from then on it runs untraced. Should the recorder die, it goes on.
 
-use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
-use std::thread;
+use std::{io, thread};
 
-use super::Escape;
 use super::escape::check_program;
-use super::look;
 use super::process::{Doing, Telling};
+use super::{Escape, look};
 
 /// Who makes more system calls is let go: each costs it two stops.
 const STOPS_MAX: u32 = 40_000;

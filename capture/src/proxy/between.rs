@@ -20,9 +20,7 @@ use netreel_transport::{LinkEnd, Pusher, monotonic_now, turn_bit};
 
 use super::faults::{FaultedLink, Treatment};
 use super::spec::{FaultSpec, SpecError, WayFaults};
-use netreel_record::Options;
-use netreel_record::clock_anchor;
-use netreel_record::{RecordError, Recorder};
+use netreel_record::{Options, RecordError, Recorder, clock_anchor};
 
 /// Whoever changes faults waits no longer than this.
 const LOOK: Duration = Duration::from_millis(5);

@@ -10,8 +10,7 @@ use std::time::Duration;
 use netreel_reel::Endpoint;
 
 use crate::progress::Progress;
-use netreel_record::Options;
-use netreel_record::{RecordError, Summary};
+use netreel_record::{Options, RecordError, Summary};
 
 use super::FaultSpec;
 

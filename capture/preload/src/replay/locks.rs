@@ -9,11 +9,10 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use netreel_shared::call::CallId;
 use netreel_shared::tape::{NO_THREAD, Order, STEPS_AT, THREADS_MAX, TapeControl, why};
 
-use crate::cancels;
 use crate::locks::{ECANCELED, is_got};
 use crate::plainly::{Plainly, zero};
 use crate::sys::{self, nr, pause, quietly, with_errno};
-use crate::threads;
+use crate::{cancels, threads};
 
 use super::places::is_free;
 use super::{Did, TapeTurn, own_number, part, tape, turn};

@@ -4,12 +4,10 @@ use netreel_shared::body::EventKind;
 use netreel_shared::call::CallId;
 use netreel_shared::tape::{UNKNOWN_RESULT, why};
 
-use crate::corks;
 use crate::endpoint::Endpoint;
-use crate::floor;
-use crate::sockets;
 use crate::sys::{self, IoVec, MMsgHdr, nr, set_errno, with_errno};
 use crate::vectors::Vectors;
+use crate::{corks, floor, sockets};
 
 use super::{Did, TapeTurn, is_muted, part, scatter, stray, tape, turn, turn_of};
 

@@ -1,12 +1,11 @@
 //! Does what was decided about files, on a thread of its own.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
+use std::{fs, io};
 
 use super::{Action, KeptWindow, Requests, TriggerNews, Triggers};
 

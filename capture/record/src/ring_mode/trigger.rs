@@ -10,8 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, TryLockError, Weak};
 use std::time::Duration;
 
 use netreel_reel::{Event, EventNumber, Trigger, TriggerCause};
-use netreel_system::locked;
-use netreel_system::trigger as signal;
+use netreel_system::{locked, trigger as signal};
 use netreel_transport::{BellRef, Pusher, monotonic_now};
 
 use super::{KeptWindow, Ring};

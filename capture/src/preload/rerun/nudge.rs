@@ -4,9 +4,8 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use netreel_reel::CallId;
-use netreel_reel::EventKind;
 use netreel_reel::tape::{Entry, MAIN_THREAD, THREADS_AT, THREADS_MAX};
+use netreel_reel::{CallId, EventKind};
 
 use super::super::look::{self, signals};
 use super::tape::Tape;

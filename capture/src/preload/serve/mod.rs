@@ -6,15 +6,14 @@ mod welcome;
 
 use std::collections::BTreeMap;
 use std::collections::hash_map::RandomState;
-use std::fs;
 use std::hash::{BuildHasher, Hasher};
-use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use std::{fs, io};
 
 use netreel_reel::ProcessEnd;
 use rustix::event::{PollFd, PollFlags};
@@ -29,8 +28,7 @@ use super::{Outcome, PreloadError, Report, Wanted, look};
 use crate::open::reel_files;
 use crate::progress::Progress;
 use netreel_record::others::Writer;
-use netreel_record::tidy;
-use netreel_record::{RecordError, Summary};
+use netreel_record::{RecordError, Summary, tidy};
 use netreel_system::ready;
 use netreel_system::signals::Signals;
 

@@ -9,8 +9,7 @@ use netreel_transport::{mix, monotonic_now};
 
 use super::super::{ProxyError, Wanted};
 use super::state::{Counts, Listener, Proxy, Token, cannot_wait};
-use netreel_record::Recorder;
-use netreel_record::clock_anchor;
+use netreel_record::{Recorder, clock_anchor};
 
 impl Proxy {
     /// Listens, and makes the reel.
