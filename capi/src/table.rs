@@ -12,7 +12,7 @@ use crate::believes::{
 use crate::console_calls::{
     console_answer, console_close, console_local, console_open, console_take,
 };
-use crate::error::{self, failure, guarded};
+use crate::error::{self, Failure, failure, guarded};
 use crate::handles::{Object, opened, remove, with, with_shared};
 use crate::memory::{SIZE_MAX, buffer, bytes, check_sized, get, null, put, text, write_sized};
 use crate::record::{Recording, Thread};
@@ -519,28 +519,34 @@ unsafe extern "C" fn replay_send(
     })
 }
 
-unsafe extern "C" fn replay_clock(replay: Handle, value: *mut u64) -> i32 {
+/// Puts what a replay answers where the caller wants it.
+///
+/// # Safety
+/// `value` is null or can be written.
+unsafe fn answers(
+    replay: Handle,
+    value: *mut u64,
+    ask: fn(&mut Replaying) -> (Result<i32, Failure>, u64),
+) -> i32 {
     guarded(|| {
         if value.is_null() {
             return Err(null("value"));
         }
-        let (code, read) = with(replay, |it: &mut Replaying| Ok(it.clock()))?;
+        let (code, answer) = with(replay, |it: &mut Replaying| Ok(ask(it)))?;
         // SAFETY: see above.
-        unsafe { put(value, read, "value")? };
+        unsafe { put(value, answer, "value")? };
         code
     })
 }
 
+unsafe extern "C" fn replay_clock(replay: Handle, value: *mut u64) -> i32 {
+    // SAFETY: see above.
+    unsafe { answers(replay, value, Replaying::clock) }
+}
+
 unsafe extern "C" fn replay_random(replay: Handle, value: *mut u64) -> i32 {
-    guarded(|| {
-        if value.is_null() {
-            return Err(null("value"));
-        }
-        let (code, drawn) = with(replay, |it: &mut Replaying| Ok(it.random()))?;
-        // SAFETY: see above.
-        unsafe { put(value, drawn, "value")? };
-        code
-    })
+    // SAFETY: see above.
+    unsafe { answers(replay, value, Replaying::random) }
 }
 
 unsafe extern "C" fn replay_report(replay: Handle, report: *mut CReport) -> i32 {

@@ -139,6 +139,19 @@ unsafe extern "C" fn dprintf_chk_asks(arguments: &[usize; 6], _: usize) -> Onwar
     Onward::to(DPRINTF_CHK.address())
 }
 
+/// `to` becomes a second descriptor of what is behind `fd`.
+fn becomes(fd: i32, to: i32, call: impl FnOnce() -> i32) -> i32 {
+    if fd != to {
+        quietly(|| sockets::closing(to));
+    }
+    let result = call();
+    if result >= 0 {
+        quietly(|| sockets::duplicated(fd, to));
+    }
+    sockets::closed(to);
+    result
+}
+
 const EINPROGRESS: i32 = 115;
 const CLOSE_RANGE_CLOEXEC: i32 = 4;
 const F_DUPFD: i32 = 0;
@@ -321,27 +334,11 @@ hook! {
     }
 
     fn dup2[goes_on](fd: i32, to: i32) -> i32 {
-        if fd != to {
-            quietly(|| sockets::closing(to));
-        }
-        let result = goes_on();
-        if result >= 0 {
-            quietly(|| sockets::duplicated(fd, to));
-        }
-        sockets::closed(to);
-        result
+        becomes(fd, to, goes_on)
     }
 
     fn dup3[goes_on](fd: i32, to: i32, flags: i32) -> i32 {
-        if fd != to {
-            quietly(|| sockets::closing(to));
-        }
-        let result = goes_on();
-        if result >= 0 {
-            quietly(|| sockets::duplicated(fd, to));
-        }
-        sockets::closed(to);
-        result
+        becomes(fd, to, goes_on)
     }
 
     fn fcntl | fcntl64[goes_on](fd: i32, command: i32, argument: usize) -> i32 {

@@ -82,24 +82,19 @@ pub unsafe fn was_read(call: CallId, detail: u8, list: *const IoVec, count: usiz
 #[inline]
 fn lend(counts: bool) -> Option<Pushing> {
     let generation = attach::generation().filter(|_| attach::is_on())?;
+    let ringless = || {
+        let lost = &attach::control().ringless.0;
+        lost.fetch_add(u64::from(counts), Ordering::Relaxed);
+        None
+    };
     let Some(thread) = attach::thread(generation) else {
-        let count = u64::from(counts);
-        attach::control()
-            .ringless
-            .0
-            .fetch_add(count, Ordering::Relaxed);
-        return None;
+        return ringless();
     };
     // SAFETY: memory of this thread; `busy` keeps a signal handler from using it at the same time.
     let state = unsafe { &mut *thread };
     if state.busy {
         // A signal handler came in the middle of a push.
-        let count = u64::from(counts);
-        attach::control()
-            .ringless
-            .0
-            .fetch_add(count, Ordering::Relaxed);
-        return None;
+        return ringless();
     }
     state.busy = true;
     Some(Pushing { thread })

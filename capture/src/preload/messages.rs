@@ -4,12 +4,24 @@ use std::fs::File;
 use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
+use std::time::Duration;
 
 use netreel_shared::hello::{HELLO_MAGIC, Hello, Welcome};
-use rustix::net::{self, RecvFlags, SendFlags};
+use rustix::net::{self, RecvFlags, SendFlags, SocketFlags, sockopt};
+use rustix::process::Uid;
 
-/// What the process says, with the descriptor that it passes.
-pub(super) fn read_hello(socket: &OwnedFd) -> Option<(Hello, Option<OwnedFd>)> {
+/// Takes who asks next: its socket, number and user, and what it says, with the descriptor that it passes.
+pub(super) fn next(listener: &OwnedFd) -> Option<(OwnedFd, u32, Uid, Hello, Option<OwnedFd>)> {
+    let socket = net::accept_with(listener, SocketFlags::CLOEXEC).ok()?;
+    let patience = Some(Duration::from_secs(1));
+    let _ = sockopt::set_socket_timeout(&socket, sockopt::Timeout::Recv, patience);
+    let (hello, passed) = read_hello(&socket)?;
+    let peer = sockopt::socket_peercred(&socket).ok()?;
+    let pid = peer.pid.as_raw_nonzero().get() as u32;
+    Some((socket, pid, peer.uid, hello, passed))
+}
+
+fn read_hello(socket: &OwnedFd) -> Option<(Hello, Option<OwnedFd>)> {
     let mut bytes = [0u8; size_of::<Hello>()];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = net::RecvAncillaryBuffer::new(&mut space);
@@ -44,20 +56,26 @@ pub(super) fn write_welcome(
     welcome: &Welcome,
     files: Option<(&File, Option<&File>)>,
 ) {
-    let mut bytes = Vec::with_capacity(size_of::<Welcome>());
-    for number in [
-        welcome.magic,
-        welcome.accepted,
-        welcome.rings,
-        welcome.capacity,
-    ] {
-        bytes.extend_from_slice(&number.to_ne_bytes());
-    }
-    bytes.extend_from_slice(&welcome.identity.to_ne_bytes());
-    bytes.extend_from_slice(&welcome.drop_when_full.to_ne_bytes());
-    bytes.extend_from_slice(&welcome.tripwire.to_ne_bytes());
-    bytes.extend_from_slice(&welcome.one_thread.to_ne_bytes());
-    bytes.extend_from_slice(&welcome.no_log.to_ne_bytes());
+    let words = |numbers: [u32; 4]| numbers.map(u32::to_ne_bytes);
+    let Welcome {
+        magic,
+        accepted,
+        rings,
+        capacity,
+        identity,
+        drop_when_full,
+        tripwire,
+        one_thread,
+        no_log,
+    } = *welcome;
+    let first = words([magic, accepted, rings, capacity]);
+    let last = words([drop_when_full, tripwire, one_thread, no_log]);
+    let bytes = [
+        first.as_flattened(),
+        &identity.to_ne_bytes(),
+        last.as_flattened(),
+    ]
+    .concat();
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
     let mut control = net::SendAncillaryBuffer::new(&mut space);
     let fds: Vec<_> = files

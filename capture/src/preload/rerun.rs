@@ -18,12 +18,11 @@ use netreel_reel::tape::{TapeControl, state};
 use netreel_shared::hello::{HELLO_MAGIC, KIND_ATTACH, MUTED, REPLAYED, Welcome};
 use netreel_system::ready::wait;
 use rustix::event::{PollFd, PollFlags};
-use rustix::net::{self, SocketFlags};
 
 use super::again::{Rerun, RerunEnd, Then};
 use super::library::Unpacked;
 use super::look;
-use super::messages::{read_hello, write_welcome};
+use super::messages::{next, write_welcome};
 use super::serve::listen;
 use super::wanted::PreloadError;
 use netreel_record::others::REPLAY_FILES;
@@ -191,18 +190,9 @@ fn is_stopped(pid: u32) -> bool {
 }
 
 fn welcome(wanted: &Rerun, listener: &OwnedFd, tape: &Tape, main: u32, watched: &mut Watched) {
-    let Ok(socket) = net::accept_with(listener, SocketFlags::CLOEXEC) else {
+    let Some((socket, pid, _, hello, _)) = next(listener) else {
         return;
     };
-    let patience = Some(Duration::from_secs(1));
-    let _ = net::sockopt::set_socket_timeout(&socket, net::sockopt::Timeout::Recv, patience);
-    let Some((hello, _)) = read_hello(&socket) else {
-        return;
-    };
-    let Ok(peer) = net::sockopt::socket_peercred(&socket) else {
-        return;
-    };
-    let pid = peer.pid.as_raw_nonzero().get() as u32;
     let first = pid == main && hello.kind == KIND_ATTACH && !watched.loaded;
     if !first {
         let welcome = Welcome {

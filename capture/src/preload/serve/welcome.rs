@@ -3,19 +3,17 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::time::Duration;
 
 use netreel_shared::hello::{
     HELLO_MAGIC, Hello, KIND_ATTACH, KIND_MORE, KIND_SEGMENTS, KIND_TRIPWIRE, KIND_UNMAPPED,
     KIND_WATCH, Welcome,
 };
 use netreel_transport::WhenFull;
-use rustix::net::{self, SocketFlags};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use super::super::descendants::descends_from_this;
 use super::super::escape::has_system_calls;
-use super::super::messages::{read_hello, write_welcome};
+use super::super::messages::{next, write_welcome};
 use super::super::process::{Process, RINGS_MAX, Seen};
 use super::super::tripwire::{Tripwire, Watched};
 use super::super::watch::{Who, watch};
@@ -25,20 +23,11 @@ use super::{Server, Why};
 impl Server<'_> {
     /// A process asks for something.
     pub(super) fn welcome(&mut self, listener: &OwnedFd) {
-        let Ok(socket) = net::accept_with(listener, SocketFlags::CLOEXEC) else {
+        let Some((socket, pid, user, hello, fd)) = next(listener) else {
             return;
         };
-        let patience = Some(Duration::from_secs(1));
-        let _ = net::sockopt::set_socket_timeout(&socket, net::sockopt::Timeout::Recv, patience);
-        let Some((hello, fd)) = read_hello(&socket) else {
-            return;
-        };
-        let Ok(peer) = net::sockopt::socket_peercred(&socket) else {
-            return;
-        };
-        let pid = peer.pid.as_raw_nonzero().get() as u32;
         // Others may reach the socket, for programs that drop their privileges.
-        if peer.uid != rustix::process::getuid() && !descends_from_this(pid) {
+        if user != rustix::process::getuid() && !descends_from_this(pid) {
             return;
         }
         let (welcome, file) = match hello.kind {
