@@ -9,7 +9,7 @@ use crate::facts::{PacketFacts, ProtocolId};
 use crate::json::{Instead, bytes_of_rest};
 use crate::run::{Change, Entry, Source, Written, write};
 use crate::state::ConnectionState;
-use crate::suggest::did_you_mean;
+use crate::suggest;
 use crate::tree::TreeNode;
 use crate::wire::{Decoded, Wire};
 
@@ -167,8 +167,7 @@ impl Wire {
         let id = place.and_then(|place| u16::try_from(place).ok());
         id.map(ProtocolId).ok_or_else(|| {
             let names = self.protocols().map(|(name, _)| name);
-            let hint = did_you_mean(wanted.unwrap_or_default(), names);
-            let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+            let hint = suggest::hint(wanted.unwrap_or_default(), names);
             format!("there is no protocol {name}{hint}")
         })
     }

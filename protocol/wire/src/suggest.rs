@@ -1,5 +1,10 @@
 //! The word that somebody probably meant.
 
+/// "; did you mean `x`?", to stand behind a sentence; nothing where no word is near enough.
+pub(crate) fn hint<'w>(wrong: &str, words: impl IntoIterator<Item = &'w str>) -> String {
+    did_you_mean(wrong, words).map_or(String::new(), |meant| format!("; {meant}"))
+}
+
 /// "did you mean `x`?", where one of the words is near enough to the wrong one.
 pub(crate) fn did_you_mean<'w>(
     wrong: &str,
@@ -20,30 +25,12 @@ pub(crate) fn nearest<'w>(
     near.min().map(|(_, word)| word)
 }
 
-/// Optimal string alignment distance: insertions, deletions, replacements and swaps of neighbours.
-/// Long words are far from everything, so that the table stays small.
+/// Long words are far from everything: they are not compared.
 fn distance(left: &str, right: &str) -> usize {
-    let left: Vec<char> = left.chars().collect();
-    let right: Vec<char> = right.chars().collect();
-    if left.len().max(right.len()) > 64 {
+    if left.chars().count().max(right.chars().count()) > 64 {
         return usize::MAX;
     }
-    let mut before: Vec<usize> = Vec::new();
-    let mut above: Vec<usize> = (0..=right.len()).collect();
-    for (row, a) in left.iter().enumerate() {
-        let mut current = vec![row + 1];
-        for (column, b) in right.iter().enumerate() {
-            let replaced = above[column] + usize::from(a != b);
-            let mut best = replaced.min(above[column + 1] + 1).min(current[column] + 1);
-            let swapped = row > 0 && column > 0 && *a == right[column - 1] && left[row - 1] == *b;
-            if swapped {
-                best = best.min(before[column - 1] + 1);
-            }
-            current.push(best);
-        }
-        before = std::mem::replace(&mut above, current);
-    }
-    above[right.len()]
+    strsim::osa_distance(left, right)
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use crate::lower::lower;
 use crate::program::{Program, Shown};
 use crate::run::{Entry, Full, Source, Surroundings, Written, read, write};
 use crate::state::ConnectionState;
-use crate::suggest::did_you_mean;
+use crate::suggest;
 use crate::tree::{Name, Tree, TreeId, TreeNode};
 use crate::values::text::before_zero;
 use crate::wire::{Decoded, Wire};
@@ -230,8 +230,8 @@ fn back(
 }
 
 fn hex(bytes: &[u8]) -> String {
-    let digits: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    digits.join(" ")
+    let pairs: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    pairs.join(" ")
 }
 
 struct Comparison<'t> {
@@ -293,15 +293,12 @@ impl<'t> Comparison<'t> {
         if let Some(child) = self.children(node.id()).find(named) {
             return self.compare(child, expected, whole);
         }
-        let names: Vec<String> = self
-            .children(node.id())
-            .filter_map(|child| match child.name() {
-                Name::Field(name) => Some(name.to_owned()),
-                Name::Index(_) => None,
-            })
-            .collect();
-        let hint = did_you_mean(name, names.iter().map(String::as_str));
-        let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+        let names = self.children(node.id());
+        let names = names.filter_map(|child| match child.name() {
+            Name::Field(name) => Some(name),
+            Name::Index(_) => None,
+        });
+        let hint = suggest::hint(name, names);
         let path = self.path(node.id());
         self.fail(&path, format!("there is no field `{name}`{hint}"));
     }

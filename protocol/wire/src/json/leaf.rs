@@ -1,14 +1,13 @@
 //! One field that holds a value, as JSON.
 
-use std::fmt::Write as _;
-
 use serde_json::{Map, Number, Value as Json};
 
 use crate::layout::{ByteOrder, Encoding};
 use crate::program::{Dictionary, Shown};
+use crate::suggest;
 use crate::tree::Value;
 use crate::tree::show;
-use crate::values::{rotation, uuid};
+use crate::values::{hexadecimal, rotation, uuid};
 
 /// The largest integer that every reader of JSON takes for what it is.
 const EXACT_MAX: u64 = 1 << 53;
@@ -286,8 +285,7 @@ fn member(json: &Json, (table, low): (u16, u64), dictionary: &Dictionary) -> Res
             return Ok(member.value - low.min(member.value));
         }
         let names = members.iter().map(|member| &*member.name);
-        let hint = crate::suggest::did_you_mean(name, names);
-        let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+        let hint = suggest::hint(name, names);
         if to_integer(json).is_none() {
             return Err(format!("the enum has no member `{name}`{hint}"));
         }
@@ -307,8 +305,7 @@ fn flag(name: &Json, table: u16, dictionary: &Dictionary) -> Result<u64, String>
         return Ok(member.value);
     }
     let names = members.iter().map(|member| &*member.name);
-    let hint = crate::suggest::did_you_mean(wanted, names);
-    let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+    let hint = suggest::hint(wanted, names);
     to_unsigned(name).ok_or_else(|| format!("there is no bit {name}{hint}"))
 }
 
@@ -412,11 +409,7 @@ pub(crate) fn text_bytes(text: &str, encoding: Encoding) -> Result<Vec<u8>, Stri
 
 /// Two digits a byte.
 pub(crate) fn hex(bytes: &[u8]) -> Json {
-    let mut text = String::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        let _ = write!(text, "{byte:02x}");
-    }
-    Json::String(text)
+    Json::String(hexadecimal::text(bytes))
 }
 
 /// # Errors
@@ -424,15 +417,8 @@ pub(crate) fn hex(bytes: &[u8]) -> Json {
 pub(crate) fn bytes_of_hex(json: &Json) -> Result<Vec<u8>, String> {
     let bad = || format!("{json} is not bytes: two hexadecimal digits each");
     let text = json.as_str().ok_or_else(bad)?;
-    let digits: Option<Vec<u8>> = text
-        .chars()
-        .filter(|character| !character.is_whitespace())
-        .map(|character| character.to_digit(16).map(|digit| digit as u8))
-        .collect();
-    let digits = digits.filter(|digits| digits.len().is_multiple_of(2));
-    let pairs = digits.ok_or_else(bad)?;
-    let pairs = pairs.chunks_exact(2);
-    Ok(pairs.map(|pair| pair[0] << 4 | pair[1]).collect())
+    let digits = text.chars().filter(|character| !character.is_whitespace());
+    hexadecimal::bytes(digits).ok_or_else(bad)
 }
 
 fn pair(raw: Json, value: Json) -> Json {

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use crate::values::hexadecimal;
+
 /// Keys by label and id.
 ///
 /// One a line: `LABEL ID KEY`, the last two in hexadecimal; `#` begins a comment. The shape is that
@@ -55,8 +57,8 @@ impl Keys {
                     }
                 }
             };
-            let id = hexadecimal(id).map_err(|why| failed(format!("the id {why}")))?;
-            let key = hexadecimal(key).map_err(|why| failed(format!("the key {why}")))?;
+            let id = bytes_of(id).map_err(|why| failed(format!("the id {why}")))?;
+            let key = bytes_of(key).map_err(|why| failed(format!("the key {why}")))?;
             keys.insert(label, &id, &key);
         }
         Ok(keys)
@@ -85,20 +87,14 @@ impl Keys {
     }
 }
 
-fn hexadecimal(text: &str) -> Result<Vec<u8>, String> {
+fn bytes_of(text: &str) -> Result<Vec<u8>, String> {
     if !text.len().is_multiple_of(2) || text.len() > 2 * BYTES_MAX {
         return Err(format!(
             "has {} digits, which is no number of bytes up to {BYTES_MAX}",
             text.len()
         ));
     }
-    let digits: Option<Vec<u8>> = text
-        .chars()
-        .map(|digit| digit.to_digit(16).map(|digit| digit as u8))
-        .collect();
-    let digits = digits.ok_or_else(|| "is not hexadecimal".to_owned())?;
-    let pairs = digits.chunks_exact(2);
-    Ok(pairs.map(|pair| pair[0] << 4 | pair[1]).collect())
+    hexadecimal::bytes(text.chars()).ok_or_else(|| "is not hexadecimal".to_owned())
 }
 
 #[cfg(test)]

@@ -88,7 +88,8 @@ impl Script {
     }
 }
 
-#[cfg(all(test, feature = "lua"))]
+#[cfg(feature = "lua")]
+#[cfg(test)]
 mod tests {
     use super::super::Argument;
     use super::super::steps::{counted, steps};

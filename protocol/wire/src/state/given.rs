@@ -6,7 +6,7 @@ use serde_json::{Map, Value as Json};
 
 use super::{ConnectionState, RowValue, RowsShape, StateField, StateKind};
 use crate::json::{Leaf, bytes_of_hex};
-use crate::suggest::did_you_mean;
+use crate::suggest;
 
 impl ConnectionState {
     /// Sets fields by their names: integers and truth values, texts and bytes (as `{"raw": HEX}`),
@@ -24,8 +24,7 @@ impl ConnectionState {
             let refused = |why: String| (format!("state.{name}"), why);
             let Some(field) = fields.iter().find(|field| *field.name == **name) else {
                 let names = fields.iter().map(|field| &*field.name);
-                let hint = did_you_mean(name, names);
-                let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+                let hint = suggest::hint(name, names);
                 return Err(refused(format!("there is no such field{hint}")));
             };
             for place in field.place..=field.place + u16::from(field.each) {
@@ -93,8 +92,7 @@ impl ConnectionState {
             for (value, json) in values_of(row, String::new()) {
                 let named = || field.values.iter().map(|(name, _)| name.as_str());
                 let Some(at) = named().position(|name| name == value) else {
-                    let hint = did_you_mean(&value, named());
-                    let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+                    let hint = suggest::hint(&value, named());
                     return Err(format!("nothing called `{value}` is kept{hint}"));
                 };
                 let is_content = field.values.get(at).is_some_and(|(_, content)| *content);

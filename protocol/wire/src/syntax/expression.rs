@@ -4,6 +4,7 @@ use super::ast::{Arithmetic, Binary, Compare, Expr, ExprKind, Ident, Unary};
 use super::lexer::TokenKind;
 use super::parser::{Failed, Parser};
 use crate::report::Span;
+use crate::values::hexadecimal;
 
 /// The most operands and operators that one expression may have.
 const EXPRESSION_PARTS_MAX: usize = 256;
@@ -93,7 +94,7 @@ impl<'a> Parser<'a, '_> {
                 let text = self.text_value()?;
                 return Ok(Expr::new(ExprKind::Text(text), start));
             }
-            TokenKind::Bytes => match hexadecimal(start.text(self.text)) {
+            TokenKind::Bytes => match literal_bytes(start.text(self.text)) {
                 Some(bytes) => ExprKind::Bytes(bytes),
                 None => {
                     self.report(start, "these are not bytes")
@@ -179,16 +180,12 @@ impl<'a> Parser<'a, '_> {
 }
 
 /// The bytes of `x"0a ff"`: pairs of digits, blanks between them.
-pub(super) fn hexadecimal(literal: &str) -> Option<Vec<u8>> {
+pub(super) fn literal_bytes(literal: &str) -> Option<Vec<u8>> {
     let digits = literal.strip_prefix("x\"")?;
     let digits = digits.strip_suffix('"').unwrap_or(digits);
     let mut bytes = Vec::new();
     for group in digits.split_ascii_whitespace() {
-        for pair in group.as_bytes().chunks(2) {
-            let [high, low] = pair else { return None };
-            let digit = |&digit: &u8| char::from(digit).to_digit(16);
-            bytes.push((digit(high)? << 4 | digit(low)?) as u8);
-        }
+        bytes.extend(hexadecimal::bytes(group.chars())?);
     }
     Some(bytes)
 }

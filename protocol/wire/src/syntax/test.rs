@@ -1,7 +1,7 @@
 //! `test` blocks: settings, and packets written as values.
 
 use super::ast::{Ident, Pattern, PatternKind, Test, TestSetting};
-use super::expression::hexadecimal;
+use super::expression::literal_bytes;
 use super::lexer::TokenKind;
 use super::parser::{Failed, Parser};
 
@@ -50,7 +50,7 @@ impl<'a> Parser<'a, '_> {
             TokenKind::Integer(value) => self.took(PatternKind::Integer(value)),
             TokenKind::Float(value) => self.took(PatternKind::Float(value)),
             TokenKind::Text => PatternKind::Text(self.text_value()?),
-            TokenKind::Bytes => match hexadecimal(start.text(self.text)) {
+            TokenKind::Bytes => match literal_bytes(start.text(self.text)) {
                 Some(bytes) => self.took(PatternKind::Bytes(bytes)),
                 None => return Err(self.unexpected("pairs of hexadecimal digits: `x\"0a ff\"`")),
             },

@@ -1,29 +1,22 @@
 //! UUIDs as text: RFC 9562, section 4.
 
-use std::fmt::Write as _;
+use super::hexadecimal;
 
 /// `00112233-4455-6677-8899-aabbccddeeff`; bytes that are not 16 are left as plain digits.
 pub(crate) fn to_text(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(36);
-    for (place, byte) in bytes.iter().enumerate() {
-        if bytes.len() == 16 && matches!(place, 4 | 6 | 8 | 10) {
-            text.push('-');
+    let mut text = hexadecimal::text(bytes);
+    if bytes.len() == 16 {
+        for place in [20, 16, 12, 8] {
+            text.insert(place, '-');
         }
-        let _ = write!(text, "{byte:02x}");
     }
     text
 }
 
 /// The 16 bytes of a text, with hyphens or without.
 pub(crate) fn from_text(text: &str) -> Option<Vec<u8>> {
-    let digits: Option<Vec<u8>> = text
-        .chars()
-        .filter(|&character| character != '-')
-        .map(|digit| digit.to_digit(16).map(|digit| digit as u8))
-        .collect();
-    let digits = digits.filter(|digits| digits.len() == 32)?;
-    let pairs = digits.chunks_exact(2);
-    Some(pairs.map(|pair| pair[0] << 4 | pair[1]).collect())
+    let digits = text.chars().filter(|&character| character != '-');
+    hexadecimal::bytes(digits).filter(|bytes| bytes.len() == 16)
 }
 
 #[cfg(test)]
