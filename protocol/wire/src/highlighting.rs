@@ -18,7 +18,7 @@ fn words_of_the_parser() -> BTreeSet<String> {
     for entry in std::fs::read_dir(folder).expect("the parser's folder") {
         let path = entry.expect("an entry").path();
         let source = std::fs::read_to_string(path).expect("a source file");
-        for after in source.split("at_word(\"").skip(1) {
+        for after in source.split("_word(\"").skip(1) {
             words.extend(after.split('"').next().map(str::to_owned));
         }
         for line in source.lines().map(str::trim_start) {

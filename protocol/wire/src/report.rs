@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::suggest::did_you_mean;
+
 /// A range of bytes of the text. Always on character boundaries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Span {
@@ -10,6 +12,12 @@ pub(crate) struct Span {
 }
 
 impl Span {
+    /// Nothing, at a place.
+    pub(crate) fn at(place: usize) -> Span {
+        let (start, end) = (place as u32, place as u32);
+        Span { start, end }
+    }
+
     /// From this one's start to the other's end.
     pub(crate) fn to(self, other: Span) -> Span {
         Span {
@@ -47,6 +55,17 @@ pub struct Report {
     pub related: Option<Related>,
     /// What to do about it.
     pub help: Option<String>,
+}
+
+/// Adds a report, whose span is one of the whole text, to those that there are.
+pub(crate) fn report(
+    reports: &mut Vec<Report>,
+    span: Span,
+    message: impl Into<String>,
+) -> &mut Report {
+    let place = reports.len();
+    reports.push(Report::at(span, message));
+    &mut reports[place]
 }
 
 /// A place that a mistake has to do with.
@@ -92,6 +111,16 @@ impl Report {
 
     pub(crate) fn help(&mut self, help: impl Into<String>) -> &mut Report {
         self.help = Some(help.into());
+        self
+    }
+
+    /// Says which of some words was probably meant, where one is near enough.
+    pub(crate) fn suggest<'w>(
+        &mut self,
+        wrong: &str,
+        words: impl IntoIterator<Item = &'w str>,
+    ) -> &mut Report {
+        self.help = did_you_mean(wrong, words).or(self.help.take());
         self
     }
 }

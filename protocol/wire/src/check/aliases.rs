@@ -10,7 +10,7 @@ use super::model::{Expression, Length, StructId, Type};
 use super::names::{Names, Seen};
 use crate::files::Files;
 use crate::report::Span;
-use crate::syntax::ast::{Alias, Expr, ExprKind, File, Statement, Struct, TypeRef};
+use crate::syntax::ast::{Alias, Expr, ExprKind, File, Ident, Statement, Struct, TypeRef};
 
 /// How many names may stand for each other before a type comes.
 const NAMES_MAX: usize = 16;
@@ -62,7 +62,7 @@ impl<'a, 'c> Aliases<'a, 'c> {
         let mut names = Names::default();
         for (index, alias) in all.iter().enumerate() {
             let of = files.at(alias.name.span.start as usize);
-            names.insert(alias.name.text, of, index);
+            names.insert(alias.name, of, index);
         }
         Aliases {
             files,
@@ -76,11 +76,7 @@ impl<'a, 'c> Aliases<'a, 'c> {
     fn in_struct(&self, structure: &mut Struct<'a>) {
         for parameter in &mut structure.parameters {
             let name = parameter.type_name;
-            let mut of = TypeRef {
-                name,
-                arguments: None,
-                span: name.span,
-            };
+            let mut of = TypeRef::plain(name);
             self.replace(&mut of);
             if of.arguments.is_none() {
                 parameter.type_name = of.name;
@@ -111,17 +107,16 @@ impl<'a, 'c> Aliases<'a, 'c> {
     }
 
     /// What a name stands for at a place, where it is one alias.
-    fn named(&self, name: &str, span: Span) -> Option<&Alias<'a>> {
-        let own = self.files.at(span.start as usize);
+    fn named(&self, name: Ident<'_>) -> Option<&Alias<'a>> {
+        let own = self.files.at(name.span.start as usize);
         let seen = Seen::new(own, self.imported.get(own)?);
-        match self.names.all(name, seen)[..] {
-            [index] => {
-                let found = self.all.get(index)?;
-                self.replaced.borrow_mut().push((span, found.name.span));
-                Some(found)
-            }
-            _ => None,
+        let mut all = self.names.all(name.text, seen);
+        let (declared, index) = all.next()?;
+        if all.next().is_some() {
+            return None;
         }
+        self.replaced.borrow_mut().push((name.span, declared));
+        self.all.get(index)
     }
 
     /// The type itself, and an integer type that it is told first, as in `string(Length, utf8)`.
@@ -130,7 +125,7 @@ impl<'a, 'c> Aliases<'a, 'c> {
             if field_type.arguments.is_some() {
                 break;
             }
-            let Some(alias) = self.named(field_type.name.text, field_type.name.span) else {
+            let Some(alias) = self.named(field_type.name) else {
                 break;
             };
             field_type.name = alias.stands_for.name;
@@ -147,11 +142,7 @@ impl<'a, 'c> Aliases<'a, 'c> {
 
     fn replace_argument(&self, argument: &mut Expr<'a>) {
         for _ in 0..NAMES_MAX {
-            let ExprKind::Path(path) = &argument.kind else {
-                return;
-            };
-            let [name] = path[..] else { return };
-            let Some(alias) = self.named(name.text, name.span) else {
+            let Some(alias) = argument.name().and_then(|name| self.named(name)) else {
                 return;
             };
             let TypeRef {
@@ -176,7 +167,7 @@ impl<'a> Checker<'a, '_> {
         for alias in &file.aliases {
             let mut of = alias.stands_for.clone();
             aliases.replace(&mut of);
-            let is_name = aliases.named(of.name.text, of.name.span).is_some();
+            let is_name = aliases.named(of.name).is_some();
             spelled_out.push((alias, of, is_name));
         }
         for (alias, of, is_name) in spelled_out {
@@ -201,37 +192,25 @@ impl<'a> Checker<'a, '_> {
     fn check_alias(&mut self, alias: &Alias<'a>, of: &TypeRef<'a>) {
         let is_open = of.arguments.iter().flatten().any(reads_state);
         // No struct has this number, and no field can be seen.
-        let scope = Scope {
-            structure: StructId(u32::MAX),
-            visible: Vec::new(),
-            shared: Vec::new(),
-            item: None,
-            repeated: false,
-        };
+        let nowhere = Scope::of(StructId(u32::MAX));
         let before = self.reports.len();
-        let found = if is_open {
-            None
-        } else {
-            Some(self.field_type(of, &scope))
+        let found = (!is_open).then(|| self.within(nowhere, |checker| checker.field_type(of)));
+        let depends_on = match &found {
+            Some(Type::Bytes(length)) => Some(length),
+            Some(Type::Delta { base, .. }) => Some(base),
+            Some(Type::Text {
+                length: Length::Expression(length) | Length::Padded(length),
+                ..
+            }) => Some(length),
+            _ => None,
         };
-        let is_constant = match &found {
-            None => false,
-            Some(Type::Bytes(length)) => matches!(length, Expression::Integer(_)),
-            Some(Type::Delta { base, .. }) => matches!(base, Expression::Integer(_)),
-            Some(Type::Text { length, .. }) => match length {
-                Length::Expression(length) | Length::Padded(length) => {
-                    matches!(length, Expression::Integer(_))
-                }
-                Length::Prefix(_) | Length::Zero | Length::Rest => true,
-            },
-            Some(_) => true,
-        };
+        let is_constant = depends_on.is_none_or(|it| matches!(it, Expression::Integer(_)));
         if let Some(report) = self.reports.get_mut(before)
             && report.help.is_none()
         {
             report.help("the arguments of a type with a name are constants");
         }
-        if !is_constant {
+        if is_open || !is_constant {
             let span = alias.stands_for.span;
             let message = format!("`{}` depends on the packet", alias.name.text);
             self.report(span, message)

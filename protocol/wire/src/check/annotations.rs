@@ -9,7 +9,7 @@ use crate::facts::{Kind, Meaning, Role};
 use crate::report::Span;
 use crate::said_back::SaidBack;
 use crate::suggest::nearest;
-use crate::syntax::ast::{self, Annotation, ExprKind, Struct};
+use crate::syntax::ast::{self, Annotation, ExprKind, Ident, Struct};
 
 /// What the annotations of a field say.
 #[derive(Clone, Debug, Default)]
@@ -90,12 +90,7 @@ impl<'a> Checker<'a, '_> {
                     .label(format!("expected {}", found.expected_type()))
                     .related(type_span, "the field's type");
             }
-            if let Some(repeat) = &field.repeat {
-                let message = format!("`@{}` cannot be on a repeated field", found.spelled());
-                self.report(annotation.span, message)
-                    .label("expected a single field")
-                    .related(repeat.span, "repeated here");
-            }
+            self.check_not_repeated(annotation, field);
         }
         says.meaning = meaning.map(|(meaning, _)| meaning);
         says
@@ -118,14 +113,27 @@ impl<'a> Checker<'a, '_> {
                 return meaning;
             }
         };
-        let spelled = argument.span.text(self.text);
-        if let Some((_, found)) = promises.iter().find(|(word, _)| *word == spelled) {
-            return *found;
+        let cannot_be = format!("`@{}` cannot be", annotation.name.text);
+        let promised = self.one_of(
+            Ident::spelled(argument.span, self.text),
+            promises,
+            &cannot_be,
+        );
+        promised.unwrap_or(meaning)
+    }
+
+    pub(super) fn check_not_repeated(
+        &mut self,
+        annotation: &Annotation<'a>,
+        field: &ast::Field<'a>,
+    ) {
+        if let Some(repeat) = &field.repeat {
+            let name = annotation.name.text;
+            let message = format!("`@{name}` cannot be on a repeated field");
+            self.report(annotation.span, message)
+                .label("expected a single field")
+                .related(repeat.span, "repeated here");
         }
-        let message = format!("`@{}` cannot be `{spelled}`", annotation.name.text);
-        let words = promises.iter().map(|(word, _)| *word);
-        self.report_choice(argument.span, message, spelled, words);
-        meaning
     }
 
     fn report_second_meaning(&mut self, span: Span, first: Span) {
@@ -233,9 +241,8 @@ impl<'a> Checker<'a, '_> {
             let names = here.iter().chain(&elsewhere);
             let nearest = nearest(spelled, names.map(Known::spelled));
             let message = format!("there is no annotation `@{spelled}`");
-            let report = self
-                .report(annotation.span, message)
-                .label("expected an annotation of the vocabulary");
+            let report = self.report(annotation.span, message);
+            report.label("expected an annotation of the vocabulary");
             if let Some(nearest) = nearest {
                 report.help(format!("did you mean `@{nearest}`?"));
             }
@@ -281,33 +288,17 @@ impl<'a> Checker<'a, '_> {
 
     fn rules_argument(&mut self, annotation: &Annotation<'a>) -> Option<u16> {
         let [argument] = annotation.arguments.as_slice() else {
-            self.report(
-                annotation.span,
-                "`@rules` on a member names the rules it stands for",
-            )
-            .label("expected `@rules(NAME)`");
-            return None;
+            let message = "`@rules` on a member names the rules it stands for";
+            return self.refuse(annotation.span, message, "expected `@rules(NAME)`");
         };
-        let spelled = argument.span.text(self.text);
-        let seen = self.seen_from(argument.span);
-        match self.rules_names.all(spelled, seen)[..] {
-            [] => {}
-            [id] => {
-                let declared = self.file.rules[usize::from(id)].name.span;
-                self.stands_for(argument.span, declared);
-                return Some(id);
-            }
-            [..] => {
-                let message = format!("`{spelled}` stands for the rules of two files");
-                self.report(argument.span, message)
-                    .label("expected a name that one file declares");
-                return None;
-            }
+        let name = Ident::spelled(argument.span, self.text);
+        let seen = self.seen_from(name.span);
+        if self.rules_names.all(name.text, seen).count() > 1 {
+            let message = format!("`{}` stands for the rules of two files", name.text);
+            let expected = "expected a name that one file declares";
+            return self.refuse(name.span, message, expected);
         }
-        let names: Vec<&str> = self.rules_names.seen(seen).collect();
-        let message = format!("there are no rules `{spelled}`");
-        self.report_choice(argument.span, message, spelled, names);
-        None
+        self.named(|checker| &checker.rules_names, name, "there are no rules")
     }
 
     fn color_argument(&mut self, annotation: &Annotation<'a>) -> Option<[u8; 3]> {

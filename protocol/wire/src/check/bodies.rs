@@ -23,8 +23,8 @@ enum Constant {
 }
 
 /// A struct that is being checked.
+#[derive(Default)]
 pub(super) struct Body<'a> {
-    pub(super) scope: Scope<'a>,
     pub(super) fields: Vec<Field>,
     /// Names that may be on the wire at this point, conditional ones included.
     pub(super) taken: BTreeMap<&'a str, Span>,
@@ -70,23 +70,8 @@ impl<'a> Checker<'a, '_> {
                     .label(format!("a struct may have {FIELDS_MAX} fields"));
                 continue;
             }
-            let scope = Scope {
-                structure: StructId(index as u32),
-                visible: Vec::new(),
-                shared: Vec::new(),
-                item: None,
-                repeated: false,
-            };
-            let mut body = Body {
-                scope,
-                fields: Vec::new(),
-                taken: BTreeMap::new(),
-                size_blocks: 0,
-                at_blocks: 0,
-                paddings: 0,
-                added: Vec::new(),
-                at_end: Vec::new(),
-            };
+            self.scope = Scope::of(StructId(index as u32));
+            let mut body = Body::default();
             let (is_message, range) = self.struct_annotations(declared);
             let parameters = self.parameters(declared, &mut body);
             let steps = self.steps(&declared.body, &mut body);
@@ -94,7 +79,7 @@ impl<'a> Checker<'a, '_> {
                 field.meaning = field.meaning.map(|meaning| meaning.of_range(range));
             }
             if !self.has_enough() {
-                let fields = super::meanings::fields(&declared.body);
+                let fields = ast::fields(&declared.body);
                 self.check_derived(&fields, StructId(index as u32), &mut body);
             }
             self.check_vector(declared, &body.fields);
@@ -111,11 +96,12 @@ impl<'a> Checker<'a, '_> {
                 body: steps,
             });
         }
+        self.scope = Scope::default();
         structs
     }
 
     pub(super) fn steps(&mut self, statements: &[Statement<'a>], body: &mut Body<'a>) -> Vec<Step> {
-        let outer = (body.scope.visible.len(), body.scope.shared.len());
+        let outer = (self.scope.visible.len(), self.scope.shared.len());
         let mut steps = Vec::new();
         self.check_after_rest(statements);
         for statement in statements {
@@ -126,16 +112,16 @@ impl<'a> Checker<'a, '_> {
                 Statement::Field(field) => steps.push(Step::Field(self.field(field, body))),
                 Statement::If(inner) => steps.extend(self.if_step(inner, body)),
                 Statement::Switch(inner) => steps.extend(self.switch_step(inner, body)),
-                Statement::Set(inner) => steps.extend(self.set_step(inner, body)),
+                Statement::Set(inner) => steps.extend(self.set_step(inner)),
                 Statement::Join(inner) => steps.extend(self.join_step(inner, body)),
                 Statement::Follow(inner) => steps.extend(self.follow_step(inner, body)),
                 Statement::Align(inner) => steps.extend(self.align_step(inner, body)),
-                Statement::ByteOrder(inner) => steps.extend(self.order_step(inner, body)),
+                Statement::ByteOrder(inner) => steps.extend(self.order_step(inner)),
                 Statement::Size(inner) => steps.extend(self.size_step(inner, body)),
             }
         }
-        let own = body.scope.visible.drain(outer.0..);
-        body.at_end = own.chain(body.scope.shared.drain(outer.1..)).collect();
+        let own = self.scope.visible.drain(outer.0..);
+        body.at_end = own.chain(self.scope.shared.drain(outer.1..)).collect();
         steps
     }
 
@@ -146,15 +132,15 @@ impl<'a> Checker<'a, '_> {
         self.claim(&mut body.taken, declared.name);
         let id = FieldId(body.fields.len() as u32);
         self.index_is_read = false;
-        body.scope.repeated = declared.repeat.is_some();
+        self.scope.repeated = declared.repeat.is_some();
         let (field_type, computed) = match &declared.computed {
-            Some(expr) => self.computed(declared, expr, body),
-            None => (self.field_type(&declared.field_type, &body.scope), None),
+            Some(expr) => self.computed(declared, expr),
+            None => (self.field_type(&declared.field_type), None),
         };
-        let arguments = self.struct_arguments(&declared.field_type, &field_type, &body.scope);
-        body.scope.repeated = false;
+        let arguments = self.struct_arguments(&declared.field_type, &field_type);
+        self.scope.repeated = false;
         let repeat = declared.repeat.as_ref();
-        let repeat = repeat.and_then(|repeat| self.repeat(repeat, id, body));
+        let repeat = repeat.and_then(|repeat| self.repeat(repeat, id));
         let reads_index = self.index_is_read;
         let constant = declared
             .constant
@@ -167,17 +153,17 @@ impl<'a> Checker<'a, '_> {
         };
         let window = declared.size.as_ref().and_then(|size| {
             let rest_key = format!("{}.rest", declared.name.text);
-            self.window(size, rest_key.into(), &body.scope)
+            self.window(&size.bytes, "a size", size.span, rest_key)
         });
         let mut window = match &declared.repeat {
             Some(ast::Repeat {
                 until: ast::Until::Bytes(bytes),
                 span,
-            }) => self.filled(bytes, *span, declared, &body.scope),
+            }) => self.filled(bytes, *span, declared),
             _ => window,
         };
         if let Some(through) = &declared.through {
-            let layer = self.layer_use(through, declared, &field_type, &body.scope);
+            let layer = self.layer_use(through, declared, &field_type);
             window = layer.map(|layer| layered(window, layer, declared.name.text));
         }
         let FieldSays {
@@ -188,10 +174,8 @@ impl<'a> Checker<'a, '_> {
             is_per_copy,
         } = self.field_annotations(declared, &field_type);
         let repeat_span = declared.repeat.as_ref().map(|repeat| repeat.span);
+        let type_text = self.type_text(declared, &field_type);
         body.fields.push(Field {
-            name: declared.name.text.into(),
-            type_text: self.type_text(declared, &field_type).into(),
-            field_type,
             repeat,
             repeat_text: repeat_span.map_or("", |span| span.text(self.text)).into(),
             constant,
@@ -205,13 +189,10 @@ impl<'a> Checker<'a, '_> {
             is_value,
             said_back,
             is_per_copy,
-            derived: None,
-            read: false,
-            measured: Vec::new(),
-            needed_later: false,
             window,
+            ..Field::new(declared.name.text, type_text, field_type)
         });
-        body.scope.visible.push((declared.name.text, id));
+        self.scope.visible.push((declared.name.text, id));
         id
     }
 
@@ -233,16 +214,15 @@ impl<'a> Checker<'a, '_> {
         field_type: &Type,
         declared: &ast::Field<'a>,
     ) -> Option<Constant> {
-        let (value, found) = self.typed(expr, None)?;
+        let (value, found) = self.constant(expr)?;
         let value = match value {
             Expression::Integer(value) => value,
             Expression::Text(_) | Expression::Bytes(_) => {
                 return self.content_constant(expr, value, field_type, declared);
             }
             _ => {
-                self.report(expr.span, "a float cannot be a constant field")
-                    .label("expected an integer, a `bool`, an enum, a text or bytes");
-                return None;
+                let expected = "expected an integer, a `bool`, an enum, a text or bytes";
+                return self.refuse(expr.span, "a float cannot be a constant field", expected);
             }
         };
         let wanted = match *field_type {
@@ -254,27 +234,20 @@ impl<'a> Checker<'a, '_> {
         };
         let Some((wanted, range)) = wanted else {
             let spelled = declared.field_type.span.text(self.text);
-            self.report(
-                expr.span,
-                format!("a field of type `{spelled}` cannot be constant"),
-            )
-            .label("expected a type that holds an integer");
-            return None;
+            let message = format!("a field of type `{spelled}` cannot be constant");
+            return self.refuse(expr.span, message, "expected a type that holds an integer");
         };
         if found != wanted {
-            let (found, wanted) = (self.shown(found), self.shown(wanted));
-            self.report(
-                expr.span,
-                format!("the field is {wanted}, its constant {found}"),
-            )
-            .label(format!("expected {wanted}"));
+            let words = ("the field is", "its constant");
+            self.report_mismatch(expr.span, words, wanted, found);
             return None;
         }
-        if !(range.0..=range.1).contains(&value) {
+        let (low, high) = range;
+        if !(low..=high).contains(&value) {
             let spelled = declared.field_type.span.text(self.text);
-            self.report(expr.span, format!("{value} does not fit the field"))
-                .label(format!("`{spelled}` holds {} to {}", range.0, range.1));
-            return None;
+            let message = format!("{value} does not fit the field");
+            let expected = format!("`{spelled}` holds {low} to {high}");
+            return self.refuse(expr.span, message, expected);
         }
         Some(Constant::Number(value))
     }
@@ -305,18 +278,12 @@ impl<'a> Checker<'a, '_> {
                 };
                 let spelled = declared.field_type.span.text(self.text);
                 let message = format!("a field of type `{spelled}` cannot be {what}");
-                self.report(expr.span, message)
-                    .label("expected the value of such a field");
-                return None;
+                return self.refuse(expr.span, message, "expected the value of such a field");
             }
         };
         let bytes = match bytes {
             Ok(bytes) => bytes,
-            Err(why) => {
-                self.report(expr.span, why)
-                    .label("expected other characters");
-                return None;
-            }
+            Err(why) => return self.refuse(expr.span, why, "expected other characters"),
         };
         if let Some(Expression::Integer(length)) = length
             && *length != bytes.len() as i128
@@ -331,7 +298,7 @@ impl<'a> Checker<'a, '_> {
     }
 
     fn if_step(&mut self, inner: &If<'a>, body: &mut Body<'a>) -> Option<Step> {
-        let condition = self.condition(&inner.condition, &body.scope);
+        let condition = self.condition(&inner.condition);
         let mark = body.added.len();
         let then = self.steps(&inner.then, body);
         let mut ends = vec![std::mem::take(&mut body.at_end)];
@@ -339,7 +306,7 @@ impl<'a> Checker<'a, '_> {
         let otherwise = self.steps(&inner.otherwise, body);
         ends.push(std::mem::take(&mut body.at_end));
         body.put_back(of_then);
-        let shared = self.shared(&ends, body);
+        let shared = self.shared(&ends);
         Some(Step::If {
             condition: condition?,
             then,
@@ -349,16 +316,14 @@ impl<'a> Checker<'a, '_> {
     }
 
     fn switch_step(&mut self, inner: &Switch<'a>, body: &mut Body<'a>) -> Option<Step> {
-        let on = self.typed(&inner.on, Some(&body.scope));
-        let found = on.as_ref().map(|(_, found)| *found);
-        let can_be_looked_at =
-            |found: &ValueType| matches!(found, ValueType::Integer | ValueType::Enum(_));
-        if found.is_some_and(|found| !can_be_looked_at(&found)) {
-            let shown = found.map(|found| self.shown(found)).unwrap_or_default();
-            self.report(inner.on.span, format!("a switch cannot look at {shown}"))
-                .label("expected an integer or an enum");
-        }
-        let found = found.filter(can_be_looked_at);
+        let on = self.typed(&inner.on);
+        let found = match on.as_ref().map(|(_, found)| *found) {
+            Some(found) if !matches!(found, ValueType::Integer | ValueType::Enum(_)) => {
+                let expected = "expected an integer or an enum";
+                self.refuse_value(inner.on.span, "a switch cannot look at", found, expected)
+            }
+            found => found,
+        };
         let mark = body.added.len();
         let mut of_arms = Vec::new();
         let mut arms = Vec::new();
@@ -370,15 +335,13 @@ impl<'a> Checker<'a, '_> {
             let steps = self.steps(&arm.body, body);
             of_arms.extend(body.set_aside(mark));
             let end = std::mem::take(&mut body.at_end);
-            if arm.patterns.is_empty() {
-                default_end = Some(end)
-            } else {
-                ends.push(end)
-            }
             if !arm.patterns.is_empty() {
+                ends.push(end);
                 arms.push((values, steps));
-            } else if let Some((_, first)) = &default {
-                let first = *first;
+                continue;
+            }
+            default_end = Some(end);
+            if let Some(&(_, first)) = default.as_ref() {
                 self.report(arm.span, "a switch has one `default`")
                     .label("expected a value")
                     .related(first, "the first");
@@ -389,7 +352,7 @@ impl<'a> Checker<'a, '_> {
         body.put_back(of_arms);
         // A value without an arm ends the look at the packet.
         ends.extend(default_end);
-        let shared = self.shared(&ends, body);
+        let shared = self.shared(&ends);
         if inner.arms.is_empty() {
             self.report(inner.span, "this switch has no arms")
                 .label("expected `VALUE => ...`");
@@ -413,24 +376,17 @@ impl<'a> Checker<'a, '_> {
     ) -> Vec<i128> {
         let mut values = Vec::new();
         for pattern in &arm.patterns {
-            let Some((value, found)) = self.typed(pattern, None) else {
+            let (Some((value, found)), Some(wanted)) = (self.constant(pattern), wanted) else {
                 continue;
             };
-            let Some(wanted) = wanted else { continue };
-            let super::model::Expression::Integer(value) = value else {
-                self.report(
-                    pattern.span,
-                    "an arm of a switch is an integer or an enum's member",
-                );
+            let Expression::Integer(value) = value else {
+                let message = "an arm of a switch is an integer or an enum's member";
+                self.report(pattern.span, message);
                 continue;
             };
             if found != wanted {
-                let (found, wanted) = (self.shown(found), self.shown(wanted));
-                self.report(
-                    pattern.span,
-                    format!("the switch looks at {wanted}, this is {found}"),
-                )
-                .label(format!("expected {wanted}"));
+                let words = ("the switch looks at", "this is");
+                self.report_mismatch(pattern.span, words, wanted, found);
                 continue;
             }
             if let Some(first) = seen.insert(value, pattern.span) {
@@ -446,12 +402,9 @@ impl<'a> Checker<'a, '_> {
     fn align_step(&mut self, inner: &Align<'a>, body: &mut Body<'a>) -> Option<Step> {
         let bits = self.constant_integer(&inner.bits, "an alignment")?;
         if !(2..=ALIGN_BITS_MAX).contains(&bits) {
-            self.report(
-                inner.bits.span,
-                format!("nothing can be aligned to {bits} bits"),
-            )
-            .label(format!("expected 2 to {ALIGN_BITS_MAX}"));
-            return None;
+            let message = format!("nothing can be aligned to {bits} bits");
+            let expected = format!("expected 2 to {ALIGN_BITS_MAX}");
+            return self.refuse(inner.bits.span, message, expected);
         }
         let pad = match &inner.pad {
             None => None,
@@ -459,9 +412,8 @@ impl<'a> Checker<'a, '_> {
                 0 => Some(false),
                 1 => Some(true),
                 _ => {
-                    self.report(expr.span, "padding is made of equal bits")
-                        .label("expected 0 or 1; without `= ...` the padding may be anything");
-                    return None;
+                    let expected = "expected 0 or 1; without `= ...` the padding may be anything";
+                    return self.refuse(expr.span, "padding is made of equal bits", expected);
                 }
             },
         };

@@ -4,8 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Checker;
+use super::declared::Item;
 use super::names::Names;
-use super::type_names::width_of;
+use super::type_names::{float_width, width_of};
 use crate::files::Files;
 use crate::limits::PACKET_BYTES_MAX;
 use crate::report::{Report, Span};
@@ -138,7 +139,7 @@ impl<'a> Layouts<'a, '_> {
 
     fn insert(&mut self, name: Ident<'a>, known: Known<'a>) {
         let of = self.checker.file_of(name.span);
-        self.names.insert(name.text, of, self.known.len());
+        self.names.insert(name, of, self.known.len());
         self.known.push(known);
     }
 
@@ -270,16 +271,13 @@ impl<'a> Layouts<'a, '_> {
             return bytes_of(name.text).map(scalar);
         }
         let seen = self.checker.seen_from(name.span);
-        if let Some(&known) = self.names.get(name.text, seen) {
+        if let Some(known) = self.names.get(name.text, seen) {
             return self.known.get(known).cloned();
         }
-        let base = self
-            .checker
-            .enum_names
-            .get(name.text, seen)
-            .and_then(|id| self.checker.file.enums.get(id.0 as usize));
-        if let Some(base) = base {
-            if let Some(size) = bytes_of(base.base.name.text) {
+        let item = self.checker.item(name);
+        if let Some(Item::Enum(id)) = item {
+            let base = &self.checker.file.enums[id.0 as usize].base;
+            if let Some(size) = bytes_of(base.name.text) {
                 return Some(scalar(size));
             }
             let message = format!("`{}` has no number of bytes that C has", name.text);
@@ -288,26 +286,20 @@ impl<'a> Layouts<'a, '_> {
                 .label("expected an enum held by `u8`, `u16`, `u32` or `u64`");
             return None;
         }
-        let alias = self
-            .checker
-            .alias_names
-            .get(name.text, seen)
-            .and_then(|&index| self.checker.file.aliases.get(index));
-        if let Some(alias) = alias
-            && let Some(size) = bytes_of(alias.stands_for.name.text)
-        {
-            let known = scalar(size);
-            let name = alias.stands_for.name;
-            let sort = CSort::Number;
-            return Some(Known {
-                name,
-                sort,
-                ..known
-            });
+        if let Some(Item::Alias(place)) = item {
+            let name = self.checker.file.aliases[place].stands_for.name;
+            if let Some(size) = bytes_of(name.text) {
+                return Some(Known {
+                    name,
+                    sort: CSort::Number,
+                    ..scalar(size)
+                });
+            }
         }
-        let known = self.names.seen(seen);
-        let names: Vec<&str> = known.chain(self.checker.enum_names.seen(seen)).collect();
-        let suggestion = if self.checker.struct_names.get(name.text, seen).is_some() {
+        let mut names = self.names.seen(seen);
+        let is_enum = |item| matches!(item, Item::Enum(_));
+        names.extend(self.checker.items_seen(name.span, is_enum));
+        let suggestion = if let Some(Item::Struct(_)) = item {
             Some(
                 "a struct of the wire may take any number of bits: declare it in a `c_struct`, \
                  or make this one a `struct`"
@@ -332,11 +324,8 @@ impl<'a> Layouts<'a, '_> {
 
 /// The bytes of a plain type of the wire that C has, too.
 fn bytes_of(name: &str) -> Option<u64> {
-    match name {
-        "f16" | "f16le" | "f16be" => return Some(2),
-        "f32" | "f32le" | "f32be" => return Some(4),
-        "f64" | "f64le" | "f64be" => return Some(8),
-        _ => {}
+    if let Some((bits, _)) = float_width(name) {
+        return Some(u64::from(bits / 8));
     }
     match width_of(name)?.digits {
         "8" => Some(1),
@@ -410,15 +399,9 @@ fn statement<'a>(
     annotations: Vec<Annotation<'a>>,
 ) -> Statement<'a> {
     Statement::Field(Box::new(Field {
-        name,
-        field_type,
         repeat,
-        size: None,
-        through: None,
-        constant: None,
-        derived: None,
-        computed: None,
         gap,
         annotations,
+        ..Field::plain(name, field_type)
     }))
 }

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use super::Checker;
-use super::declared::{HeadKind, Scope, Typed, ValueType};
-use super::model::{Call, Circumstance, Expression, Look, Measure, Number, Type};
-use crate::arithmetic;
+use super::declared::{HeadKind, Typed, ValueType};
+use super::model::{Call, Circumstance, Expression, FieldId, Look, Measure, Number, Type};
+use super::types::is_type;
 use crate::layers::Function;
-use crate::syntax::ast::{Arithmetic, Expr, ExprKind, Ident};
+use crate::syntax::ast::{Arithmetic, Expr, ExprKind, Ident, TypeRef};
 use crate::values::codec::Codec;
 
 /// All functions, with what they are called with.
@@ -36,36 +36,27 @@ impl<'a> Checker<'a, '_> {
         name: Ident<'a>,
         arguments: &[Expr<'a>],
         whole: &Expr<'a>,
-        scope: Option<&Scope<'a>>,
     ) -> Option<Typed> {
         let integer = |expression| Some((expression, ValueType::Integer));
+        let function = FUNCTIONS.iter().find(|(known, _)| *known == name.text);
         match (name.text, arguments) {
-            ("min", [left, right]) => self.folded(Arithmetic::Least, left, right, whole, scope),
-            ("max", [left, right]) => self.folded(Arithmetic::Greatest, left, right, whole, scope),
-            ("int", [value]) => self.as_integer(value, scope),
-            ("popcount", [value]) => self.folded(Arithmetic::CountOnes, value, value, whole, scope),
-            (known, _) if !FUNCTIONS.iter().any(|(function, _)| *function == known) => {
-                let suggestion = crate::suggest::did_you_mean(
-                    known,
-                    FUNCTIONS.iter().map(|(function, _)| *function),
-                );
-                let report = self
-                    .report(name.span, format!("there is no function `{known}`"))
-                    .label("expected a number, a field, a constant or a function");
-                if let Some(suggestion) = suggestion {
-                    report.help(suggestion);
-                }
+            ("min", [left, right]) => self.folded(Arithmetic::Least, left, Some(right), whole),
+            ("max", [left, right]) => self.folded(Arithmetic::Greatest, left, Some(right), whole),
+            ("int", [value]) => self.as_integer(value),
+            ("popcount", [value]) => self.folded(Arithmetic::CountOnes, value, None, whole),
+            (unknown, _) if function.is_none() => {
+                self.report(name.span, format!("there is no function `{unknown}`"))
+                    .label("expected a number, a field, a constant or a function")
+                    .suggest(unknown, FUNCTIONS.iter().map(|(function, _)| *function));
                 None
             }
-            (known, _) if scope.is_none() => {
-                let label = format!("`{known}` is known only where a packet is read");
-                self.report(whole.span, "this is not a constant")
-                    .label(label);
-                None
+            (known, _) if self.scope.structure.is_none() => {
+                let expected = format!("`{known}` is known only where a packet is read");
+                self.refuse(whole.span, "this is not a constant", expected)
             }
             ("left", []) => {
                 let ahead = Box::new(Expression::Integer(0));
-                integer(self.look(Look::Left, ahead, whole, scope))
+                integer(self.look(Look::Left, ahead, whole))
             }
             ("position", []) => integer(Expression::Position),
             ("source_port", []) => integer(Expression::Context(Circumstance::SourcePort)),
@@ -74,37 +65,33 @@ impl<'a> Checker<'a, '_> {
                 Expression::Context(Circumstance::FromFirst),
                 ValueType::Bool,
             )),
-            ("peek", [of]) => self.peek(of, None, whole, scope),
-            ("peek", [of, ahead]) => self.peek(of, Some(ahead), whole, scope),
+            ("peek", [of]) => self.peek(of, None, whole),
+            ("peek", [of, ahead]) => self.peek(of, Some(ahead), whole),
             ("lua", [function, arguments @ ..]) => {
                 let (script, name) = self.lua_function(function)?;
-                self.call_of(Function::Lua(script, name), arguments, whole, scope)
+                self.call_of(Function::Lua(script, name), arguments, whole)
             }
-            ("number", [_]) => self.call_of(Function::Number, arguments, whole, scope),
-            ("quake_hash", [_]) => self.call_of(Function::QuakeHash, arguments, whole, scope),
-            ("count", [field]) => self.measure(Measure::Count, field, scope),
-            ("size", [field]) => self.measure(Measure::Bytes, field, scope),
-            ("bits", [field]) => self.measure(Measure::Bits, field, scope),
+            ("number", [_]) => self.call_of(Function::Number, arguments, whole),
+            ("quake_hash", [_]) => self.call_of(Function::QuakeHash, arguments, whole),
+            ("count", [field]) => self.measure(Measure::Count, field),
+            ("size", [field]) => self.measure(Measure::Bytes, field),
+            ("bits", [field]) => self.measure(Measure::Bits, field),
             (known, _) => {
-                let shape = FUNCTIONS.iter().find(|(function, _)| *function == known);
-                let shape = shape.map_or("", |(_, shape)| shape);
-                self.report(whole.span, format!("`{known}` is not called so"))
-                    .label(format!("expected `{shape}`"));
-                None
+                let message = format!("`{known}` is not called so");
+                let shape = function.map_or("", |(_, shape)| shape);
+                self.refuse(whole.span, message, format!("expected `{shape}`"))
             }
         }
     }
 
     /// `int(A)`: what holds an enum's value, or a truth value, holds its integer.
-    fn as_integer(&mut self, value: &Expr<'a>, scope: Option<&Scope<'a>>) -> Option<Typed> {
-        let (expression, found) = self.typed(value, scope)?;
+    fn as_integer(&mut self, value: &Expr<'a>) -> Option<Typed> {
+        let (expression, found) = self.typed(value)?;
         if let ValueType::Integer | ValueType::Bool | ValueType::Enum(_) = found {
             return Some((expression, ValueType::Integer));
         }
-        let found = self.shown(found);
-        self.report(value.span, format!("`int` does not take {found}"))
-            .label("expected an enum or a truth value");
-        None
+        let expected = "expected an enum or a truth value";
+        self.refuse_value(value.span, "`int` does not take", found, expected)
     }
 
     fn call_of(
@@ -112,24 +99,21 @@ impl<'a> Checker<'a, '_> {
         function: Function,
         arguments: &[Expr<'a>],
         whole: &Expr<'a>,
-        scope: Option<&Scope<'a>>,
     ) -> Option<Typed> {
         let of_text = !matches!(function, Function::Lua(..));
         let mut checked = Vec::new();
         for argument in arguments {
-            let (value, found) = self.typed(argument, scope)?;
+            let (value, found) = self.typed(argument)?;
             let is_content = match found {
                 ValueType::Text | ValueType::Bytes => true,
                 ValueType::Integer | ValueType::Bool if !of_text => false,
                 _ => {
-                    let found = self.shown(found);
-                    self.report(argument.span, format!("this is {found}"))
-                        .label(if of_text {
-                            "expected a text or bytes"
-                        } else {
-                            "a Lua function takes integers, truth values, texts and bytes"
-                        });
-                    return None;
+                    let expected = if of_text {
+                        "expected a text or bytes"
+                    } else {
+                        "a Lua function takes integers, truth values, texts and bytes"
+                    };
+                    return self.refuse_value(argument.span, "this is", found, expected);
                 }
             };
             checked.push((value, is_content));
@@ -146,60 +130,21 @@ impl<'a> Checker<'a, '_> {
         &mut self,
         operator: Arithmetic,
         left: &Expr<'a>,
-        right: &Expr<'a>,
+        right: Option<&Expr<'a>>,
         whole: &Expr<'a>,
-        scope: Option<&Scope<'a>>,
     ) -> Option<Typed> {
-        let mut values = Vec::new();
-        let sides = match operator {
-            Arithmetic::CountOnes => vec![left],
-            _ => vec![left, right],
+        let takes = "a function takes integers, not";
+        let left = self.taken_integer(left, takes)?;
+        let right = match right {
+            Some(right) => self.taken_integer(right, takes)?,
+            None => Expression::Integer(0),
         };
-        for side in sides {
-            let (value, found) = self.typed(side, scope)?;
-            if found != ValueType::Integer {
-                let found = self.shown(found);
-                self.report(side.span, format!("a function takes integers, not {found}"))
-                    .label("expected an integer");
-                return None;
-            }
-            values.push(value);
-        }
-        let right = values.pop().unwrap_or(Expression::Integer(0));
-        let left = values.pop();
-        let (left, right) = match left {
-            Some(left) => (left, right),
-            None => (right, Expression::Integer(0)),
-        };
-        if let (Expression::Integer(a), Expression::Integer(b)) = (&left, &right) {
-            return match arithmetic::evaluate(operator, *a, *b) {
-                Ok(value) => Some((Expression::Integer(value), ValueType::Integer)),
-                Err(why) => {
-                    self.report(whole.span, format!("this has no value: {why}"));
-                    None
-                }
-            };
-        }
-        let text = whole.span.text(self.text).into();
-        let expression = Expression::Arithmetic(operator, Box::new(left), Box::new(right), text);
-        Some((expression, ValueType::Integer))
+        self.fold(operator, left, right, whole.span)
     }
 
-    fn peek(
-        &mut self,
-        of: &Expr<'a>,
-        ahead: Option<&Expr<'a>>,
-        whole: &Expr<'a>,
-        scope: Option<&Scope<'a>>,
-    ) -> Option<Typed> {
-        let named = match &of.kind {
-            ExprKind::Path(path) if path.len() == 1 => path.first(),
-            _ => None,
-        };
-        let found = match named {
-            Some(name) if super::type_names::width_of(name.text).is_some() => {
-                Some(self.plain_type(name.text, None, name.span, of.span)?)
-            }
+    fn peek(&mut self, of: &Expr<'a>, ahead: Option<&Expr<'a>>, whole: &Expr<'a>) -> Option<Typed> {
+        let found = match of.name() {
+            Some(name) if is_type(of) => Some(self.plain_type(&TypeRef::plain(name))?),
             _ => None,
         };
         let codec = match found {
@@ -211,48 +156,30 @@ impl<'a> Checker<'a, '_> {
             _ => None,
         };
         let Some(codec) = codec else {
-            self.report(of.span, "nothing of this type can be looked at ahead")
-                .label("expected an unsigned integer of fixed width, such as `u8` or `u16be`");
-            return None;
+            let message = "nothing of this type can be looked at ahead";
+            let expected = "expected an unsigned integer of fixed width, such as `u8` or `u16be`";
+            return self.refuse(of.span, message, expected);
         };
         let ahead = match ahead {
             None => Expression::Integer(0),
-            Some(ahead) => {
-                let (value, found) = self.typed(ahead, scope)?;
-                if found != ValueType::Integer {
-                    let found = self.shown(found);
-                    let message = format!("a number of bits is an integer, not {found}");
-                    self.report(ahead.span, message)
-                        .label("expected an integer");
-                    return None;
-                }
-                value
-            }
+            Some(ahead) => self.integer(ahead, "a number of bits")?,
         };
-        let look = self.look(Look::Integer(codec), Box::new(ahead), whole, scope);
+        let look = self.look(Look::Integer(codec), Box::new(ahead), whole);
         Some((look, ValueType::Integer))
     }
 
-    fn look(
-        &mut self,
-        look: Look,
-        ahead: Box<Expression>,
-        whole: &Expr<'a>,
-        scope: Option<&Scope<'a>>,
-    ) -> Expression {
+    fn look(&mut self, look: Look, ahead: Box<Expression>, whole: &Expr<'a>) -> Expression {
         let text: Arc<str> = whole.span.text(self.text).into();
-        let asks = scope.filter(|scope| scope.item.is_none());
-        let key = asks.map(|scope| {
-            let looks = self
-                .looks
-                .entry((scope.structure, text.clone()))
-                .or_insert(0);
+        let asks = self.scope.structure;
+        let asks = asks.filter(|_| self.scope.item.is_none());
+        let key = asks.map(|structure| {
+            let looks = self.looks.entry((structure, text.clone())).or_insert(0);
             *looks += 1;
             let key = match *looks {
-                1 => text.to_string(),
-                more => format!("{text} #{more}"),
+                1 => text.clone(),
+                more => format!("{text} #{more}").into(),
             };
-            (scope.structure, key.into())
+            (structure, key)
         });
         Expression::Look {
             look,
@@ -263,59 +190,48 @@ impl<'a> Checker<'a, '_> {
     }
 
     /// A field before this, of this struct or of structs inside it.
-    fn measure(
-        &mut self,
-        measure: Measure,
-        argument: &Expr<'a>,
-        scope: Option<&Scope<'a>>,
-    ) -> Option<Typed> {
-        let (ExprKind::Path(path), Some(scope)) = (&argument.kind, scope) else {
-            self.report(argument.span, "only a field is measured")
-                .label("expected the name of a field");
-            return None;
+    fn measure(&mut self, measure: Measure, argument: &Expr<'a>) -> Option<Typed> {
+        let (ExprKind::Path(path), Some(structure)) = (&argument.kind, self.scope.structure) else {
+            let expected = "expected the name of a field";
+            return self.refuse(argument.span, "only a field is measured", expected);
         };
         let first = *path.first()?;
-        let mut visible = scope.visible.iter().rev();
+        let mut visible = self.scope.visible.iter().rev();
         let Some(&(_, id)) = visible.find(|(name, _)| *name == first.text) else {
-            self.report_unknown(first, Some(scope));
+            self.report_unknown(first);
             return None;
         };
-        let (mut structure, mut id) = (scope.structure, id);
-        let declared = self.heads[structure.0 as usize][id.0 as usize].span;
+        let (mut structure, mut id) = (structure, id);
+        let declared = self.head(structure, id).span;
         self.stands_for(first.span, declared);
         let mut ids = vec![id];
         for (name, next) in path.iter().zip(path.iter().skip(1)) {
-            let head = self.heads[structure.0 as usize][id.0 as usize];
+            let head = self.head(structure, id);
             let inner = match head.kind {
                 HeadKind::Struct(inner) if !head.repeated && !self.recursive[inner.0 as usize] => {
                     inner
                 }
                 _ => {
-                    self.report(name.span, format!("`{}` is not a single struct", name.text))
-                        .label("only a struct that does not hold itself has fields to measure");
-                    return None;
+                    let message = format!("`{}` is not a single struct", name.text);
+                    let expected = "only a struct that does not hold itself has fields to measure";
+                    return self.refuse(name.span, message, expected);
                 }
             };
             let heads = &self.heads[inner.0 as usize];
             let found = heads.iter().position(|head| head.name == next.text);
             let Some(found) = found.filter(|&found| !heads[found].conditional) else {
                 let message = format!("`{}` has no field `{}`", name.text, next.text);
-                self.report(next.span, message)
-                    .label("expected a field that is always there");
-                return None;
+                let expected = "expected a field that is always there";
+                return self.refuse(next.span, message, expected);
             };
             let declared = heads[found].span;
             self.stands_for(next.span, declared);
             structure = inner;
-            id = super::model::FieldId(found as u32);
+            id = FieldId(found as u32);
             ids.push(id);
         }
-        let head = self.heads[structure.0 as usize][id.0 as usize];
-        if measure == Measure::Count && !head.repeated {
-            let spelled = argument.span.text(self.text);
-            self.report(argument.span, format!("`{spelled}` is not repeated"))
-                .label("expected a repeated field");
-            return None;
+        if measure == Measure::Count && !self.head(structure, id).repeated {
+            return self.refuse_single(argument.span);
         }
         self.measured.insert((structure, id, measure));
         Some((Expression::Measure(measure, ids), ValueType::Integer))

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::declared::{Head, Kept, Typed};
+use super::declared::{Head, Item, Kept, Scope, Typed, ValueType};
 use super::model::{EnumId, FieldId, Measure, StructId};
 use super::names::{Names, Seen};
 use super::takings::Taking;
@@ -13,8 +13,7 @@ use crate::files::Files;
 use crate::layers::{HuffmanTable, Script};
 use crate::limits::MISTAKES_MAX;
 use crate::property::Property;
-use crate::report::{Report, Span};
-use crate::suggest::did_you_mean;
+use crate::report::{Report, Span, report};
 use crate::syntax::ast::{File, Ident, TypeRef};
 
 /// A wire that is being checked.
@@ -26,15 +25,13 @@ pub(super) struct Checker<'a, 'c> {
     pub(super) imported: Vec<BTreeSet<usize>>,
     pub(super) file: &'c File<'a>,
     pub(super) reports: &'c mut Vec<Report>,
-    /// Everything that has a name, `rules` and `wire` blocks left out.
-    pub(super) declared: Names<'a, Span>,
-    /// `None`: declared with a mistake.
-    pub(super) constants: Names<'a, Option<Typed>>,
-    /// The `type` items.
-    pub(super) alias_names: Names<'a, usize>,
-    pub(super) enum_names: Names<'a, EnumId>,
+    /// What expressions can read where they stand.
+    pub(super) scope: Scope<'a>,
+    /// Constants, types, enums and structs.
+    pub(super) items: Names<'a, Item>,
+    /// Of constants that were gone through; `None` inside: declared with a mistake.
+    pub(super) constants: BTreeMap<usize, Option<Typed>>,
     pub(super) enum_values: Vec<Vec<u64>>,
-    pub(super) struct_names: Names<'a, StructId>,
     pub(super) rules_names: Names<'a, u16>,
     pub(super) layer_names: Names<'a, u16>,
     pub(super) huffman_names: Names<'a, usize>,
@@ -59,7 +56,7 @@ pub(super) struct Checker<'a, 'c> {
     /// The `state` blocks.
     pub(super) state_names: Names<'a, usize>,
     /// The same fields.
-    pub(super) kept_names: Names<'a, (usize, Span)>,
+    pub(super) kept_names: Names<'a, usize>,
     /// Which struct uses which of them, and where.
     pub(super) state_uses: Vec<(StructId, usize, Span)>,
     /// The root of each protocol, its name, and the `state` block that it keeps.
@@ -101,12 +98,10 @@ impl<'a, 'c> Checker<'a, 'c> {
             imported,
             file,
             reports,
-            declared: Names::default(),
-            constants: Names::default(),
-            alias_names: Names::default(),
-            enum_names: Names::default(),
+            scope: Scope::default(),
+            items: Names::default(),
+            constants: BTreeMap::new(),
             enum_values: Vec::new(),
-            struct_names: Names::default(),
             rules_names: Names::default(),
             layer_names: Names::default(),
             huffman_names: Names::default(),
@@ -145,9 +140,52 @@ impl<'a, 'c> Checker<'a, 'c> {
     }
 
     pub(super) fn report(&mut self, span: Span, message: impl Into<String>) -> &mut Report {
-        self.reports.push(Report::at(span, message));
-        let last = self.reports.len() - 1;
-        &mut self.reports[last]
+        report(self.reports, span, message)
+    }
+
+    /// Reports a mistake for which there is no value.
+    pub(super) fn refuse<T>(
+        &mut self,
+        span: Span,
+        message: impl Into<String>,
+        expected: impl Into<String>,
+    ) -> Option<T> {
+        self.report(span, message).label(expected);
+        None
+    }
+
+    /// Reports a value of another type than what takes it: `takes` ends with it.
+    pub(super) fn refuse_value<T>(
+        &mut self,
+        span: Span,
+        takes: &str,
+        found: ValueType,
+        expected: &str,
+    ) -> Option<T> {
+        let found = self.shown(found);
+        self.refuse(span, format!("{takes} {found}"), expected)
+    }
+
+    /// Reports a value of another type than the wanted one. The words stand before each of them, the
+    /// wanted one first.
+    pub(super) fn report_mismatch(
+        &mut self,
+        span: Span,
+        (is, but): (&str, &str),
+        wanted: ValueType,
+        found: ValueType,
+    ) -> &mut Report {
+        let (wanted, found) = (self.shown(wanted), self.shown(found));
+        self.report(span, format!("{is} {wanted}, {but} {found}"))
+            .label(format!("expected {wanted}"))
+    }
+
+    /// Does something with what expressions can read elsewhere.
+    pub(super) fn within<R>(&mut self, scope: Scope<'a>, check: impl FnOnce(&mut Self) -> R) -> R {
+        let outer = std::mem::replace(&mut self.scope, scope);
+        let found = check(self);
+        self.scope = outer;
+        found
     }
 
     /// Whether there are so many reports that nobody needs more.
@@ -158,15 +196,54 @@ impl<'a, 'c> Checker<'a, 'c> {
     /// Notes a name, or reports that it is taken.
     pub(super) fn claim(&mut self, taken: &mut BTreeMap<&'a str, Span>, name: Ident<'a>) {
         match taken.get(name.text).copied() {
-            Some(first) => {
-                self.report(name.span, format!("`{}` is declared twice", name.text))
-                    .label("expected another name")
-                    .related(first, "first declared here");
-            }
+            Some(first) => self.report_twice(name, first),
             None => {
                 taken.insert(name.text, name.span);
             }
         }
+    }
+
+    /// Notes what a name stands for in its file, or reports that it is taken.
+    pub(super) fn declare_as<T: Copy>(
+        &mut self,
+        names: impl FnOnce(&mut Self) -> &mut Names<'a, T>,
+        name: Ident<'a>,
+        value: T,
+    ) {
+        let file = self.file_of(name.span);
+        if let Some(first) = names(self).insert(name, file, value) {
+            self.report_twice(name, first);
+        }
+    }
+
+    fn report_twice(&mut self, name: Ident<'a>, first: Span) {
+        self.report(name.span, format!("`{}` is declared twice", name.text))
+            .label("expected another name")
+            .related(first, "first declared here");
+    }
+
+    /// What a name stands for; reports the names that there are where it is none of them. `there` and the
+    /// name make a sentence.
+    pub(super) fn named<T: Copy>(
+        &mut self,
+        names: impl Fn(&Self) -> &Names<'a, T>,
+        name: Ident<'a>,
+        there: &str,
+    ) -> Option<T> {
+        let seen = self.seen_from(name.span);
+        let found = names(self).all(name.text, seen).next();
+        if let Some((declared, found)) = found {
+            self.stands_for(name.span, declared);
+            return Some(found);
+        }
+        let choices = names(self).seen(seen);
+        self.report_choice(
+            name.span,
+            format!("{there} `{}`", name.text),
+            name.text,
+            choices,
+        );
+        None
     }
 
     /// Reports a name that is none of the expected ones.
@@ -184,15 +261,17 @@ impl<'a, 'c> Checker<'a, 'c> {
             Some((last, rest)) => format!("expected {} or {last}", rest.join(", ")),
             None => "nothing is expected here".to_owned(),
         };
-        let suggestion = did_you_mean(wrong, choices);
-        let report = self.report(span, message).label(label);
-        if let Some(suggestion) = suggestion {
-            report.help(suggestion);
-        }
+        let report = self.report(span, message);
+        report.label(label).suggest(wrong, choices);
     }
 }
 
-impl Checker<'_, '_> {
+impl<'a> Checker<'a, '_> {
+    /// What is known of a field.
+    pub(super) fn head(&self, structure: StructId, field: FieldId) -> Head<'a> {
+        self.heads[structure.0 as usize][field.0 as usize]
+    }
+
     /// The file that a place is in.
     pub(super) fn file_of(&self, span: Span) -> usize {
         self.files.at(span.start as usize)
@@ -204,20 +283,51 @@ impl Checker<'_, '_> {
         Seen::new(own, &self.imported[own])
     }
 
+    /// What the name of an item stands for.
+    pub(super) fn item(&self, name: Ident<'_>) -> Option<Item> {
+        self.items.get(name.text, self.seen_from(name.span))
+    }
+
+    pub(super) fn struct_named(&self, name: Ident<'_>) -> Option<StructId> {
+        match self.item(name) {
+            Some(Item::Struct(id)) => Some(id),
+            _ => None,
+        }
+    }
+
+    pub(super) fn enum_named(&self, name: Ident<'_>) -> Option<EnumId> {
+        match self.item(name) {
+            Some(Item::Enum(id)) => Some(id),
+            _ => None,
+        }
+    }
+
+    /// The names of items of a sort that can be used at a place.
+    pub(super) fn items_seen(&self, at: Span, is_of: impl Fn(Item) -> bool) -> Vec<&'a str> {
+        self.items.seen_of(self.seen_from(at), is_of)
+    }
+
     /// Whether a name at a place stands for two things; says so if it does.
-    pub(super) fn is_ambiguous(&mut self, name: &str, span: Span) -> bool {
-        let declared = self.declared.all(name, self.seen_from(span));
-        self.stands_for_two(name, span, declared)
+    pub(super) fn is_ambiguous(&mut self, name: Ident<'_>) -> bool {
+        let structs = &self.file.structs;
+        // Vectors and structs without a name have names that nobody can give.
+        let has_name = |item: Item| match item {
+            Item::Struct(id) => {
+                let declared = structs.get(id.0 as usize);
+                declared.is_some_and(|it| !it.is_vector && !it.is_nameless)
+            }
+            _ => true,
+        };
+        let declared = self.items.all(name.text, self.seen_from(name.span));
+        let declared = declared.filter(|(_, item)| has_name(*item));
+        let declared = declared.map(|(span, _)| span).collect();
+        self.stands_for_two(name, declared)
     }
 
     /// Whether a name is declared at more than one of the places that can be seen; says so if it is. Of
     /// one place it notes the use.
-    pub(super) fn stands_for_two(
-        &mut self,
-        name: &str,
-        span: Span,
-        mut declared: Vec<Span>,
-    ) -> bool {
+    pub(super) fn stands_for_two(&mut self, name: Ident<'_>, mut declared: Vec<Span>) -> bool {
+        let Ident { text: name, span } = name;
         declared.sort_unstable_by_key(|span| span.start);
         let [first, second, ..] = declared[..] else {
             if let [one] = declared[..] {

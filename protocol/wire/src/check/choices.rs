@@ -1,8 +1,7 @@
 //! Choices between values, indices of elements, and members of enums that were named without their enum.
 
 use super::Checker;
-use super::bodies::Body;
-use super::declared::{Scope, Typed, ValueType};
+use super::declared::{Item, Typed, ValueType};
 use super::model::{Expression, FieldId, Shared};
 use crate::report::Span;
 use crate::syntax::ast::{Expr, Ident};
@@ -12,31 +11,26 @@ impl<'a> Checker<'a, '_> {
     pub(super) fn typed_choice(
         &mut self,
         condition: &Expr<'a>,
-        (then, otherwise): (&Expr<'a>, &Expr<'a>),
+        then: &Expr<'a>,
+        otherwise: &Expr<'a>,
         span: Span,
-        scope: Option<&Scope<'a>>,
     ) -> Option<Typed> {
-        let asked = self.typed(condition, scope);
-        let first = self.typed(then, scope);
-        let second = self.typed(otherwise, scope);
+        let asked = self.typed(condition);
+        let first = self.typed(then);
+        let second = self.typed(otherwise);
         let ((asked, kind), (first, first_type), (second, second_type)) = (asked?, first?, second?);
         if kind != ValueType::Bool {
-            let found = self.shown(kind);
-            self.report(
-                condition.span,
-                format!("a condition is a truth value, not {found}"),
-            )
-            .label("expected a comparison or a `bool`");
-            return None;
+            let takes = "a condition is a truth value, not";
+            let expected = "expected a comparison or a `bool`";
+            return self.refuse_value(condition.span, takes, kind, expected);
         }
         let (first, first_type) = self.as_wanted((first, first_type), second_type, then.span)?;
         let (second, second_type) =
             self.as_wanted((second, second_type), first_type, otherwise.span)?;
         if first_type != second_type {
             let (a, b) = (self.shown(first_type), self.shown(second_type));
-            self.report(span, format!("this is {a} or {b}"))
-                .label("expected two values of one type");
-            return None;
+            let message = format!("this is {a} or {b}");
+            return self.refuse(span, message, "expected two values of one type");
         }
         let is_number = matches!(
             first_type,
@@ -47,10 +41,8 @@ impl<'a> Checker<'a, '_> {
             return Some((chosen, first_type));
         }
         if !is_number {
-            let found = self.shown(first_type);
-            self.report(span, format!("a choice cannot give {found}"))
-                .label("expected integers, truth values or members of one enum");
-            return None;
+            let expected = "expected integers, truth values or members of one enum";
+            return self.refuse_value(span, "a choice cannot give", first_type, expected);
         }
         let boxed = |value| Box::new(value);
         let choice = Expression::Choice(boxed(asked), boxed(first), boxed(second));
@@ -58,8 +50,8 @@ impl<'a> Checker<'a, '_> {
     }
 
     /// `index`: which element of the repeat is read, from 0.
-    pub(super) fn index(&mut self, span: Span, scope: Option<&Scope<'a>>) -> Option<Typed> {
-        if scope.is_some_and(|scope| scope.repeated) {
+    pub(super) fn index(&mut self, span: Span) -> Option<Typed> {
+        if self.scope.repeated {
             self.index_is_read = true;
             return Some((Expression::Index, ValueType::Integer));
         }
@@ -70,16 +62,12 @@ impl<'a> Checker<'a, '_> {
     }
 
     /// The fields that can be read at the end of every arm of a branch; what comes after can read them.
-    pub(super) fn shared(
-        &mut self,
-        arms: &[Vec<(&'a str, FieldId)>],
-        body: &mut Body<'a>,
-    ) -> Shared {
+    pub(super) fn shared(&mut self, arms: &[Vec<(&'a str, FieldId)>]) -> Shared {
         let mut shared: Shared = Vec::new();
-        let Some((first, others)) = arms.split_first() else {
+        let (Some((first, others)), Some(structure)) = (arms.split_first(), self.scope.structure)
+        else {
             return shared;
         };
-        let structure = body.scope.structure;
         let heads = self.heads[structure.0 as usize].as_slice();
         let kind = |id: FieldId| heads.get(id.0 as usize)?.value_kind();
         for &(name, id) in first {
@@ -91,7 +79,7 @@ impl<'a> Checker<'a, '_> {
                 continue;
             };
             if kind(id).is_some() && !others.is_empty() {
-                body.scope.shared.push((name, id));
+                self.scope.shared.push((name, id));
                 let mut all = vec![id];
                 all.extend(others);
                 self.shared_fields.push((structure, all.clone()));
@@ -120,13 +108,14 @@ impl<'a> Checker<'a, '_> {
 
     /// What to write where somebody named a member of an enum without the enum.
     pub(super) fn member_called(&self, name: Ident<'a>) -> Option<String> {
-        let seen = self.seen_from(name.span);
-        let mut enums = self.enum_names.seen(seen).filter(|declared| {
-            let mut all = self.file.enums.iter();
-            let found = all.find(|each| each.name.text == *declared);
-            found.is_some_and(|each| each.members.iter().any(|it| it.name.text == name.text))
-        });
-        let declared = enums.next()?;
-        Some(format!("did you mean `{declared}.{}`?", name.text))
+        let has_member = |item: Item| match item {
+            Item::Enum(id) => {
+                let members = &self.file.enums[id.0 as usize].members;
+                members.iter().any(|member| member.name.text == name.text)
+            }
+            _ => false,
+        };
+        let enums = self.items_seen(name.span, has_member);
+        Some(format!("did you mean `{}.{}`?", enums.first()?, name.text))
     }
 }

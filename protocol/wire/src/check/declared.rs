@@ -24,9 +24,10 @@ pub(super) enum ValueType {
 pub(super) type Typed = (Expression, ValueType);
 
 /// The fields that an expression may read: those declared before it in its struct.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Scope<'a> {
-    pub(super) structure: StructId,
+    /// `None`: no packet is read, and all there is are constants.
+    pub(super) structure: Option<StructId>,
     /// Innermost last.
     pub(super) visible: Vec<(&'a str, FieldId)>,
     /// Those that every arm of a branch before declares. Nothing measures them.
@@ -35,6 +36,27 @@ pub(super) struct Scope<'a> {
     pub(super) item: Option<FieldId>,
     /// What is read is an element of a repeat, so that `index` says which.
     pub(super) repeated: bool,
+}
+
+impl Scope<'_> {
+    /// At the start of a struct.
+    pub(super) fn of(structure: StructId) -> Self {
+        Scope {
+            structure: Some(structure),
+            ..Scope::default()
+        }
+    }
+}
+
+/// What a name of an item stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Item {
+    /// The place of the `const` in the file.
+    Constant(usize),
+    /// The place of the `type` in the file.
+    Alias(usize),
+    Enum(EnumId),
+    Struct(StructId),
 }
 
 /// A field, seen from afar. Their order is that of the text; `FieldId` is a place in it.

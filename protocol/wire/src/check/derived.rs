@@ -4,6 +4,7 @@ use super::Checker;
 use super::bodies::Body;
 use super::declared::{HeadKind, ValueType};
 use super::model::{Checksum, Derived, Expression, FieldId, Measure, Piece, StructId, Type};
+use crate::report::Span;
 use crate::syntax::ast::{self, Arithmetic, Binary, Expr, ExprKind, Ident, Unary};
 
 const MEASURES: [(&str, Measure); 4] = [
@@ -106,18 +107,13 @@ impl<'a> Checker<'a, '_> {
                     _ => None,
                 }
             }
-            _ => match self.typed(expr, None)? {
+            _ => match self.constant(expr)? {
                 (Expression::Integer(value), ValueType::Integer | ValueType::Bool) => {
                     Some(Derived::Integer(value))
                 }
                 (_, found) => {
-                    let found = self.shown(found);
-                    self.report(
-                        expr.span,
-                        format!("a derived field is an integer, not {found}"),
-                    )
-                    .label("expected an integer");
-                    None
+                    let takes = "a derived field is an integer, not";
+                    self.refuse_value(expr.span, takes, found, "expected an integer")
                 }
             },
         }
@@ -151,47 +147,42 @@ impl<'a> Checker<'a, '_> {
     ) -> Option<Derived> {
         if let Some((spelled, measure)) = MEASURES.iter().find(|(known, _)| *known == name.text) {
             let [argument] = arguments else {
-                self.report(whole.span, format!("`{spelled}` measures one field"))
-                    .label(format!("expected `{spelled}(FIELD)`"));
-                return None;
+                let message = format!("`{spelled}` measures one field");
+                return self.refuse(whole.span, message, format!("expected `{spelled}(FIELD)`"));
             };
             let fields = self.measured(argument, id, *measure)?;
             if *measure == Measure::Count {
                 let heads = &self.heads[id.0 as usize];
                 let single = fields.iter().any(|field| !heads[field.0 as usize].repeated);
                 if single {
-                    let spelled = argument.span.text(self.text);
-                    self.report(argument.span, format!("`{spelled}` is not repeated"))
-                        .label("expected a repeated field");
-                    return None;
+                    return self.refuse_single(argument.span);
                 }
             }
             return Some(Derived::Measure(*measure, fields));
         }
         if let Some((spelled, checksum)) = CHECKSUMS.iter().find(|(known, _)| *known == name.text) {
             if arguments.is_empty() {
-                self.report(whole.span, format!("`{spelled}` is of nothing"))
-                    .label(format!("expected `{spelled}(FIELD, ...)`"));
-                return None;
+                let message = format!("`{spelled}` is of nothing");
+                let expected = format!("expected `{spelled}(FIELD, ...)`");
+                return self.refuse(whole.span, message, expected);
             }
-            let pieces: Option<Vec<Piece>> = arguments
-                .iter()
-                .map(|argument| self.piece(argument, id))
-                .collect();
-            return Some(Derived::Checksum(*checksum, pieces?));
+            let pieces = arguments.iter().map(|argument| self.piece(argument, id));
+            return Some(Derived::Checksum(*checksum, pieces.collect::<Option<_>>()?));
         }
         let names = MEASURES
             .iter()
             .map(|(name, _)| *name)
             .chain(CHECKSUMS.iter().map(|(name, _)| *name));
-        let suggestion = crate::suggest::did_you_mean(name.text, names);
-        let report = self
-            .report(name.span, format!("nothing is derived by `{}`", name.text))
-            .label("expected `size`, `bits`, `count`, `present` or a checksum such as `crc32`");
-        if let Some(suggestion) = suggestion {
-            report.help(suggestion);
-        }
+        self.report(name.span, format!("nothing is derived by `{}`", name.text))
+            .label("expected `size`, `bits`, `count`, `present` or a checksum such as `crc32`")
+            .suggest(name.text, names);
         None
+    }
+
+    /// Where elements are counted of what has none.
+    pub(super) fn refuse_single<T>(&mut self, span: Span) -> Option<T> {
+        let message = format!("`{}` is not repeated", span.text(self.text));
+        self.refuse(span, message, "expected a repeated field")
     }
 
     fn piece(&mut self, argument: &Expr<'a>, id: StructId) -> Option<Piece> {
@@ -203,9 +194,8 @@ impl<'a> Checker<'a, '_> {
         }
         let known = INTEGERS.iter().find(|(known, ..)| *known == name.text);
         let (Some(&(_, bytes, big)), [value]) = (known, arguments.as_slice()) else {
-            self.report(argument.span, "this is no piece of a checksum")
-                .label("expected a field, `unpacked(FIELD)`, or `le32(...)`, `be16(...)`");
-            return None;
+            let expected = "expected a field, `unpacked(FIELD)`, or `le32(...)`, `be16(...)`";
+            return self.refuse(argument.span, "this is no piece of a checksum", expected);
         };
         let value = self.derived(value, id)?;
         Some(Piece::Integer { value, bytes, big })
@@ -218,14 +208,9 @@ impl<'a> Checker<'a, '_> {
         id: StructId,
         measure: Measure,
     ) -> Option<Vec<FieldId>> {
-        let name = match &argument.kind {
-            ExprKind::Path(path) if path.len() == 1 => path.first().copied(),
-            _ => None,
-        };
-        let Some(name) = name else {
-            self.report(argument.span, "only a field of the same struct is measured")
-                .label("expected the name of a field");
-            return None;
+        let Some(name) = argument.name() else {
+            let message = "only a field of the same struct is measured";
+            return self.refuse(argument.span, message, "expected the name of a field");
         };
         let heads = &self.heads[id.0 as usize];
         let fields: Vec<FieldId> = (0u32..)
@@ -239,13 +224,9 @@ impl<'a> Checker<'a, '_> {
         }
         if fields.is_empty() {
             let names: Vec<&str> = heads.iter().map(|head| head.name).collect();
-            let suggestion = crate::suggest::did_you_mean(name.text, names);
-            let report = self
-                .report(name.span, format!("there is no field `{}` here", name.text))
-                .label("expected a field of this struct; it may come later");
-            if let Some(suggestion) = suggestion {
-                report.help(suggestion);
-            }
+            self.report(name.span, format!("there is no field `{}` here", name.text))
+                .label("expected a field of this struct; it may come later")
+                .suggest(name.text, names);
             return None;
         }
         self.field_named(name, id);

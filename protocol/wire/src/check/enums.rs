@@ -1,16 +1,13 @@
 //! Enums and flags: members and their values.
 
 use super::Checker;
-use super::model::{Enum, Member, Number, Type};
+use super::model::{Enum, Member, Type};
 use crate::syntax::ast;
 
 impl<'a> Checker<'a, '_> {
     pub(super) fn check_enum(&mut self, declared: &ast::Enum<'a>) -> Enum {
-        let base = &declared.base;
-        let arguments = base.arguments.as_deref();
-        let base_type = self
-            .plain_type(base.name.text, arguments, base.name.span, base.span)
-            .unwrap_or(Type::Broken);
+        let base_type = self.plain_type(&declared.base);
+        let base_type = base_type.unwrap_or(Type::Broken);
         let (a, one) = if declared.is_flags {
             ("flags", "one flag")
         } else {
@@ -48,7 +45,7 @@ impl<'a> Checker<'a, '_> {
                     values.entry(value).or_insert(member.name.span);
                 }
                 _ => {
-                    let base = base.span.text(self.text);
+                    let base = declared.base.span.text(self.text);
                     let whose = if declared.is_flags {
                         "the flags'"
                     } else {
@@ -93,13 +90,11 @@ impl<'a> Checker<'a, '_> {
                     .label("expected a type such as `u8` or `leb128`");
                 u64::MAX
             }
-            Type::Coded {
-                codec,
-                number: Number::Unsigned,
-            } => u64::MAX >> (64 - codec.bits().clamp(1, 64)),
-            Type::Unsigned(bits) => u64::MAX >> (64 - bits.clamp(1, 64)),
-            Type::Leb128 | Type::Broken => u64::MAX,
-            Type::Range { low, high, .. } if low >= 0 => u64::try_from(high).unwrap_or(u64::MAX),
+            Type::Broken => u64::MAX,
+            _ if base_type.is_unsigned() => {
+                let highest = base_type.limits().map(|(_, high)| high as u64);
+                highest.unwrap_or(u64::MAX)
+            }
             _ => {
                 self.report(span, format!("{what} is held by an unsigned integer"))
                     .label("expected a type such as `u8` or `leb128`");

@@ -3,17 +3,21 @@
 use std::sync::Arc;
 
 use super::Checker;
-use super::declared::{HeadKind, Scope, Typed, ValueType};
+use super::declared::{Head, HeadKind, Item, Scope, Typed, ValueType};
 use super::model::{EnumId, Expression, FieldId, StructId};
 use crate::arithmetic;
 use crate::report::Span;
 use crate::syntax::ast::{Arithmetic, Binary, Compare, Expr, ExprKind, Ident, Unary};
 
 impl<'a> Checker<'a, '_> {
-    /// Types an expression; `None` where a mistake was reported. Without a scope only constants
-    /// can be read.
-    pub(super) fn typed(&mut self, expr: &Expr<'a>, scope: Option<&Scope<'a>>) -> Option<Typed> {
-        let found = self.typed_whole(expr, scope);
+    /// Types an expression that reads constants alone.
+    pub(super) fn constant(&mut self, expr: &Expr<'a>) -> Option<Typed> {
+        self.within(Scope::default(), |checker| checker.typed(expr))
+    }
+
+    /// Types an expression; `None` where a mistake was reported.
+    pub(super) fn typed(&mut self, expr: &Expr<'a>) -> Option<Typed> {
+        let found = self.typed_whole(expr);
         let Expr { span, kind, .. } = expr;
         if found.is_none() && self.uses.is_some() && self.broken.insert((span.start, span.end)) {
             let parts: Vec<&Expr<'a>> = match kind {
@@ -26,13 +30,13 @@ impl<'a> Checker<'a, '_> {
                 _ => Vec::new(),
             };
             for part in parts {
-                self.typed(part, scope);
+                self.typed(part);
             }
         }
         found
     }
 
-    fn typed_whole(&mut self, expr: &Expr<'a>, scope: Option<&Scope<'a>>) -> Option<Typed> {
+    fn typed_whole(&mut self, expr: &Expr<'a>) -> Option<Typed> {
         match &expr.kind {
             ExprKind::Integer(value) => Some((Expression::Integer(*value), ValueType::Integer)),
             ExprKind::Float(value) => Some((Expression::Float(*value), ValueType::Float)),
@@ -44,94 +48,74 @@ impl<'a> Checker<'a, '_> {
                 Some((Expression::Bytes(bytes.as_slice().into()), ValueType::Bytes))
             }
             ExprKind::Interval(..) => {
-                self.report(expr.span, "a range of numbers is not a value")
-                    .label("expected one number, a field or a constant");
-                None
+                let expected = "expected one number, a field or a constant";
+                self.refuse(expr.span, "a range of numbers is not a value", expected)
             }
-            ExprKind::Path(path) => match scope {
-                Some(scope) if self.is_state_path(path, Some(scope)) => {
-                    self.typed_state(expr, scope)
-                }
-                _ => self.typed_path(path, expr.span, scope),
-            },
-            ExprKind::Index(path, ..) => match scope {
-                Some(scope) if self.is_state_path(path, Some(scope)) => {
-                    self.typed_state(expr, scope)
-                }
-                _ => {
-                    self.report(expr.span, "only tables of the connection's state have keys")
-                        .label("expected a number, a field or a constant");
-                    None
-                }
-            },
+            ExprKind::Path(path) | ExprKind::Index(path, ..) if self.is_state_path(path) => {
+                self.typed_state(expr)
+            }
+            ExprKind::Path(path) => self.typed_path(path, expr.span),
+            ExprKind::Index(..) => {
+                let message = "only tables of the connection's state have keys";
+                let expected = "expected a number, a field or a constant";
+                self.refuse(expr.span, message, expected)
+            }
             ExprKind::Call(name, arguments) if name.text == "known" => {
-                self.typed_known(*name, arguments, scope)
+                self.typed_known(*name, arguments)
             }
-            ExprKind::Call(name, arguments) => self.typed_call(*name, arguments, expr, scope),
-            ExprKind::Unary(operator, inner) => self.typed_unary(*operator, inner, expr, scope),
+            ExprKind::Call(name, arguments) => self.typed_call(*name, arguments, expr),
+            ExprKind::Unary(operator, inner) => self.typed_unary(*operator, inner, expr),
             ExprKind::Choice(condition, then, otherwise) => {
-                self.typed_choice(condition, (then, otherwise), expr.span, scope)
+                self.typed_choice(condition, then, otherwise, expr.span)
             }
             ExprKind::Binary(operator, left, right) => {
-                let left_typed = self.typed(left, scope);
-                let right_typed = self.typed(right, scope);
-                self.typed_binary(
-                    *operator,
-                    (left, left_typed?),
-                    (right, right_typed?),
-                    expr.span,
-                )
+                let left_typed = self.typed(left);
+                let right_typed = self.typed(right);
+                let (left, right) = ((&**left, left_typed?), (&**right, right_typed?));
+                self.typed_binary(*operator, left, right, expr.span)
             }
         }
     }
 
     /// A constant integer.
     pub(super) fn constant_integer(&mut self, expr: &Expr<'a>, what: &str) -> Option<i128> {
-        match self.typed(expr, None)? {
+        match self.constant(expr)? {
             (Expression::Integer(value), ValueType::Integer) => Some(value),
             (_, found) => {
-                let found = self.shown(found);
-                self.report(expr.span, format!("{what} is an integer, not {found}"))
-                    .label("expected an integer");
-                None
+                let takes = format!("{what} is an integer, not");
+                self.refuse_value(expr.span, &takes, found, "expected an integer")
             }
         }
     }
 
     /// A constant number; integers become floats.
     pub(super) fn constant_float(&mut self, expr: &Expr<'a>, what: &str) -> Option<f64> {
-        match self.typed(expr, None)? {
+        match self.constant(expr)? {
             (Expression::Integer(value), ValueType::Integer) => Some(value as f64),
             (Expression::Float(value), _) => Some(value),
             (_, found) => {
-                let found = self.shown(found);
-                self.report(expr.span, format!("{what} is a number, not {found}"))
-                    .label("expected a number");
-                None
+                let takes = format!("{what} is a number, not");
+                self.refuse_value(expr.span, &takes, found, "expected a number")
             }
         }
     }
 
     /// An integer that may depend on fields.
-    pub(super) fn integer(
-        &mut self,
-        expr: &Expr<'a>,
-        scope: &Scope<'a>,
-        what: &str,
-    ) -> Option<Expression> {
-        let (expression, found) = self.typed(expr, Some(scope))?;
-        if found == ValueType::Integer {
-            return Some(expression);
+    pub(super) fn integer(&mut self, expr: &Expr<'a>, what: &str) -> Option<Expression> {
+        self.taken_integer(expr, &format!("{what} is an integer, not"))
+    }
+
+    /// The same; what a value of another type is refused with ends with that.
+    pub(super) fn taken_integer(&mut self, expr: &Expr<'a>, takes: &str) -> Option<Expression> {
+        match self.typed(expr)? {
+            (expression, ValueType::Integer) => Some(expression),
+            (_, found) => self.refuse_value(expr.span, takes, found, "expected an integer"),
         }
-        let found = self.shown(found);
-        self.report(expr.span, format!("{what} is an integer, not {found}"))
-            .label("expected an integer");
-        None
     }
 
     /// A condition.
-    pub(super) fn condition(&mut self, expr: &Expr<'a>, scope: &Scope<'a>) -> Option<Expression> {
-        let (expression, found) = self.typed(expr, Some(scope))?;
+    pub(super) fn condition(&mut self, expr: &Expr<'a>) -> Option<Expression> {
+        let (expression, found) = self.typed(expr)?;
         if found == ValueType::Bool {
             return Some(expression);
         }
@@ -158,50 +142,34 @@ impl<'a> Checker<'a, '_> {
         }
     }
 
-    pub(super) fn typed_path(
-        &mut self,
-        path: &[Ident<'a>],
-        span: Span,
-        scope: Option<&Scope<'a>>,
-    ) -> Option<Typed> {
+    pub(super) fn typed_path(&mut self, path: &[Ident<'a>], span: Span) -> Option<Typed> {
         let first = *path.first()?;
-        if let Some(scope) = scope
-            && let Some(item) = scope.item
-            && first.text == "item"
-        {
-            return self.typed_field(scope.structure, item, path, span, true);
+        let Scope {
+            visible, shared, ..
+        } = &self.scope;
+        let mut readable = visible.iter().rev().chain(shared.iter().rev());
+        let field = readable.find(|(name, _)| *name == first.text);
+        let field = field.map(|&(_, id)| id);
+        let item = self.scope.item.filter(|_| first.text == "item");
+        if let (Some(structure), Some(id)) = (self.scope.structure, item.or(field)) {
+            return self.typed_field(structure, id, path, span, item.is_some());
         }
-        let field = scope.and_then(|scope| {
-            let mut visible = scope.visible.iter().rev().chain(scope.shared.iter().rev());
-            visible
-                .find(|(name, _)| *name == first.text)
-                .map(|(_, id)| (scope.structure, *id))
-        });
-        if let Some((structure, id)) = field {
-            return self.typed_field(structure, id, path, span, false);
-        }
-        if self.is_ambiguous(first.text, first.span) {
+        if self.is_ambiguous(first) {
             return None;
         }
-        let seen = self.seen_from(first.span);
-        if let Some(value) = self.constants.get(first.text, seen) {
-            let value = value.clone();
-            if let Some(second) = path.get(1) {
-                self.report(
-                    second.span,
-                    format!("the constant `{}` has no parts", first.text),
-                );
-                return None;
+        match self.item(first) {
+            Some(Item::Constant(place)) if let Some(value) = self.constants.get(&place) => {
+                let value = value.clone();
+                let Some(second) = path.get(1) else {
+                    return value;
+                };
+                let message = format!("the constant `{}` has no parts", first.text);
+                self.report(second.span, message);
             }
-            return value;
+            Some(Item::Enum(id)) => return self.typed_member(id, path, span),
+            _ if first.text == "index" && path.len() == 1 => return self.index(span),
+            _ => self.report_unknown(first),
         }
-        if let Some(&id) = self.enum_names.get(first.text, seen) {
-            return self.typed_member(id, path, span);
-        }
-        if first.text == "index" && path.len() == 1 {
-            return self.index(span, scope);
-        }
-        self.report_unknown(first, scope);
         None
     }
 
@@ -214,8 +182,7 @@ impl<'a> Checker<'a, '_> {
             } else {
                 format!("the enum `{}` is not a value", declared.name.text)
             };
-            self.report(span, what).label(label);
-            return None;
+            return self.refuse(span, what, label);
         };
         let value = self.member_value(id, *wanted)?;
         let value_type = if declared.is_flags {
@@ -230,12 +197,11 @@ impl<'a> Checker<'a, '_> {
         let declared = &self.file.enums[id.0 as usize];
         let members = || declared.members.iter().map(|member| member.name.text);
         let Some(place) = members().position(|name| name == wanted.text) else {
-            let suggestion = crate::suggest::did_you_mean(wanted.text, members());
             let message = format!("`{}` has no member `{}`", declared.name.text, wanted.text);
-            let report = self.report(wanted.span, message).label("unknown member");
-            if let Some(suggestion) = suggestion {
-                report.help(suggestion);
-            }
+            let report = self.report(wanted.span, message);
+            report
+                .label("unknown member")
+                .suggest(wanted.text, members());
             return None;
         };
         self.stands_for(wanted.span, declared.members[place].name.span);
@@ -256,24 +222,23 @@ impl<'a> Checker<'a, '_> {
         let mut through_layer = None;
         for (depth, name) in path.iter().enumerate() {
             self.needed_later.insert((structure, id));
-            let head = self.heads[structure.0 as usize][id.0 as usize];
+            let head = self.head(structure, id);
             if !(is_item && depth == 0) {
                 self.stands_for(name.span, head.span);
             }
             let next = path.get(depth + 1);
             through_layer = through_layer.or(head.layered.then_some(head.span));
             if head.repeated && !(is_item && depth == 0) {
-                self.report(name.span, format!("`{}` is repeated", name.text))
-                    .label("an expression can read a single field only");
-                return None;
+                let message = format!("`{}` is repeated", name.text);
+                let expected = "an expression can read a single field only";
+                return self.refuse(name.span, message, expected);
             }
             let value_type = match (head.kind, next) {
                 (HeadKind::Struct(inner), Some(next)) => {
                     if self.recursive[inner.0 as usize] {
                         let message = format!("`{}` can hold itself", name.text);
-                        self.report(name.span, message)
-                            .label("an expression cannot read what is inside such a struct");
-                        return None;
+                        let expected = "an expression cannot read what is inside such a struct";
+                        return self.refuse(name.span, message, expected);
                     }
                     id = self.inner_field(inner, name, next)?;
                     structure = inner;
@@ -281,9 +246,8 @@ impl<'a> Checker<'a, '_> {
                     continue;
                 }
                 (HeadKind::Struct(_), None) => {
-                    self.report(span, format!("`{}` is a struct, not a value", name.text))
-                        .label("expected one of its fields");
-                    return None;
+                    let message = format!("`{}` is a struct, not a value", name.text);
+                    return self.refuse(span, message, "expected one of its fields");
                 }
                 (HeadKind::Flags(flags), Some(member)) if path.len() == depth + 2 => {
                     let mask = self.member_value(flags, *member)?;
@@ -291,9 +255,8 @@ impl<'a> Checker<'a, '_> {
                     return Some((is_set(ids, mask, span.text(self.text)), ValueType::Bool));
                 }
                 (_, Some(next)) => {
-                    self.report(next.span, format!("`{}` is not a struct", name.text))
-                        .label("only a struct has fields");
-                    return None;
+                    let message = format!("`{}` is not a struct", name.text);
+                    return self.refuse(next.span, message, "only a struct has fields");
                 }
                 (HeadKind::Integer | HeadKind::Flags(_) | HeadKind::Computed, None) => {
                     ValueType::Integer
@@ -312,9 +275,9 @@ impl<'a> Checker<'a, '_> {
                 (HeadKind::Text, None) => ValueType::Text,
                 (HeadKind::Bytes, None) => ValueType::Bytes,
                 (HeadKind::Other, None) => {
-                    self.report(span, format!("`{}` cannot be read", name.text))
-                        .label("expected an integer, a `bool` or an enum");
-                    return None;
+                    let message = format!("`{}` cannot be read", name.text);
+                    let expected = "expected an integer, a `bool` or an enum";
+                    return self.refuse(span, message, expected);
                 }
                 (HeadKind::Broken, None) => return None,
             };
@@ -335,38 +298,40 @@ impl<'a> Checker<'a, '_> {
         let found = heads.iter().position(|head| head.name == next.text);
         let Some(found) = found else {
             let names: Vec<&str> = heads.iter().map(|head| head.name).collect();
-            let suggestion = crate::suggest::did_you_mean(next.text, names);
             let message = format!("`{}` has no field `{}`", outer.text, next.text);
-            let report = self.report(next.span, message).label("unknown field");
-            if let Some(suggestion) = suggestion {
-                report.help(suggestion);
-            }
+            let report = self.report(next.span, message);
+            report.label("unknown field").suggest(next.text, names);
             return None;
         };
-        if heads[found].conditional && !heads[found].shared {
-            let related = heads[found].span;
-            self.report(next.span, format!("`{}` is not always there", next.text))
-                .label("an expression can read only what is always there")
-                .related(related, "it stands inside an `if`, a `switch` or a block");
+        let head = heads[found];
+        if head.conditional && !head.shared {
+            self.report_conditional(*next, head);
             return None;
         }
         Some(FieldId(found as u32))
     }
 
-    pub(super) fn report_unknown(&mut self, name: Ident<'a>, scope: Option<&Scope<'a>>) {
-        let Some(scope) = scope else {
-            let seen = self.seen_from(name.span);
-            let names: Vec<&str> = self.constants.seen(seen).collect();
-            let suggestion = crate::suggest::did_you_mean(name.text, names);
-            let report = self
-                .report(name.span, format!("`{}` is not a constant", name.text))
-                .label("expected a number or a constant that is declared before this");
-            if let Some(suggestion) = suggestion {
-                report.help(suggestion);
-            }
+    fn report_conditional(&mut self, name: Ident<'a>, head: Head<'a>) {
+        self.report(name.span, format!("`{}` is not always there", name.text))
+            .label("an expression can read only what is always there")
+            .related(head.span, "it stands inside an `if`, a `switch` or a block");
+    }
+
+    pub(super) fn report_unknown(&mut self, name: Ident<'a>) {
+        let is_known = |item: Item, or_enum: bool| match item {
+            Item::Constant(place) => self.constants.contains_key(&place),
+            Item::Enum(_) => or_enum,
+            _ => false,
+        };
+        let Some(structure) = self.scope.structure else {
+            let names = self.items_seen(name.span, |item| is_known(item, false));
+            self.report(name.span, format!("`{}` is not a constant", name.text))
+                .label("expected a number or a constant that is declared before this")
+                .suggest(name.text, names);
             return;
         };
-        let of = self.heads.get(scope.structure.0 as usize);
+        let mut names = self.items_seen(name.span, |item| is_known(item, true));
+        let of = self.heads.get(structure.0 as usize);
         let heads = of.map_or(&[][..], Vec::as_slice);
         let declared = heads.iter().find(|head| head.name == name.text).copied();
         if let Some(head) = declared {
@@ -375,31 +340,22 @@ impl<'a> Checker<'a, '_> {
                     .label("an expression reads only what comes before it on the wire")
                     .related(head.span, "declared here");
             } else if !head.conditional {
-                self.report(
-                    name.span,
-                    format!("`{}` cannot be read by itself", name.text),
-                )
-                .label("an expression reads only what comes before it on the wire");
+                let message = format!("`{}` cannot be read by itself", name.text);
+                self.report(name.span, message)
+                    .label("an expression reads only what comes before it on the wire");
             } else {
-                self.report(name.span, format!("`{}` is not always there", name.text))
-                    .label("an expression can read only what is always there")
-                    .related(head.span, "it stands inside an `if`, a `switch` or a block");
+                self.report_conditional(name, head);
             }
             return;
         }
-        let mut names: Vec<&str> = scope.visible.iter().map(|(name, _)| *name).collect();
-        let seen = self.seen_from(name.span);
-        names.extend(self.constants.seen(seen));
-        names.extend(self.enum_names.seen(seen));
-        let suggestion = self
-            .member_called(name)
-            .or_else(|| crate::suggest::did_you_mean(name.text, names));
-        let report = self
-            .report(name.span, format!("there is no `{}`", name.text))
-            .label("expected a field before this one, a constant or an enum");
-        if let Some(suggestion) = suggestion {
-            report.help(suggestion);
-        }
+        names.extend(self.scope.visible.iter().map(|(name, _)| *name));
+        let member = self.member_called(name);
+        let report = self.report(name.span, format!("there is no `{}`", name.text));
+        report.label("expected a field before this one, a constant or an enum");
+        match member {
+            Some(member) => report.help(member),
+            None => report.suggest(name.text, names),
+        };
     }
 
     fn typed_unary(
@@ -407,9 +363,8 @@ impl<'a> Checker<'a, '_> {
         operator: Unary,
         inner: &Expr<'a>,
         whole: &Expr<'a>,
-        scope: Option<&Scope<'a>>,
     ) -> Option<Typed> {
-        let (expression, found) = self.typed(inner, scope)?;
+        let (expression, found) = self.typed(inner)?;
         match (operator, found, expression) {
             (Unary::Negate, ValueType::Float, Expression::Float(value)) => {
                 Some((Expression::Float(-value), ValueType::Float))
@@ -436,10 +391,8 @@ impl<'a> Checker<'a, '_> {
                     Unary::Negate => ("-", "a number"),
                     Unary::Not => ("!", "a truth value"),
                 };
-                let found = self.shown(found);
-                self.report(inner.span, format!("`{mark}` takes {wants}, not {found}"))
-                    .label(format!("expected {wants}"));
-                None
+                let takes = format!("`{mark}` takes {wants}, not");
+                self.refuse_value(inner.span, &takes, found, &format!("expected {wants}"))
             }
         }
     }
@@ -457,11 +410,9 @@ impl<'a> Checker<'a, '_> {
                 for (side, found) in [(left, left_type), (right, right_type)] {
                     if found != ValueType::Bool {
                         let mark = if operator == Binary::And { "&&" } else { "||" };
-                        let found = self.shown(found);
-                        let message = format!("`{mark}` takes truth values, not {found}");
-                        self.report(side.span, message)
-                            .label("expected a comparison or a `bool`");
-                        return None;
+                        let takes = format!("`{mark}` takes truth values, not");
+                        let expected = "expected a comparison or a `bool`";
+                        return self.refuse_value(side.span, &takes, found, expected);
                     }
                 }
                 let (left, right) = boxed(left_value, right_value);
@@ -485,29 +436,39 @@ impl<'a> Checker<'a, '_> {
                 }
                 for (side, found) in [(left, left_type), (right, right_type)] {
                     if found != ValueType::Integer {
-                        let found = self.shown(found);
-                        self.report(side.span, format!("arithmetic takes integers, not {found}"))
-                            .label("expected an integer");
+                        let takes = "arithmetic takes integers, not";
+                        return self.refuse_value(side.span, takes, found, "expected an integer");
+                    }
+                }
+                self.fold(arithmetic, left_value, right_value, span)
+            }
+        }
+    }
+
+    /// What is done with two integers: of constants a constant.
+    pub(super) fn fold(
+        &mut self,
+        operator: Arithmetic,
+        left: Expression,
+        right: Expression,
+        span: Span,
+    ) -> Option<Typed> {
+        let folded = match (&left, &right) {
+            (Expression::Integer(a), Expression::Integer(b)) => {
+                match arithmetic::evaluate(operator, *a, *b) {
+                    Ok(value) => Expression::Integer(value),
+                    Err(why) => {
+                        self.report(span, format!("this has no value: {why}"));
                         return None;
                     }
                 }
-                if let (Expression::Integer(a), Expression::Integer(b)) =
-                    (&left_value, &right_value)
-                {
-                    return match arithmetic::evaluate(arithmetic, *a, *b) {
-                        Ok(value) => Some((Expression::Integer(value), ValueType::Integer)),
-                        Err(why) => {
-                            self.report(span, format!("this has no value: {why}"));
-                            None
-                        }
-                    };
-                }
-                let text: Arc<str> = span.text(self.text).into();
-                let (left, right) = boxed(left_value, right_value);
-                let expression = Expression::Arithmetic(arithmetic, left, right, text);
-                Some((expression, ValueType::Integer))
             }
-        }
+            _ => {
+                let text = span.text(self.text).into();
+                Expression::Arithmetic(operator, Box::new(left), Box::new(right), text)
+            }
+        };
+        Some((folded, ValueType::Integer))
     }
 
     fn typed_comparison(
@@ -527,10 +488,8 @@ impl<'a> Checker<'a, '_> {
         }
         let orders = !matches!(compare, Compare::Equal | Compare::NotEqual);
         if orders && left_type != ValueType::Integer {
-            let found = self.shown(left_type);
-            self.report(span, format!("{found} has no order"))
-                .label("expected `==` or `!=`");
-            return None;
+            let message = format!("{} has no order", self.shown(left_type));
+            return self.refuse(span, message, "expected `==` or `!=`");
         }
         if let (Expression::Integer(a), Expression::Integer(b)) = (&left_value, &right_value) {
             let holds = arithmetic::compare(compare, *a, *b);
@@ -588,9 +547,8 @@ impl<'a> Checker<'a, '_> {
         if value.is_finite() {
             return Some((Expression::Float(value), ValueType::Float));
         }
-        self.report(span, "this has no value")
-            .label("floats can be added, subtracted, multiplied and divided, and stay finite");
-        None
+        let expected = "floats can be added, subtracted, multiplied and divided, and stay finite";
+        self.refuse(span, "this has no value", expected)
     }
 }
 

@@ -35,17 +35,15 @@ impl<'a> Checker<'a, '_> {
         if let Some(raw) = raw_number(number, &of) {
             return Some((Expression::Integer(raw.into()), wanted));
         }
-        let spelled = self.shape_text(shape);
-        self.report(span, format!("`{spelled}` has no {number}"))
-            .label("expected a number between its ends");
-        None
+        let message = format!("`{}` has no {number}", self.shape_text(shape));
+        self.refuse(span, message, "expected a number between its ends")
     }
 
     /// The type; `None` where it is wrong, which is told where it is declared.
     fn type_of_shape(&mut self, shape: ShapeId) -> Option<Type> {
         let spelled = self.shape_type(shape)?;
         let told = self.reports.len();
-        let found = self.state_type(&spelled);
+        let found = self.plain_type(&spelled);
         self.reports.truncate(told);
         found
     }

@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 
 use super::Checker;
-use super::declared::{Head, HeadKind, ShapeId, ValueType};
+use super::declared::{Head, HeadKind, Item, ShapeId, ValueType};
 use super::type_names;
 use crate::syntax::ast::{
-    Binary, Expr, ExprKind, Field, Ident, Parameter, Statement, TypeRef, Unary,
+    Binary, Expr, ExprKind, Field, Ident, Parameter, Statement, TypeRef, Unary, fields,
 };
 
 /// How many `let`s without a type one of them can read through, each in a struct of the one before.
@@ -18,7 +18,11 @@ impl<'a> Checker<'a, '_> {
         let mut all = Vec::new();
         for structure in &self.file.structs {
             let mut heads = Vec::new();
-            self.collect(&structure.body, false, &mut heads);
+            for statement in &structure.body {
+                let conditional = !matches!(statement, Statement::Field(_));
+                let fields = statement.fields().into_iter();
+                heads.extend(fields.map(|field| self.head_of(field, conditional)));
+            }
             heads.extend(structure.parameters.iter().map(|parameter| Head {
                 name: parameter.name.text,
                 span: parameter.name.span,
@@ -33,30 +37,8 @@ impl<'a> Checker<'a, '_> {
         all
     }
 
-    fn collect(&self, body: &[Statement<'a>], conditional: bool, heads: &mut Vec<Head<'a>>) {
-        for statement in body {
-            match statement {
-                Statement::Field(field) => heads.push(self.head(field, conditional)),
-                Statement::If(inner) => {
-                    self.collect(&inner.then, true, heads);
-                    self.collect(&inner.otherwise, true, heads);
-                }
-                Statement::Switch(inner) => {
-                    for arm in &inner.arms {
-                        self.collect(&arm.body, true, heads);
-                    }
-                }
-                Statement::Join(join) => heads.push(self.head(&join.field, true)),
-                Statement::Follow(follow) => heads.push(self.head(&follow.field, true)),
-                Statement::Align(_) | Statement::ByteOrder(_) | Statement::Set(_) => {}
-                Statement::Size(inner) => self.collect(&inner.body, true, heads),
-            }
-        }
-    }
-
-    fn head(&self, field: &Field<'a>, conditional: bool) -> Head<'a> {
+    fn head_of(&self, field: &Field<'a>, conditional: bool) -> Head<'a> {
         let name = field.field_type.name.text;
-        let seen = self.seen_from(field.field_type.name.span);
         let kind = match name {
             "let" if field.computed.is_some() => HeadKind::Computed,
             "bool" => HeadKind::Bool,
@@ -69,15 +51,7 @@ impl<'a> Checker<'a, '_> {
                 HeadKind::Integer
             }
             _ if type_names::is_built_in(name) => HeadKind::Other,
-            _ => match (
-                self.struct_names.get(name, seen),
-                self.enum_names.get(name, seen),
-            ) {
-                (Some(&id), _) => HeadKind::Struct(id),
-                (_, Some(&id)) if self.is_flags(id) => HeadKind::Flags(id),
-                (_, Some(&id)) => HeadKind::Enum(id),
-                _ => HeadKind::Broken,
-            },
+            _ => self.declared_kind(field.field_type.name),
         };
         let (name, span) = (field.name.text, field.name.span);
         Head {
@@ -88,6 +62,16 @@ impl<'a> Checker<'a, '_> {
             layered: field.through.is_some(),
             conditional,
             shared: false,
+        }
+    }
+
+    /// What the name of a struct or an enum says.
+    fn declared_kind(&self, name: Ident<'a>) -> HeadKind {
+        match self.item(name) {
+            Some(Item::Struct(id)) => HeadKind::Struct(id),
+            Some(Item::Enum(id)) if self.is_flags(id) => HeadKind::Flags(id),
+            Some(Item::Enum(id)) => HeadKind::Enum(id),
+            _ => HeadKind::Broken,
         }
     }
 
@@ -146,19 +130,15 @@ impl<'a> Checker<'a, '_> {
 
     /// `int`, `bool` or an enum.
     pub(super) fn parameter_kind(&self, parameter: &Parameter<'a>) -> HeadKind {
-        let seen = self.seen_from(parameter.type_name.span);
         match parameter.type_name.text {
             "int" => HeadKind::Integer,
             "bool" => HeadKind::Bool,
-            name if type_names::is_number(name) => HeadKind::Number(self.shape(&TypeRef {
-                name: parameter.type_name,
-                arguments: None,
-                span: parameter.type_name.span,
-            })),
-            name => match self.enum_names.get(name, seen) {
-                Some(&id) if self.is_flags(id) => HeadKind::Flags(id),
-                Some(&id) => HeadKind::Enum(id),
-                None => HeadKind::Broken,
+            name if type_names::is_number(name) => {
+                HeadKind::Number(self.shape(&TypeRef::plain(parameter.type_name)))
+            }
+            _ => match self.declared_kind(parameter.type_name) {
+                HeadKind::Struct(_) => HeadKind::Broken,
+                kind => kind,
             },
         }
     }
@@ -169,7 +149,7 @@ impl<'a> Checker<'a, '_> {
         for _ in 0..COMPUTED_ROUNDS {
             let mut found = Vec::new();
             for (index, structure) in self.file.structs.iter().enumerate() {
-                let declared = super::meanings::fields(&structure.body);
+                let declared = fields(&structure.body);
                 for (place, field) in declared.iter().enumerate() {
                     let head = self.heads.get(index).and_then(|heads| heads.get(place));
                     if let (Some(head), Some(expr)) = (head, &field.computed)
@@ -222,13 +202,14 @@ impl<'a> Checker<'a, '_> {
             let mut named = heads.iter().enumerate().rev();
             let found = named.find(|(place, head)| head.name == name.text && visible(*place));
             let Some((_, head)) = found else {
-                let seen = self.seen_from(name.span);
-                return Some(match self.enum_names.get(name.text, seen) {
-                    Some(&id) if depth == 0 && !self.is_flags(id) => HeadKind::Enum(id),
-                    _ => match self.constants.get(name.text, seen) {
-                        Some(Some((_, ValueType::Bool))) => HeadKind::Bool,
-                        _ => HeadKind::Integer,
-                    },
+                let is_bool = |place| {
+                    let value = self.constants.get(&place);
+                    matches!(value, Some(Some((_, ValueType::Bool))))
+                };
+                return Some(match self.item(*name) {
+                    Some(Item::Enum(id)) if depth == 0 && !self.is_flags(id) => HeadKind::Enum(id),
+                    Some(Item::Constant(place)) if is_bool(place) => HeadKind::Bool,
+                    _ => HeadKind::Integer,
                 });
             };
             match (head.kind, path.get(depth + 1)) {
@@ -268,9 +249,9 @@ fn at_end<'a>(
                 for arm in &inner.arms {
                     let end = at_end(&arm.body, next, heads);
                     if arm.patterns.is_empty() {
-                        default = Some(end)
+                        default = Some(end);
                     } else {
-                        arms.push(end)
+                        arms.push(end);
                     }
                 }
                 arms.extend(default);

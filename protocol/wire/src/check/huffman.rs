@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Checker;
 use crate::layers::{CODE_BITS_MAX, CodeConflict, HuffmanTable, SYMBOLS_MAX};
-use crate::syntax::ast::{Expr, Huffman};
+use crate::syntax::ast::{Expr, Huffman, Ident};
 
 impl<'a> Checker<'a, '_> {
     pub(super) fn table(&mut self, declared: &Huffman<'a>) -> Option<Arc<HuffmanTable>> {
@@ -83,16 +83,9 @@ impl<'a> Checker<'a, '_> {
                 .label("expected `huffman(TABLE)`");
             return None;
         };
-        let spelled = argument.span.text(self.text);
-        let seen = self.seen_from(argument.span);
-        if let Some(&place) = self.huffman_names.get(spelled, seen) {
-            let declared = self.file.huffmans[place].name.span;
-            self.stands_for(argument.span, declared);
-            return self.huffmans.get(place).cloned().flatten();
-        }
-        let names: Vec<&str> = self.huffman_names.seen(seen).collect();
-        let message = format!("there is no Huffman table `{spelled}`");
-        self.report_choice(argument.span, message, spelled, names);
-        None
+        let name = Ident::spelled(argument.span, self.text);
+        let there = "there is no Huffman table";
+        let place = self.named(|checker| &checker.huffman_names, name, there)?;
+        self.huffmans.get(place).cloned().flatten()
     }
 }

@@ -2,17 +2,16 @@
 
 use super::Checker;
 use super::bodies::Body;
-use super::declared::{HeadKind, Kept, Scope, ValueType};
-use super::meanings::fields;
+use super::declared::{HeadKind, Kept, is_content};
 use super::model::{Expression, FieldId, FollowStep, JoinStep, Repeat, StatePath, Step, Type};
 use super::state::{Reached, Use};
-use super::type_names::{IntegerName, width_of};
-use crate::syntax::ast::{self, Expr, ExprKind, Follow, Join};
+use super::type_names::width_of;
+use crate::syntax::ast::{self, Expr, ExprKind, Follow, Join, fields};
 
 impl<'a> Checker<'a, '_> {
     /// `join NAME: TYPE from state.NAME[KEY] (INDEX, COUNT, DATA);`
     pub(super) fn join_step(&mut self, declared: &Join<'a>, body: &mut Body<'a>) -> Option<Step> {
-        let path = self.target(&declared.from, &body.scope, Use::Parts);
+        let path = self.target(&declared.from, Use::Parts);
         let [index, count, data] = declared.arguments.as_slice() else {
             self.report(
                 declared.from.span,
@@ -22,9 +21,9 @@ impl<'a> Checker<'a, '_> {
             self.joined(&declared.field, body);
             return None;
         };
-        let index = self.integer(index, &body.scope, "the index of a part");
-        let count = self.integer(count, &body.scope, "the number of parts");
-        let data = self.data(data, &body.scope);
+        let index = self.integer(index, "the index of a part");
+        let count = self.integer(count, "the number of parts");
+        let data = self.data(data);
         if let Some(repeat) = &declared.field.repeat {
             self.report(repeat.span, "parts are joined to one message")
                 .label("expected no repeat");
@@ -45,7 +44,7 @@ impl<'a> Checker<'a, '_> {
         declared: &Follow<'a>,
         body: &mut Body<'a>,
     ) -> Option<Step> {
-        let path = self.target(&declared.from, &body.scope, Use::Stream);
+        let path = self.target(&declared.from, Use::Stream);
         let [position, data] = declared.arguments.as_slice() else {
             self.report(
                 declared.from.span,
@@ -55,10 +54,10 @@ impl<'a> Checker<'a, '_> {
             self.joined(&declared.field, body);
             return None;
         };
-        let position = self.integer(position, &body.scope, "a position in a stream");
-        let data = self.data(data, &body.scope);
+        let position = self.integer(position, "a position in a stream");
+        let data = self.data(data);
         let wrap_bits = match &position {
-            Some(Expression::Field(path)) => self.unsigned_width(path, &body.scope),
+            Some(Expression::Field(path)) => self.unsigned_width(path).unwrap_or(0),
             _ => 0,
         };
         let field = self.joined(&declared.field, body);
@@ -82,21 +81,19 @@ impl<'a> Checker<'a, '_> {
     pub(super) fn target(
         &mut self,
         target: &Expr<'a>,
-        scope: &Scope<'a>,
         used: Use,
     ) -> Option<(StatePath, Kept<'a>, Reached)> {
         if !matches!(target.kind, ExprKind::Path(_) | ExprKind::Index(..)) {
-            self.report(target.span, "this is not a field of the state")
-                .label("expected `state.NAME`");
-            return None;
+            let message = "this is not a field of the state";
+            return self.refuse(target.span, message, "expected `state.NAME`");
         }
-        self.state_path(target, scope, used)
+        self.state_path(target, used)
     }
 
     /// Declares the field that is read from joined bytes. Nobody reads it: it is not always there.
     fn joined(&mut self, declared: &ast::Field<'a>, body: &mut Body<'a>) -> FieldId {
         let id = self.field(declared, body);
-        body.scope.visible.pop();
+        self.scope.visible.pop();
         if let Some(field) = body.fields.get(id.0 as usize)
             && !matches!(field.field_type, Type::Struct(_) | Type::Broken)
         {
@@ -106,43 +103,29 @@ impl<'a> Checker<'a, '_> {
         id
     }
 
-    fn data(&mut self, data: &Expr<'a>, scope: &Scope<'a>) -> Option<Expression> {
-        let (expression, found) = self.typed(data, Some(scope))?;
-        let is_content = matches!(found, ValueType::Text | ValueType::Bytes);
-        if is_content && matches!(expression, Expression::Field(_)) {
+    fn data(&mut self, data: &Expr<'a>) -> Option<Expression> {
+        let (expression, found) = self.typed(data)?;
+        if is_content(found) && matches!(expression, Expression::Field(_)) {
             return Some(expression);
         }
-        let found = self.shown(found);
-        self.report(
-            data.span,
-            format!("the data is a field of bytes, not {found}"),
-        )
-        .label("expected a field of type `bytes`");
-        None
+        let takes = "the data is a field of bytes, not";
+        self.refuse_value(data.span, takes, found, "expected a field of type `bytes`")
     }
 
-    /// The width of the field that a path leads to, where it is a `u1` to `u63`; else 0.
-    fn unsigned_width(&self, path: &[FieldId], scope: &Scope<'a>) -> u8 {
-        let mut structure = scope.structure;
-        for (place, id) in path.iter().enumerate() {
-            if place + 1 == path.len() {
-                let declared = self.file.structs.get(structure.0 as usize);
-                let fields = declared.map(|declared| fields(&declared.body));
-                let field = fields.and_then(|fields| fields.get(id.0 as usize).copied());
-                let width = field
-                    .and_then(|field| width_of(field.field_type.name.text))
-                    .and_then(IntegerName::unsigned_bits);
-                return width.filter(|&width| width < 64).unwrap_or(0);
-            }
-            let heads = self.heads.get(structure.0 as usize);
-            match heads.and_then(|heads| heads.get(id.0 as usize)) {
-                Some(head) => match head.kind {
-                    HeadKind::Struct(inner) => structure = inner,
-                    _ => return 0,
-                },
-                None => return 0,
-            }
+    /// The width of the field that a path leads to, where it is a `u1` to `u63`.
+    fn unsigned_width(&self, path: &[FieldId]) -> Option<u8> {
+        let (last, structs) = path.split_last()?;
+        let mut structure = self.scope.structure?;
+        for id in structs {
+            let head = self.heads.get(structure.0 as usize)?.get(id.0 as usize)?;
+            let HeadKind::Struct(inner) = head.kind else {
+                return None;
+            };
+            structure = inner;
         }
-        0
+        let declared = self.file.structs.get(structure.0 as usize)?;
+        let field = *fields(&declared.body).get(last.0 as usize)?;
+        let width = width_of(field.field_type.name.text)?.unsigned_bits();
+        width.filter(|&width| width < 64)
     }
 }

@@ -1,18 +1,16 @@
 //! Structs that a connection keeps, and the statement that sets values, structs and tables: `set`.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::Checker;
-use super::bodies::Body;
-use super::declared::{Head, HeadKind, Kept, Member, Scope, ValueType, is_content};
-use super::meanings::fields;
+use super::declared::{Head, HeadKind, Kept, Member, ValueType, is_content};
 use super::model::{Expression, SetMember, SetStep, SetWhat, StatePart, Step, StructId};
 use super::state::{Reached, Use};
 use crate::limits::{STATE_VALUES_MAX, STRUCT_NESTING_MAX};
 use crate::report::Span;
 use crate::state::StateKind;
-use crate::suggest::did_you_mean;
-use crate::syntax::ast::{self, Expr, ExprKind, Ident, Set, TypeRef};
+use crate::syntax::ast::{self, Expr, ExprKind, Ident, Set, TypeRef, fields};
 
 /// Structs in each other, while their values are gathered.
 struct Gathering<'a> {
@@ -27,9 +25,8 @@ struct Gathering<'a> {
 impl<'a> Checker<'a, '_> {
     /// The struct that a type in a `state` block names.
     pub(super) fn kept_struct(&self, declared: &TypeRef<'a>) -> Option<StructId> {
-        let seen = self.seen_from(declared.name.span);
-        let found = self.struct_names.get(declared.name.text, seen);
-        found.copied().filter(|_| declared.arguments.is_none())
+        let found = self.struct_named(declared.name);
+        found.filter(|_| declared.arguments.is_none())
     }
 
     /// What expressions can read of a struct, which is what a connection keeps of it.
@@ -192,49 +189,40 @@ impl<'a> Checker<'a, '_> {
             } else {
                 format!("nothing called `{}` is kept of `{before}`", wanted.text)
             };
-            let suggestion = did_you_mean(wanted.text, names);
-            let report = self.report(wanted.span, message);
-            report
+            self.report(wanted.span, message)
                 .label("expected a field that expressions can read: one that is always there")
-                .related(kept.name.span, "declared here");
-            if let Some(suggestion) = suggestion {
-                report.help(suggestion);
-            }
+                .related(kept.name.span, "declared here")
+                .suggest(wanted.text, names);
             return;
         }
     }
 
     /// `set state.NAME[KEY] = VALUE;`, `unset state.NAME[KEY];`
-    pub(super) fn set_step(&mut self, declared: &Set<'a>, body: &Body<'a>) -> Option<Step> {
-        let scope = &body.scope;
-        let found = self.target(&declared.target, scope, Use::Value);
+    pub(super) fn set_step(&mut self, declared: &Set<'a>) -> Option<Step> {
+        let found = self.target(&declared.target, Use::Value);
         let Some(given) = &declared.value else {
             let (path, _, reached) = found?;
             if let Reached::Inside(..) = reached {
-                self.report(declared.target.span, "a struct is forgotten as a whole")
-                    .label("expected the whole struct, or one of its values");
-                return None;
+                let expected = "expected the whole struct, or one of its values";
+                let message = "a struct is forgotten as a whole";
+                return self.refuse(declared.target.span, message, expected);
             }
             let what = SetWhat::Nothing;
             return Some(Step::Set(Box::new(SetStep { path, what })));
         };
         let (path, what) = match found {
             Some((path, kept, Reached::Value(wanted, range, type_text))) => {
-                let value = self.set_value(given, (wanted, range, type_text), &kept, scope)?;
+                let value = self.set_value(given, (wanted, range, type_text), &kept)?;
                 (path, SetWhat::Value(value))
             }
-            Some((path, kept, Reached::All(keys))) => {
-                let what = self.set_all(given, &kept, keys, scope)?;
-                (path, what)
-            }
-            Some((path, kept, Reached::Inside(range, depth))) => {
-                let members =
-                    self.set_members(given, &kept, (range.start, range.end, depth), scope)?;
+            Some((path, kept, Reached::All(keys))) => (path, self.set_all(given, &kept, keys)?),
+            Some((path, kept, Reached::Inside(places, depth))) => {
+                let members = self.set_members(given, &kept, places, depth)?;
                 (path, SetWhat::Members(members))
             }
             None => {
                 // What is wrong with the value is told, too.
-                self.typed(given, Some(scope));
+                self.typed(given);
                 return None;
             }
         };
@@ -246,18 +234,13 @@ impl<'a> Checker<'a, '_> {
         given: &Expr<'a>,
         (wanted, range, type_text): (ValueType, (i128, i128), Arc<str>),
         kept: &Kept<'a>,
-        scope: &Scope<'a>,
     ) -> Option<SetMember> {
-        let typed = self.typed(given, Some(scope))?;
+        let typed = self.typed(given)?;
         let (value, found) = self.as_wanted(typed, wanted, given.span)?;
         if found != wanted && !(is_content(found) && is_content(wanted)) {
-            let (found, wanted) = (self.shown(found), self.shown(wanted));
-            self.report(
-                given.span,
-                format!("`{}` is {wanted}, the value {found}", kept.name.text),
-            )
-            .label(format!("expected {wanted}"))
-            .related(kept.name.span, "declared here");
+            let is = format!("`{}` is", kept.name.text);
+            self.report_mismatch(given.span, (&is, "the value"), wanted, found)
+                .related(kept.name.span, "declared here");
             return None;
         }
         let (low, high) = range;
@@ -280,17 +263,11 @@ impl<'a> Checker<'a, '_> {
     }
 
     /// A struct, or a table of which this many keys lead to a struct.
-    fn set_all(
-        &mut self,
-        given: &Expr<'a>,
-        kept: &Kept<'a>,
-        keys: usize,
-        scope: &Scope<'a>,
-    ) -> Option<SetWhat> {
+    fn set_all(&mut self, given: &Expr<'a>, kept: &Kept<'a>, keys: usize) -> Option<SetWhat> {
         if let ExprKind::Path(path) | ExprKind::Index(path, ..) = &given.kind
-            && self.is_state_path(path, Some(scope))
+            && self.is_state_path(path)
         {
-            let (from, of, reached) = self.state_path(given, scope, Use::Value)?;
+            let (from, of, reached) = self.state_path(given, Use::Value)?;
             if let Reached::All(others) = reached
                 && others == keys
                 && is_same(kept, &of, keys)
@@ -305,8 +282,8 @@ impl<'a> Checker<'a, '_> {
                 .related(kept.name.span, "declared here");
             return None;
         }
-        let all = (0, kept.members.len(), 0);
-        Some(SetWhat::Members(self.set_members(given, kept, all, scope)?))
+        let members = self.set_members(given, kept, 0..kept.members.len(), 0)?;
+        Some(SetWhat::Members(members))
     }
 
     /// The values from one place to another of a struct that is kept; so many of their names lead to
@@ -315,11 +292,11 @@ impl<'a> Checker<'a, '_> {
         &mut self,
         given: &Expr<'a>,
         kept: &Kept<'a>,
-        (first, end, depth): (usize, usize, usize),
-        scope: &Scope<'a>,
+        places: Range<usize>,
+        depth: usize,
     ) -> Option<Vec<(u16, SetMember)>> {
         let mut all = Vec::new();
-        for place in first..end {
+        for place in places {
             let member = kept.members.get(place)?.clone();
             let names = member.path.get(depth..)?.iter().map(|&text| Ident {
                 text,
@@ -341,7 +318,7 @@ impl<'a> Checker<'a, '_> {
             };
             let part = Expr::new(kind, given.span);
             let wanted = (member.value, member.range, member.type_text.into());
-            let mut value = self.set_value(&part, wanted, kept, scope)?;
+            let mut value = self.set_value(&part, wanted, kept)?;
             let names = member.path.get(depth..)?.join(".");
             value.text = format!("{}.{names}", value.text).into();
             all.push((place as u16, value));

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::Checker;
-use super::declared::{Scope, ValueType};
+use super::declared::{ValueType, is_content};
 use super::model::{Expression, Layer, LayerArgument, LayerKind, LayerUse, Type, Window};
 use super::protocols::{BIT_ORDERS, BYTE_ORDERS};
-use crate::layers::{Script, Transform};
+use crate::layers::{Cipher, Script, Transform};
 use crate::layout::BitOrder;
 use crate::limits::{INFLATED_DEFAULT, INFLATED_MAX};
 use crate::report::Span;
@@ -65,13 +65,7 @@ type Parameters<'a> = BTreeMap<&'a str, (usize, Of, Span)>;
 
 /// The window of a field that goes through a layer.
 pub(super) fn layered(window: Option<Window>, layer: LayerUse, name: &str) -> Window {
-    let whole = || Window {
-        at: None,
-        size: None,
-        text: layer.text.clone(),
-        rest_key: format!("{name}.rest").into(),
-        layer: None,
-    };
+    let whole = || Window::whole(layer.text.clone(), format!("{name}.rest"));
     let window = window.unwrap_or_else(whole);
     Window {
         layer: Some(layer),
@@ -82,18 +76,12 @@ pub(super) fn layered(window: Option<Window>, layer: LayerUse, name: &str) -> Wi
 impl<'a> Checker<'a, '_> {
     pub(super) fn declare_layers(&mut self) {
         let file = self.file;
-        let mut taken = vec![BTreeMap::new(); self.files.len()];
-        for (index, item) in file.layers.iter().enumerate() {
-            let of = self.file_of(item.block.name.span);
-            self.claim(&mut taken[of], item.block.name);
-            self.layer_names
-                .insert(item.block.name.text, of, index as u16);
+        for (place, item) in file.layers.iter().enumerate() {
+            let name = item.block.name;
+            self.declare_as(|checker| &mut checker.layer_names, name, place as u16);
         }
-        let mut taken = vec![BTreeMap::new(); self.files.len()];
-        for (index, item) in file.huffmans.iter().enumerate() {
-            let of = self.file_of(item.name.span);
-            self.claim(&mut taken[of], item.name);
-            self.huffman_names.insert(item.name.text, of, index);
+        for (place, item) in file.huffmans.iter().enumerate() {
+            self.declare_as(|checker| &mut checker.huffman_names, item.name, place);
         }
         if file.layers.len() > usize::from(u16::MAX) {
             let span = file.layers[0].block.name.span;
@@ -138,7 +126,7 @@ impl<'a> Checker<'a, '_> {
         let block = &declared.block;
         self.check_settings(block, &LAYER_SETTINGS, &[]);
         let parameters = self.layer_parameters(declared);
-        let named = |name: &str| block.settings.iter().find(|each| each.name.text == name);
+        let named = |name: &str| block.setting(name);
         let bytes = named("byte_order").and_then(|setting| self.choice(setting, &BYTE_ORDERS));
         let bits = named("bit_order").and_then(|setting| self.choice(setting, &BIT_ORDERS));
         let inflated_max = match named("inflated_max") {
@@ -154,11 +142,11 @@ impl<'a> Checker<'a, '_> {
                     .related(first.name.span, "the other one");
                 None
             }
-            (None, None) => {
-                self.report(block.name.span, "the layer has no `transform`")
-                    .label("expected the setting `transform`, or `coding`");
-                None
-            }
+            (None, None) => self.refuse(
+                block.name.span,
+                "the layer has no `transform`",
+                "expected the setting `transform`, or `coding`",
+            ),
         };
         Layer {
             bits,
@@ -175,17 +163,12 @@ impl<'a> Checker<'a, '_> {
     fn layer_parameters(&mut self, declared: &ast::Layer<'a>) -> Parameters<'a> {
         let mut taken = BTreeMap::new();
         let mut parameters = Parameters::new();
-        for (place, (name, kind)) in declared.parameters.iter().enumerate() {
+        for (place, parameter) in declared.parameters.iter().enumerate() {
+            let ast::Parameter { name, type_name } = parameter;
             self.claim(&mut taken, *name);
-            let of = match kind.text {
-                "int" => Of::Integer,
-                "bytes" => Of::Bytes,
-                other => {
-                    let message = format!("a layer takes no `{other}`");
-                    self.report_choice(kind.span, message, other, ["int", "bytes"]);
-                    Of::Either
-                }
-            };
+            let kinds = [("int", Of::Integer), ("bytes", Of::Bytes)];
+            let of = self.one_of(*type_name, &kinds, "a layer takes no");
+            let of = of.unwrap_or(Of::Either);
             parameters
                 .entry(name.text)
                 .or_insert((place, of, name.span));
@@ -211,9 +194,8 @@ impl<'a> Checker<'a, '_> {
     fn coding(&mut self, setting: &Setting<'a>) -> Option<LayerKind> {
         let (name, arguments) = self.called(&setting.value, "huffman(TABLE)")?;
         if name.text != "huffman" {
-            self.report(name.span, format!("there is no coding `{}`", name.text))
-                .label("expected `huffman(TABLE)`");
-            return None;
+            let message = format!("there is no coding `{}`", name.text);
+            return self.refuse(name.span, message, "expected `huffman(TABLE)`");
         }
         Some(LayerKind::Coding(
             self.table_argument(&setting.value, arguments)?,
@@ -230,9 +212,8 @@ impl<'a> Checker<'a, '_> {
             ExprKind::Path(path) if path.len() == 1 => Some((path[0], &[])),
             ExprKind::Call(name, arguments) => Some((*name, arguments)),
             _ => {
-                self.report(expr.span, "this is no name of a transform")
-                    .label(format!("expected one such as `{expected}`"));
-                None
+                let expected = format!("expected one such as `{expected}`");
+                self.refuse(expr.span, "this is no name of a transform", expected)
             }
         }
     }
@@ -244,30 +225,29 @@ impl<'a> Checker<'a, '_> {
     ) -> Option<LayerKind> {
         let whole = &setting.value;
         let (name, arguments) = self.called(whole, "xor(KEY)")?;
-        let plain = |transform| Some((transform, &[][..]));
-        let cipher = [
+        let cipher: &[(&str, Of)] = &[
             ("a key", Of::Bytes),
             ("a nonce", Of::Either),
             ("associated data", Of::Bytes),
         ];
-        let xor_text = [
+        let xor_text: &[(&str, Of)] = &[
             ("a key", Of::Integer),
             ("a text", Of::Bytes),
             ("the first byte", Of::Integer),
         ];
         let (transform, wanted): (Transform, &[(&str, Of)]) = match name.text {
-            "zlib" => plain(Transform::Zlib),
-            "deflate" => plain(Transform::Deflate),
-            "gzip" => plain(Transform::Gzip),
-            "lz4" => Some((Transform::Lz4, &[("the number of bytes", Of::Integer)][..])),
-            "lz4_frame" => plain(Transform::Lz4Frame),
-            "zstd" => plain(Transform::Zstd),
-            "adaptive_huffman" => plain(Transform::AdaptiveHuffman),
-            "xor" => Some((Transform::Xor, &[("a key", Of::Either)][..])),
-            "xor_text" => Some((Transform::XorText, &xor_text[..])),
-            "chacha20_poly1305" => Some((Transform::ChaCha20Poly1305, &cipher[..])),
-            "aes128_gcm" => Some((Transform::Aes128Gcm, &cipher[..])),
-            "aes256_gcm" => Some((Transform::Aes256Gcm, &cipher[..])),
+            "zlib" => (Transform::Zlib, &[]),
+            "deflate" => (Transform::Deflate, &[]),
+            "gzip" => (Transform::Gzip, &[]),
+            "lz4" => (Transform::Lz4, &[("the number of bytes", Of::Integer)]),
+            "lz4_frame" => (Transform::Lz4Frame, &[]),
+            "zstd" => (Transform::Zstd, &[]),
+            "adaptive_huffman" => (Transform::AdaptiveHuffman, &[]),
+            "xor" => (Transform::Xor, &[("a key", Of::Either)]),
+            "xor_text" => (Transform::XorText, xor_text),
+            "chacha20_poly1305" => (Transform::Cipher(Cipher::ChaCha20Poly1305), cipher),
+            "aes128_gcm" => (Transform::Cipher(Cipher::Aes128Gcm), cipher),
+            "aes256_gcm" => (Transform::Cipher(Cipher::Aes256Gcm), cipher),
             "huffman" => {
                 let table = self.table_argument(whole, arguments)?;
                 return Some(LayerKind::Transform {
@@ -279,9 +259,9 @@ impl<'a> Checker<'a, '_> {
             other => {
                 let message = format!("there is no transform `{other}`");
                 self.report_choice(name.span, message, other, TRANSFORMS);
-                None
+                return None;
             }
-        }?;
+        };
         if arguments.len() != wanted.len() {
             let names: Vec<&str> = wanted.iter().map(|(what, _)| *what).collect();
             let expected = if names.is_empty() {
@@ -290,12 +270,8 @@ impl<'a> Checker<'a, '_> {
                 format!("expected {}", names.join(", "))
             };
             let found = arguments.len();
-            self.report(
-                whole.span,
-                format!("`{}` does not take {found} arguments", name.text),
-            )
-            .label(expected);
-            return None;
+            let message = format!("`{}` does not take {found} arguments", name.text);
+            return self.refuse(whole.span, message, expected);
         }
         let mut checked = Vec::new();
         for (argument, &(_, of)) in arguments.iter().zip(wanted) {
@@ -314,25 +290,19 @@ impl<'a> Checker<'a, '_> {
         parameters: &Parameters<'a>,
     ) -> Option<LayerKind> {
         let [decode, encode, more @ ..] = arguments else {
-            self.report(whole.span, "Lua takes two functions")
-                .label("expected `lua(\"DECODE\", \"ENCODE\", ...)`");
-            return None;
+            let expected = "expected `lua(\"DECODE\", \"ENCODE\", ...)`";
+            return self.refuse(whole.span, "Lua takes two functions", expected);
         };
-        let mut found = Vec::new();
-        for function in [decode, encode] {
-            found.push(self.lua_function(function)?);
-        }
-        let [(script, decode), (other, encode)] = &found[..] else {
-            return None;
-        };
-        if !Arc::ptr_eq(script, other) {
+        let (script, decode) = self.lua_function(decode)?;
+        let (other, encode) = self.lua_function(encode)?;
+        if !Arc::ptr_eq(&script, &other) {
             self.report(whole.span, "both functions stand in one `lua` item");
             return None;
         }
         let transform = Transform::Lua {
-            script: script.clone(),
-            decode: decode.clone(),
-            encode: encode.clone(),
+            script,
+            decode,
+            encode,
         };
         let mut checked = Vec::new();
         for argument in more {
@@ -347,21 +317,22 @@ impl<'a> Checker<'a, '_> {
     /// The function that a text names.
     pub(super) fn lua_function(&mut self, function: &Expr<'a>) -> Option<(Arc<Script>, Arc<str>)> {
         let ExprKind::Text(name) = &function.kind else {
-            self.report(function.span, "this is not the name of a function")
-                .label("expected a text, such as `\"decode\"`");
-            return None;
+            let message = "this is not the name of a function";
+            return self.refuse(
+                function.span,
+                message,
+                "expected a text, such as `\"decode\"`",
+            );
         };
-        let own = self.file_of(function.span);
-        let imported = &self.imported[own];
+        let seen = self.seen_from(function.span);
         let mut scripts = self.scripts.iter();
-        let script = scripts
-            .find(|(file, script)| (*file == own || imported.contains(file)) && script.has(name))
-            .map(|(_, script)| script.clone());
-        if script.is_none() {
-            self.report(function.span, format!("there is no Lua function `{name}`"))
-                .label("expected a global function of a `lua` item");
-        }
-        Some((script?, name[..].into()))
+        let script = scripts.find(|(file, script)| seen.has(*file) && script.has(name));
+        let Some((_, script)) = script else {
+            let message = format!("there is no Lua function `{name}`");
+            let expected = "expected a global function of a `lua` item";
+            return self.refuse(function.span, message, expected);
+        };
+        Some((script.clone(), name[..].into()))
     }
 
     /// An argument of a transform: a parameter of the layer, a constant, or a key of a key log.
@@ -385,14 +356,13 @@ impl<'a> Checker<'a, '_> {
             }
             ExprKind::Call(name, arguments) if name.text == "keylog" => {
                 let [label, id] = arguments.as_slice() else {
-                    self.report(argument.span, "a key log is asked by label and id")
-                        .label("expected `keylog(\"LABEL\", ID)`");
-                    return None;
+                    let message = "a key log is asked by label and id";
+                    let expected = "expected `keylog(\"LABEL\", ID)`";
+                    return self.refuse(argument.span, message, expected);
                 };
                 let ExprKind::Text(label) = &label.kind else {
-                    self.report(label.span, "this is not a label")
-                        .label("expected a text, such as `\"CLIENT\"`");
-                    return None;
+                    let expected = "expected a text, such as `\"CLIENT\"`";
+                    return self.refuse(label.span, "this is not a label", expected);
                 };
                 let id = self.layer_argument(id, Of::Either, parameters)?;
                 let keylog = LayerArgument::KeyLog {
@@ -401,7 +371,7 @@ impl<'a> Checker<'a, '_> {
                 };
                 (keylog, Of::Bytes)
             }
-            _ => match self.typed(argument, None)? {
+            _ => match self.typed(argument)? {
                 (Expression::Integer(value), ValueType::Integer) => {
                     (LayerArgument::Integer(value), Of::Integer)
                 }
@@ -412,19 +382,22 @@ impl<'a> Checker<'a, '_> {
                     (LayerArgument::Bytes(bytes[..].into()), Of::Bytes)
                 }
                 (_, found) => {
-                    let found = self.shown(found);
-                    self.report(argument.span, format!("no transform takes {found}"))
-                        .label(format!("expected {}", wanted.shown()));
-                    return None;
+                    let expected = format!("expected {}", wanted.shown());
+                    return self.refuse_value(
+                        argument.span,
+                        "no transform takes",
+                        found,
+                        &expected,
+                    );
                 }
             },
         };
         if wanted.takes(found) {
             return Some(checked);
         }
-        self.report(argument.span, format!("this is {}", found.shown()))
-            .label(format!("expected {}", wanted.shown()));
-        None
+        let message = format!("this is {}", found.shown());
+        let expected = format!("expected {}", wanted.shown());
+        self.refuse(argument.span, message, expected)
     }
 
     /// `through NAME(ARGUMENT, ...)` of a field.
@@ -433,7 +406,6 @@ impl<'a> Checker<'a, '_> {
         through: &Through<'a>,
         field: &Field<'a>,
         field_type: &Type,
-        scope: &Scope<'a>,
     ) -> Option<LayerUse> {
         let is_struct = matches!(field_type, Type::Struct(_) | Type::Broken);
         if !is_struct || field.repeat.is_some() {
@@ -445,24 +417,20 @@ impl<'a> Checker<'a, '_> {
                 );
             return None;
         }
-        let name = through.name;
-        let seen = self.seen_from(name.span);
-        let Some(&layer) = self.layer_names.get(name.text, seen) else {
-            let names: Vec<&str> = self.layer_names.seen(seen).collect();
-            let message = format!("there is no layer `{}`", name.text);
-            self.report_choice(name.span, message, name.text, names);
-            return None;
-        };
+        let layer = self.named(
+            |checker| &checker.layer_names,
+            through.name,
+            "there is no layer",
+        )?;
         let declared = &self.file.layers[usize::from(layer)];
-        self.stands_for(name.span, declared.block.name.span);
         let (wanted, found) = (declared.parameters.len(), through.arguments.len());
         if wanted != found {
             let spelled: Vec<String> = declared
                 .parameters
                 .iter()
-                .map(|(name, kind)| format!("{}: {}", name.text, kind.text))
+                .map(|it| format!("{}: {}", it.name.text, it.type_name.text))
                 .collect();
-            let label = format!("expected `{}({})`", name.text, spelled.join(", "));
+            let label = format!("expected `{}({})`", through.name.text, spelled.join(", "));
             self.report(
                 through.span,
                 format!("the layer does not take {found} arguments"),
@@ -472,22 +440,23 @@ impl<'a> Checker<'a, '_> {
             return None;
         }
         let mut arguments = Vec::new();
-        for (argument, (parameter, kind)) in through.arguments.iter().zip(&declared.parameters) {
-            let (value, found) = self.typed(argument, Some(scope))?;
+        for (argument, parameter) in through.arguments.iter().zip(&declared.parameters) {
+            let (name, kind) = (parameter.name, parameter.type_name);
+            let (value, found) = self.typed(argument)?;
             let (is_bytes, wanted) = match kind.text {
                 "int" => (false, found == ValueType::Integer),
-                _ => (true, matches!(found, ValueType::Text | ValueType::Bytes)),
+                _ => (true, is_content(found)),
             };
             if !wanted {
                 let found = self.shown(found);
-                let message = format!("`{}` is `{}`, this is {found}", parameter.text, kind.text);
+                let message = format!("`{}` is `{}`, this is {found}", name.text, kind.text);
                 self.report(argument.span, message)
                     .label(if is_bytes {
                         "expected bytes or a text"
                     } else {
                         "expected an integer"
                     })
-                    .related(parameter.span, "declared here");
+                    .related(name.span, "declared here");
                 return None;
             }
             arguments.push((value, is_bytes));

@@ -4,11 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Checker;
-use super::model::{Enum, FieldId, Protocol, RangeOf, Step, Struct, StructId, Type};
+use super::model::{Enum, FieldId, Protocol, RangeOf, Step, Struct, StructId, Type, held};
 use super::vocabulary::Subject;
 use crate::facts::Meaning;
 use crate::report::Span;
-use crate::syntax::ast::{self, Statement};
+use crate::syntax::ast::{self, fields};
 
 /// What a struct can say, in itself or in what it holds, outside the messages that it holds.
 #[derive(Clone, Debug, Default)]
@@ -368,17 +368,7 @@ fn joined(
     says: &[Says],
     children_first: &[StructId],
 ) -> Option<StructId> {
-    let mut held = BTreeSet::from([root]);
-    let mut open = vec![root];
-    while let Some(id) = open.pop() {
-        for field in &structs[id.0 as usize].fields {
-            if let Type::Struct(inner) = field.field_type
-                && held.insert(inner)
-            {
-                open.push(inner);
-            }
-        }
-    }
+    let held = held([root], structs);
     let is_message = |id: &StructId| {
         let structure = &structs[id.0 as usize];
         // What its user gives it is not in the joined bytes.
@@ -403,26 +393,4 @@ impl Says {
             self.meanings.entry(meaning).or_insert(span);
         }
     }
-}
-
-/// The fields of a body in the order of the text, as [`FieldId`] counts them.
-pub(super) fn fields<'s, 'a>(body: &'s [Statement<'a>]) -> Vec<&'s ast::Field<'a>> {
-    let mut found = Vec::new();
-    for statement in body {
-        match statement {
-            Statement::Field(field) => found.push(&**field),
-            Statement::If(inner) => {
-                found.extend(fields(&inner.then));
-                found.extend(fields(&inner.otherwise));
-            }
-            Statement::Switch(inner) => {
-                found.extend(inner.arms.iter().flat_map(|arm| fields(&arm.body)));
-            }
-            Statement::Join(join) => found.push(&join.field),
-            Statement::Follow(follow) => found.push(&follow.field),
-            Statement::Align(_) | Statement::ByteOrder(_) | Statement::Set(_) => {}
-            Statement::Size(inner) => found.extend(fields(&inner.body)),
-        }
-    }
-    found
 }

@@ -38,9 +38,10 @@ mod types;
 mod vocabulary;
 mod windows;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use self::checker::Checker;
+use self::declared::Item;
 use self::model::{Enum, EnumId, Model, StructId};
 pub(crate) use self::type_names::is_built_in;
 pub(crate) use self::vocabulary::{Place, vocabulary};
@@ -151,45 +152,26 @@ impl<'a> Checker<'a, '_> {
     /// Gives every item its id and refuses two with one name.
     fn declare(&mut self) {
         let file = self.file;
-        let mut taken: Vec<BTreeMap<&'a str, Span>> = vec![BTreeMap::new(); self.files.len()];
         let constants = file.constants.iter().map(|item| item.name);
+        let constants = (0..).map(Item::Constant).zip(constants);
         let aliases = file.aliases.iter().map(|item| item.name);
+        let aliases = (0..).map(Item::Alias).zip(aliases);
         let enums = file.enums.iter().map(|item| item.name);
-        // Vectors and structs without a name have names that nobody can give.
-        let structs = file
-            .structs
-            .iter()
-            .filter(|item| !item.is_vector && !item.is_nameless)
-            .map(|item| item.name);
-        for name in constants.chain(aliases).chain(enums).chain(structs) {
+        let enums = (0..).map(|place| Item::Enum(EnumId(place))).zip(enums);
+        let structs = file.structs.iter().map(|item| item.name);
+        let structs = (0..)
+            .map(|place| Item::Struct(StructId(place)))
+            .zip(structs);
+        for (item, name) in constants.chain(aliases).chain(enums).chain(structs) {
             if is_built_in(name.text) {
                 self.report(name.span, format!("`{}` is a built-in type", name.text))
                     .label("expected another name");
             }
-            let of = self.file_of(name.span);
-            self.declared.insert(name.text, of, name.span);
-            self.claim(&mut taken[of], name);
-        }
-        for (index, item) in file.aliases.iter().enumerate() {
-            let of = self.file_of(item.name.span);
-            self.alias_names.insert(item.name.text, of, index);
-        }
-        for (index, item) in file.enums.iter().enumerate() {
-            let of = self.file_of(item.name.span);
-            self.enum_names
-                .insert(item.name.text, of, EnumId(index as u32));
-        }
-        for (index, item) in file.structs.iter().enumerate() {
-            let of = self.file_of(item.name.span);
-            self.struct_names
-                .insert(item.name.text, of, StructId(index as u32));
+            self.declare_as(|checker| &mut checker.items, name, item);
         }
         self.declare_layers();
-        let mut rules = vec![BTreeMap::new(); self.files.len()];
-        for (index, item) in file.rules.iter().enumerate() {
-            let of = self.file_of(item.name.span);
-            self.claim(&mut rules[of], item.name);
-            self.rules_names.insert(item.name.text, of, index as u16);
+        for (place, item) in file.rules.iter().enumerate() {
+            self.declare_as(|checker| &mut checker.rules_names, item.name, place as u16);
         }
         if file.rules.len() > usize::from(u16::MAX) {
             self.report(file.rules[0].name.span, "there are too many `rules` blocks");
@@ -199,15 +181,15 @@ impl<'a> Checker<'a, '_> {
     fn check_constants(&mut self) {
         let file = self.file;
         let ranks = self.imported_first();
-        let mut constants: Vec<&Constant<'a>> = file.constants.iter().collect();
-        constants.sort_by_key(|constant| ranks[self.file_of(constant.name.span)]);
-        for constant in constants {
+        let mut constants: Vec<(usize, &Constant<'a>)> =
+            file.constants.iter().enumerate().collect();
+        constants.sort_by_key(|(_, constant)| ranks[self.file_of(constant.name.span)]);
+        for (place, constant) in constants {
             if self.has_enough() {
                 return;
             }
-            let value = self.typed(&constant.value, None);
-            let of = self.file_of(constant.name.span);
-            self.constants.insert(constant.name.text, of, value);
+            let value = self.typed(&constant.value);
+            self.constants.insert(place, value);
         }
     }
 

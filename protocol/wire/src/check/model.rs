@@ -3,6 +3,7 @@
 pub(crate) use super::state_steps::{
     FollowStep, JoinStep, SetMember, SetStep, SetWhat, StatePart, StatePath,
 };
+use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
@@ -348,6 +349,19 @@ pub(crate) struct Window {
     pub(crate) layer: Option<LayerUse>,
 }
 
+impl Window {
+    /// All that is left.
+    pub(crate) fn whole(text: Arc<str>, rest_key: String) -> Window {
+        Window {
+            at: None,
+            size: None,
+            text,
+            rest_key: rest_key.into(),
+            layer: None,
+        }
+    }
+}
+
 /// `through NAME(ARGUMENT, ...)`
 #[derive(Clone, Debug)]
 pub(crate) struct LayerUse {
@@ -540,6 +554,59 @@ impl Type {
             Type::Coded { number, .. } => *number == Number::Unsigned,
             Type::Range { low, .. } => *low >= 0,
             _ => false,
+        }
+    }
+}
+
+/// Structs, and all that they hold.
+pub(super) fn held(
+    structs: impl IntoIterator<Item = StructId>,
+    all: &[Struct],
+) -> BTreeSet<StructId> {
+    let mut open: Vec<StructId> = structs.into_iter().collect();
+    let mut held = BTreeSet::new();
+    while let Some(id) = open.pop() {
+        if held.insert(id) {
+            let fields = &all[id.0 as usize].fields;
+            open.extend(fields.iter().filter_map(Field::structure));
+        }
+    }
+    held
+}
+
+impl Field {
+    /// A field of which only its name and its type are known.
+    pub(super) fn new(name: &str, type_text: &str, field_type: Type) -> Field {
+        Field {
+            name: name.into(),
+            type_text: type_text.into(),
+            field_type,
+            repeat: None,
+            window: None,
+            repeat_text: "".into(),
+            constant: None,
+            content: None,
+            reads_index: false,
+            is_gap: false,
+            computed: None,
+            arguments: Vec::new(),
+            meaning: None,
+            property: None,
+            is_value: false,
+            said_back: SaidBack::default(),
+            is_per_copy: false,
+            derived: None,
+            read: false,
+            measured: Vec::new(),
+            needed_later: false,
+        }
+    }
+
+    /// The struct that it is, or whose values it repeats.
+    pub(super) fn structure(&self) -> Option<StructId> {
+        match self.field_type {
+            Type::Struct(id) => Some(id),
+            _ => None,
         }
     }
 }

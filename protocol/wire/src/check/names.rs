@@ -2,9 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What names stand for, with the file that declares each.
+use crate::report::Span;
+use crate::syntax::ast::Ident;
+
+/// What names stand for, with the file and the place that declare each.
 pub(super) struct Names<'a, T> {
-    declared: BTreeMap<&'a str, Vec<(usize, T)>>,
+    declared: BTreeMap<&'a str, Vec<(usize, Span, T)>>,
 }
 
 /// The files whose names can be used at a place.
@@ -20,7 +23,7 @@ impl<'s> Seen<'s> {
         Seen { own, imported }
     }
 
-    fn has(self, file: usize) -> bool {
+    pub(super) fn has(self, file: usize) -> bool {
         self.own == file || self.imported.contains(&file)
     }
 }
@@ -33,39 +36,41 @@ impl<T> Default for Names<'_, T> {
     }
 }
 
-impl<'a, T> Names<'a, T> {
-    /// Notes what a name stands for; a second one in the same file is reported elsewhere.
-    pub(super) fn insert(&mut self, name: &'a str, file: usize, value: T) {
-        let declared = self.declared.entry(name).or_default();
-        if declared.iter().all(|(other, _)| *other != file) {
-            declared.push((file, value));
+impl<'a, T: Copy> Names<'a, T> {
+    /// Notes what a name stands for. Where the file has declared it before, that stays, and its place is
+    /// given.
+    pub(super) fn insert(&mut self, name: Ident<'a>, file: usize, value: T) -> Option<Span> {
+        let declared = self.declared.entry(name.text).or_default();
+        let first = declared.iter().find(|(other, ..)| *other == file);
+        let first = first.map(|&(_, span, _)| span);
+        if first.is_none() {
+            declared.push((file, name.span, value));
         }
+        first
+    }
+
+    /// All that a name can stand for, with the places that declare it.
+    pub(super) fn all(&self, name: &str, seen: Seen<'_>) -> impl Iterator<Item = (Span, T)> {
+        let declared = self.declared.get(name).into_iter().flatten();
+        let seen = declared.filter(move |(file, ..)| seen.has(*file));
+        seen.map(|&(_, span, value)| (span, value))
     }
 
     /// What a name stands for.
-    pub(super) fn get(&self, name: &str, seen: Seen<'_>) -> Option<&T> {
-        let mut declared = self.declared.get(name)?.iter();
-        let found = declared.find(|(file, _)| seen.has(*file));
-        found.map(|(_, value)| value)
-    }
-
-    /// All that a name can stand for: more than one is a mistake.
-    pub(super) fn all(&self, name: &str, seen: Seen<'_>) -> Vec<T>
-    where
-        T: Copy,
-    {
-        let declared = self.declared.get(name).into_iter().flatten();
-        let seen = declared.filter(|(file, _)| seen.has(*file));
-        seen.map(|&(_, value)| value).collect()
+    pub(super) fn get(&self, name: &str, seen: Seen<'_>) -> Option<T> {
+        self.all(name, seen).next().map(|(_, value)| value)
     }
 
     /// The names that can be used.
-    pub(super) fn seen<'s>(&'s self, seen: Seen<'s>) -> impl Iterator<Item = &'a str> + 's {
-        let any =
-            move |declared: &Vec<(usize, T)>| declared.iter().any(|(file, _)| seen.has(*file));
+    pub(super) fn seen(&self, seen: Seen<'_>) -> Vec<&'a str> {
+        self.seen_of(seen, |_| true)
+    }
+
+    /// Those that stand for something of a sort.
+    pub(super) fn seen_of(&self, seen: Seen<'_>, is_of: impl Fn(T) -> bool) -> Vec<&'a str> {
+        let is_seen = |(file, _, value): &(usize, Span, T)| seen.has(*file) && is_of(*value);
         let names = self.declared.iter();
-        names
-            .filter(move |(_, declared)| any(declared))
-            .map(|(name, _)| *name)
+        let names = names.filter(|(_, declared)| declared.iter().any(is_seen));
+        names.map(|(name, _)| *name).collect()
     }
 }

@@ -140,25 +140,18 @@ impl<'a> Checker<'a, '_> {
                         _ => true,
                     }
                 }
-                Statement::If(inner) => {
-                    let then = self.body_ends(&inner.then, structure, place, ends);
-                    let otherwise = self.body_ends(&inner.otherwise, structure, place, ends);
-                    then || otherwise
-                }
-                Statement::Switch(inner) => {
-                    let arms = inner
-                        .arms
-                        .iter()
-                        .map(|arm| self.body_ends(&arm.body, structure, place, ends));
-                    // All of them are walked, so that fields are counted.
-                    arms.filter(|&ends| ends).count() > 0
-                }
-                Statement::Size(inner) => self.body_ends(&inner.body, structure, place, ends),
                 Statement::Join(_) | Statement::Follow(_) => {
                     *place += 1;
                     true
                 }
-                Statement::Align(_) | Statement::ByteOrder(_) | Statement::Set(_) => true,
+                _ => {
+                    let blocks = statement.blocks();
+                    let ending = blocks
+                        .iter()
+                        .filter(|body| self.body_ends(body, structure, place, ends));
+                    // All of them are walked, so that fields are counted.
+                    ending.count() > 0 || blocks.is_empty()
+                }
             };
         }
         all

@@ -2,66 +2,41 @@
 
 use super::Checker;
 use super::bodies::Body;
-use super::declared::{HeadKind, Scope, ValueType};
+use super::declared::{HeadKind, Item, ValueType};
 use super::model::{Expression, Field, FieldId, Repeat, Type};
-use crate::said_back::SaidBack;
 use crate::syntax::ast::{self, Expr, Struct, TypeRef, Until};
 
 impl<'a> Checker<'a, '_> {
     /// Makes the parameters of a struct readable; they are its last fields.
     pub(super) fn parameters(&mut self, declared: &Struct<'a>, body: &mut Body<'a>) -> Vec<Field> {
-        let heads = self.heads.get(body.scope.structure.0 as usize);
+        let structure = self.scope.structure;
+        let heads = structure.and_then(|id| self.heads.get(id.0 as usize));
         let first = heads.map_or(0, Vec::len) - declared.parameters.len();
         let mut fields = Vec::new();
         for (place, parameter) in (first..).zip(&declared.parameters) {
             self.claim(&mut body.taken, parameter.name);
             let id = FieldId(place as u32);
-            body.scope.visible.push((parameter.name.text, id));
-            let spelled = parameter.type_name.text;
-            self.is_ambiguous(spelled, parameter.type_name.span);
+            self.scope.visible.push((parameter.name.text, id));
+            let type_name = parameter.type_name;
+            self.is_ambiguous(type_name);
             let field_type = match self.parameter_kind(parameter) {
                 HeadKind::Bool => Type::Bool,
                 HeadKind::Enum(id) => Type::Enum(id),
                 HeadKind::Flags(id) => Type::Flags(id),
                 HeadKind::Integer | HeadKind::Number(_) => Type::Computed,
                 _ => {
-                    let seen = self.seen_from(parameter.type_name.span);
-                    let mut names = vec!["int", "bool"];
-                    names.extend(self.enum_names.seen(seen));
-                    let suggestion = crate::suggest::did_you_mean(spelled, names);
-                    let message = format!("a parameter cannot be a `{spelled}`");
-                    let report = self
-                        .report(parameter.type_name.span, message)
-                        .label("expected `int`, `bool`, an enum or a float, such as `f32`");
-                    if let Some(suggestion) = suggestion {
-                        report.help(suggestion);
-                    }
+                    let is_enum = |item| matches!(item, Item::Enum(_));
+                    let mut names = self.items_seen(type_name.span, is_enum);
+                    names.extend(["int", "bool"]);
+                    let message = format!("a parameter cannot be a `{}`", type_name.text);
+                    self.report(type_name.span, message)
+                        .label("expected `int`, `bool`, an enum or a float, such as `f32`")
+                        .suggest(type_name.text, names);
                     Type::Broken
                 }
             };
-            fields.push(Field {
-                name: parameter.name.text.into(),
-                type_text: spelled.into(),
-                field_type,
-                repeat: None,
-                repeat_text: "".into(),
-                constant: None,
-                content: None,
-                is_gap: false,
-                reads_index: false,
-                computed: None,
-                arguments: Vec::new(),
-                meaning: None,
-                property: None,
-                is_value: false,
-                said_back: SaidBack::default(),
-                is_per_copy: false,
-                derived: None,
-                read: false,
-                measured: Vec::new(),
-                window: None,
-                needed_later: false,
-            });
+            let name = parameter.name.text;
+            fields.push(Field::new(name, type_name.text, field_type));
         }
         fields
     }
@@ -71,7 +46,6 @@ impl<'a> Checker<'a, '_> {
         &mut self,
         declared: &TypeRef<'a>,
         field_type: &Type,
-        scope: &Scope<'a>,
     ) -> Vec<Expression> {
         let Type::Struct(id) = *field_type else {
             return Vec::new();
@@ -100,7 +74,7 @@ impl<'a> Checker<'a, '_> {
         }
         let mut arguments = Vec::new();
         for (expr, parameter) in given.iter().zip(&wanted.parameters) {
-            let Some(typed) = self.typed(expr, Some(scope)) else {
+            let Some(typed) = self.typed(expr) else {
                 continue;
             };
             let wanted = match self.parameter_kind(parameter) {
@@ -113,10 +87,8 @@ impl<'a> Checker<'a, '_> {
                 continue;
             };
             if found != wanted {
-                let (found, wanted) = (self.shown(found), self.shown(wanted));
-                let message = format!("`{}` is {wanted}, not {found}", parameter.name.text);
-                self.report(expr.span, message)
-                    .label(format!("expected {wanted}"))
+                let is = format!("`{}` is", parameter.name.text);
+                self.report_mismatch(expr.span, (&is, "not"), wanted, found)
                     .related(parameter.name.span, "the parameter");
             }
             arguments.push(value);
@@ -129,10 +101,8 @@ impl<'a> Checker<'a, '_> {
         &mut self,
         declared: &ast::Field<'a>,
         expr: &Expr<'a>,
-        body: &Body<'a>,
     ) -> (Type, Option<Expression>) {
-        let typed = self.typed(expr, Some(&body.scope));
-        let Some((value, found)) = typed else {
+        let Some((value, found)) = self.typed(expr) else {
             return (Type::Broken, None);
         };
         if declared.field_type.name.text == "let" {
@@ -141,15 +111,15 @@ impl<'a> Checker<'a, '_> {
                 ValueType::Bool => Type::Bool,
                 ValueType::Enum(id) => Type::Enum(id),
                 _ => {
-                    let found = self.shown(found);
-                    self.report(expr.span, format!("{found} cannot be computed"))
+                    let message = format!("{} cannot be computed", self.shown(found));
+                    self.report(expr.span, message)
                         .label("expected an integer, a truth value or an enum");
                     Type::Broken
                 }
             };
             return (field_type, Some(value));
         }
-        let field_type = self.field_type(&declared.field_type, &body.scope);
+        let field_type = self.field_type(&declared.field_type);
         let shape = self.number_shape(&declared.field_type);
         let (value, found) = match shape {
             Some(shape) => {
@@ -192,25 +162,20 @@ impl<'a> Checker<'a, '_> {
     }
 
     /// How the repeat of a field ends.
-    pub(super) fn repeat(
-        &mut self,
-        declared: &ast::Repeat<'a>,
-        id: FieldId,
-        body: &mut Body<'a>,
-    ) -> Option<Repeat> {
+    pub(super) fn repeat(&mut self, declared: &ast::Repeat<'a>, id: FieldId) -> Option<Repeat> {
         match &declared.until {
             // What fills this many bytes lasts until the end of a window of them.
             Until::End | Until::Bytes(_) => Some(Repeat::UntilEnd),
             Until::Count(count) => {
-                let count = self.integer(count, &body.scope, "a number of elements")?;
+                let count = self.integer(count, "a number of elements")?;
                 Some(Repeat::Count(count))
             }
             Until::Holds(condition) => {
-                let outer = body.scope.item.replace(id);
-                body.scope.repeated = true;
-                let condition = self.condition(condition, &body.scope);
-                body.scope.repeated = false;
-                body.scope.item = outer;
+                let outer = self.scope.item.replace(id);
+                self.scope.repeated = true;
+                let condition = self.condition(condition);
+                self.scope.repeated = false;
+                self.scope.item = outer;
                 condition.map(Repeat::Until)
             }
         }

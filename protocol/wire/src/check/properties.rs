@@ -1,13 +1,13 @@
 //! `@property` and `@value`: what messages tell of objects.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use super::Checker;
-use super::model::{Model, Struct, StructId, Type};
+use super::model::{Field, Model, Struct, StructId, Type, held};
 use crate::facts::Meaning;
 use crate::property::{Property, PropertyKind};
 use crate::report::Span;
-use crate::syntax::ast::{self, Annotation, Expr, ExprKind, Unary};
+use crate::syntax::ast::{self, Annotation, Expr, ExprKind, Ident, Unary};
 
 /// What the arguments of a `@property` say, each with its place.
 #[derive(Default)]
@@ -29,7 +29,7 @@ impl<'a> Checker<'a, '_> {
             return None;
         }
         let arguments = self.property_arguments(annotation)?;
-        let numbers = self.holds_numbers(field_type);
+        let numbers = holds_numbers(field_type);
         let kind = match arguments.kind {
             Some((kind, span)) => {
                 if kind.is_measured() && !numbers {
@@ -85,7 +85,7 @@ impl<'a> Checker<'a, '_> {
         let mut arguments = Arguments::default();
         for argument in &annotation.arguments {
             let first = match &argument.kind {
-                ExprKind::Path(path) if path.len() == 1 => {
+                ExprKind::Path(_) if argument.name().is_some() => {
                     let kind = self.property_kind(argument)?;
                     let first = arguments.kind.map(|(_, span)| span);
                     arguments.kind = Some((kind, argument.span));
@@ -123,15 +123,12 @@ impl<'a> Checker<'a, '_> {
     }
 
     fn property_kind(&mut self, argument: &Expr<'a>) -> Option<PropertyKind> {
-        let spelled = argument.span.text(self.text);
-        let mut kinds = PropertyKind::ALL.iter();
-        if let Some((_, kind)) = kinds.find(|(name, _)| *name == spelled) {
-            return Some(*kind);
-        }
-        let names: Vec<&str> = PropertyKind::ALL.iter().map(|(name, _)| *name).collect();
-        let message = format!("there is no kind of property `{spelled}`");
-        self.report_choice(argument.span, message, spelled, names);
-        None
+        let there = "there is no kind of property";
+        self.one_of(
+            Ident::spelled(argument.span, self.text),
+            &PropertyKind::ALL,
+            there,
+        )
     }
 
     /// Whether a field can be the value of a property.
@@ -148,55 +145,21 @@ impl<'a> Checker<'a, '_> {
                 .label("expected a number, a truth value, a text or bytes");
             return false;
         }
-        if let Some(repeat) = &field.repeat {
-            self.report(annotation.span, "`@value` cannot be on a repeated field")
-                .label("expected a single field")
-                .related(repeat.span, "repeated here");
-            return false;
-        }
-        true
-    }
-
-    /// Whether it is made of numbers alone, as far as its type tells.
-    fn holds_numbers(&self, field_type: &Type) -> bool {
-        !matches!(
-            field_type,
-            Type::Text { .. }
-                | Type::Bytes(_)
-                | Type::BytesRest
-                | Type::Wide(_)
-                | Type::Uuid
-                | Type::Hash(_)
-        )
+        self.check_not_repeated(annotation, field);
+        field.repeat.is_none()
     }
 
     /// Each `@value` stands in a struct that some property is made of.
     pub(super) fn check_values(&mut self, structs: &[Struct]) {
-        let mut covered: BTreeSet<StructId> = BTreeSet::new();
-        let mut open: Vec<StructId> = Vec::new();
-        for field in structs.iter().flat_map(|structure| &structure.fields) {
-            if let (Some(_), Type::Struct(inner)) = (field.property, &field.field_type) {
-                open.push(*inner);
-            }
-        }
-        while let Some(id) = open.pop() {
-            if !covered.insert(id) {
-                continue;
-            }
-            let inner = structs.get(id.0 as usize).into_iter();
-            open.extend(inner.flat_map(|it| &it.fields).filter_map(
-                |field| match field.field_type {
-                    Type::Struct(inner) => Some(inner),
-                    _ => None,
-                },
-            ));
-        }
+        let fields = structs.iter().flat_map(|structure| &structure.fields);
+        let properties = fields.filter(|field| field.property.is_some());
+        let covered = held(properties.filter_map(Field::structure), structs);
         let file = self.file;
         for (index, structure) in (0u32..).zip(structs) {
             if covered.contains(&StructId(index)) {
                 continue;
             }
-            let declared = super::meanings::fields(&file.structs[index as usize].body);
+            let declared = ast::fields(&file.structs[index as usize].body);
             for (field, declared) in structure.fields.iter().zip(declared) {
                 let marked = declared.annotations.first();
                 if let Some(annotation) = marked.filter(|_| field.is_value) {
@@ -212,7 +175,7 @@ impl<'a> Checker<'a, '_> {
     pub(super) fn check_property_of_message(
         &mut self,
         property: Option<Span>,
-        meanings: &std::collections::BTreeMap<Meaning, Span>,
+        meanings: &BTreeMap<Meaning, Span>,
         structure: &Struct,
         name: Span,
     ) {
@@ -237,6 +200,19 @@ fn number(argument: &Expr<'_>) -> Option<f64> {
     }
 }
 
+/// Whether a type is made of numbers alone, as far as it tells.
+fn holds_numbers(field_type: &Type) -> bool {
+    !matches!(
+        field_type,
+        Type::Text { .. }
+            | Type::Bytes(_)
+            | Type::BytesRest
+            | Type::Wide(_)
+            | Type::Uuid
+            | Type::Hash(_)
+    )
+}
+
 fn usual_kind(field_type: &Type) -> PropertyKind {
     match field_type {
         Type::Bool | Type::Unsigned(1) | Type::Flags(_) => PropertyKind::Flag,
@@ -249,20 +225,8 @@ fn usual_kind(field_type: &Type) -> PropertyKind {
 
 /// Whether a struct holds fields that are marked as the value of a property.
 pub(crate) fn is_marked(model: &Model, id: StructId) -> bool {
-    let mut met = BTreeSet::new();
-    let mut open = vec![id];
-    while let Some(id) = open.pop() {
-        if !met.insert(id) {
-            continue;
-        }
-        for field in &model.structure(id).fields {
-            if field.is_value {
-                return true;
-            }
-            if let Type::Struct(inner) = field.field_type {
-                open.push(inner);
-            }
-        }
-    }
-    false
+    let mut fields = held([id], &model.structs)
+        .into_iter()
+        .flat_map(|id| &model.structure(id).fields);
+    fields.any(|field| field.is_value)
 }

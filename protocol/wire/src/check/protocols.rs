@@ -3,11 +3,11 @@
 use std::ops::RangeInclusive;
 
 use super::Checker;
-use super::declared::Scope;
+use super::declared::{Item, Scope};
 use super::model::{Expression, Protocol, Selection, StructId};
 use crate::layout::{BitOrder, ByteOrder, Order};
 use crate::report::Span;
-use crate::syntax::ast::{Block, Expr, ExprKind, Setting};
+use crate::syntax::ast::{Block, Expr, ExprKind, Ident, Setting};
 
 pub(super) const BIT_ORDERS: [(&str, BitOrder); 2] =
     [("lsb", BitOrder::Lsb), ("msb", BitOrder::Msb)];
@@ -72,16 +72,9 @@ impl<'a> Checker<'a, '_> {
 
     fn check_wire(&mut self, block: &Block<'a>) -> Option<Protocol> {
         self.check_settings(block, &WIRE_SETTINGS, &["ports"]);
-        for missing in ["byte_order", "bit_order", "root"] {
-            if !block.settings.iter().any(|each| each.name.text == missing) {
-                self.report(
-                    block.name.span,
-                    format!("the `wire` block has no `{missing}`"),
-                )
-                .label(format!("expected the setting `{missing}`"));
-            }
-        }
-        let named = |name: &str| block.settings.iter().find(|each| each.name.text == name);
+        let required = ["byte_order", "bit_order", "root"];
+        self.require(block, required, "the `wire` block has no");
+        let named = |name: &str| block.setting(name);
         let root = named("root").and_then(|setting| self.named_struct(setting, "the root"));
         let joined =
             named("joined").and_then(|setting| self.named_struct(setting, "a joined message"));
@@ -125,20 +118,15 @@ impl<'a> Checker<'a, '_> {
 
     /// The struct that a setting names; `what` it is, for errors.
     fn named_struct(&mut self, setting: &Setting<'a>, what: &str) -> Option<StructId> {
-        let name = match &setting.value.kind {
-            ExprKind::Path(path) => path.first().filter(|_| path.len() == 1),
-            _ => None,
-        };
-        let Some(name) = name else {
+        let Some(name) = setting.value.name() else {
             self.report(setting.value.span, format!("{what} is a struct"))
                 .label("expected a struct");
             return None;
         };
-        if self.is_ambiguous(name.text, name.span) {
+        if self.is_ambiguous(name) {
             return None;
         }
-        let seen = self.seen_from(name.span);
-        if let Some(&id) = self.struct_names.get(name.text, seen) {
+        if let Some(id) = self.struct_named(name) {
             let file = self.file;
             let declared = file.structs.get(id.0 as usize);
             let parameters = declared.map(|declared| declared.parameters.as_slice());
@@ -150,10 +138,14 @@ impl<'a> Checker<'a, '_> {
             }
             return Some(id);
         }
-        let names: Vec<&str> = self.struct_names.seen(seen).collect();
+        self.report_no_struct(name);
+        None
+    }
+
+    pub(super) fn report_no_struct(&mut self, name: Ident<'a>) {
+        let names = self.items_seen(name.span, |item| matches!(item, Item::Struct(_)));
         let message = format!("there is no struct `{}`", name.text);
         self.report_choice(name.span, message, name.text, names);
-        None
     }
 
     fn ports(&mut self, setting: &Setting<'a>) -> Vec<RangeInclusive<u16>> {
@@ -188,7 +180,7 @@ impl<'a> Checker<'a, '_> {
     }
 
     fn magic(&mut self, setting: &Setting<'a>) -> Option<Vec<u8>> {
-        let bytes = match self.typed(&setting.value, None)?.0 {
+        let bytes = match self.constant(&setting.value)?.0 {
             Expression::Bytes(bytes) => bytes.to_vec(),
             Expression::Text(text) => text.as_bytes().to_vec(),
             _ => {
@@ -207,13 +199,8 @@ impl<'a> Checker<'a, '_> {
 
     /// A condition at the packet's start: no field was read yet.
     fn when(&mut self, setting: &Setting<'a>, root: Option<StructId>) -> Option<Expression> {
-        let scope = Scope {
-            structure: root?,
-            visible: Vec::new(),
-            shared: Vec::new(),
-            item: None,
-            repeated: false,
-        };
-        self.condition(&setting.value, &scope)
+        self.within(Scope::of(root?), |checker| {
+            checker.condition(&setting.value)
+        })
     }
 }

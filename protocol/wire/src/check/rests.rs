@@ -139,21 +139,13 @@ impl<'a> Checker<'a, '_> {
     fn rest_of(&self, statement: &Statement<'a>) -> Option<Rest<'a>> {
         match statement {
             Statement::Field(field) => self.rest_in(field),
-            Statement::If(inner) => {
-                let branches = [&inner.then, &inner.otherwise];
-                either(branches.into_iter().map(|body| self.rest_among(body)))
-            }
-            // A value without an arm ends the look at the packet.
-            Statement::Switch(inner) => {
-                either(inner.arms.iter().map(|arm| self.rest_among(&arm.body)))
-            }
             // Rest ends where the window does, or stands elsewhere.
-            Statement::Size(_)
-            | Statement::Align(_)
-            | Statement::ByteOrder(_)
-            | Statement::Set(_)
-            | Statement::Join(_)
-            | Statement::Follow(_) => None,
+            Statement::Size(_) => None,
+            // A value of a `switch` without an arm ends the look at the packet.
+            _ => {
+                let branches = statement.blocks();
+                either(branches.iter().map(|body| self.rest_among(body)))
+            }
         }
     }
 
@@ -207,51 +199,32 @@ impl<'a> Checker<'a, '_> {
 
     /// What the struct takes that a type names.
     fn taking_of(&self, declared: &TypeRef<'a>) -> Option<Taking<'a>> {
-        let name = &declared.name;
-        let id = self
-            .struct_names
-            .get(name.text, self.seen_from(name.span))?;
+        let id = self.struct_named(declared.name)?;
         self.takings.get(id.0 as usize).copied()
     }
 
     /// The first field of a statement that may take more bits than are left.
     fn field_beyond<'s>(&self, statement: &'s Statement<'a>, left: u8) -> Option<&'s Field<'a>> {
-        let among = |statements: &'s [Statement<'a>]| {
-            statements.iter().find_map(|it| self.field_beyond(it, left))
-        };
         match statement {
             Statement::Field(field) => (self.bits_of(field).most > left).then_some(&**field),
-            Statement::If(inner) => among(&inner.then).or_else(|| among(&inner.otherwise)),
-            Statement::Switch(inner) => inner.arms.iter().find_map(|arm| among(&arm.body)),
-            Statement::Size(inner) if !inner.is_at => among(&inner.body),
-            Statement::Size(_)
-            | Statement::Align(_)
-            | Statement::ByteOrder(_)
-            | Statement::Set(_)
-            | Statement::Join(_)
-            | Statement::Follow(_) => None,
+            Statement::Size(inner) if inner.is_at => None,
+            _ => {
+                let mut inside = statement.blocks().into_iter().flatten();
+                inside.find_map(|it| self.field_beyond(it, left))
+            }
         }
     }
 
     fn bits_among(&self, statements: &[Statement<'a>]) -> Bits {
         let each = statements.iter().map(|statement| match statement {
             Statement::Field(field) => self.bits_of(field),
-            Statement::If(inner) => self
-                .bits_among(&inner.then)
-                .or(self.bits_among(&inner.otherwise)),
-            Statement::Switch(inner) => {
-                let arms = inner.arms.iter().map(|arm| self.bits_among(&arm.body));
-                arms.reduce(Bits::or).unwrap_or_default()
+            Statement::Size(inner) if inner.is_at => Bits::default(),
+            Statement::Size(inner) => Bits::between(0, self.bits_among(&inner.body).most),
+            _ => {
+                let blocks = statement.blocks();
+                let branches = blocks.iter().map(|body| self.bits_among(body));
+                branches.reduce(Bits::or).unwrap_or_default()
             }
-            Statement::Size(inner) if !inner.is_at => {
-                Bits::between(0, self.bits_among(&inner.body).most)
-            }
-            Statement::Size(_)
-            | Statement::Align(_)
-            | Statement::ByteOrder(_)
-            | Statement::Set(_)
-            | Statement::Join(_)
-            | Statement::Follow(_) => Bits::default(),
         });
         each.fold(Bits::default(), Bits::and)
     }
@@ -277,8 +250,7 @@ impl<'a> Checker<'a, '_> {
     }
 
     fn bits_of_type(&self, declared: &TypeRef<'a>) -> Bits {
-        let name = &declared.name;
-        match name.text {
+        match declared.name.text {
             "bytes" | "string" => match length_of(declared) {
                 Some(length) if is_word(length, "zero") || is_type(length) => Bits::BYTE,
                 Some(length) => match literal(length) {
@@ -295,8 +267,7 @@ impl<'a> Checker<'a, '_> {
             text if is_number(text) => Bits::BYTE,
             text => {
                 let digits = width_of(text).and_then(|width| width.digits.parse::<u16>().ok());
-                let of_enum = self.enum_names.get(text, self.seen_from(name.span));
-                match (digits, of_enum) {
+                match (digits, self.enum_named(declared.name)) {
                     (Some(bits), _) => Bits::exactly(bits.into()),
                     (None, Some(id)) => self.bits_of_type(&self.file.enums[id.0 as usize].base),
                     (None, None) => self.taking_of(declared).map_or(Bits::ANY, |it| it.bits),

@@ -6,8 +6,7 @@ use super::Checker;
 use super::model::Type;
 use super::vocabulary::Word;
 use crate::said_back::SaidBack;
-use crate::suggest::nearest;
-use crate::syntax::ast::{self, Annotation, ExprKind};
+use crate::syntax::ast::{self, Annotation};
 
 impl<'a> Checker<'a, '_> {
     /// Notes what a field gives or takes.
@@ -24,8 +23,7 @@ impl<'a> Checker<'a, '_> {
                 .label(format!("expected `@{word_name}(NAME)`"));
             return;
         };
-        let is_name = matches!(&argument.kind, ExprKind::Path(path) if path.len() == 1);
-        if !is_name {
+        if argument.name().is_none() {
             self.report(argument.span, "this is no name of a value")
                 .label(format!("expected `@{word_name}(NAME)`"));
             return;
@@ -60,12 +58,10 @@ impl<'a> Checker<'a, '_> {
             if self.given.contains(name) {
                 continue;
             }
-            let nearest = nearest(name, self.given.iter().copied().collect::<Vec<_>>());
-            let report = self.report(span, format!("no field gives `{name}`"));
-            let report = report.label("expected the name of a `@gives(NAME)`");
-            if let Some(nearest) = nearest {
-                report.help(format!("did you mean `{nearest}`?"));
-            }
+            let given: Vec<&str> = self.given.iter().copied().collect();
+            self.report(span, format!("no field gives `{name}`"))
+                .label("expected the name of a `@gives(NAME)`")
+                .suggest(name, given);
         }
     }
 }

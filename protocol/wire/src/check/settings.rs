@@ -7,7 +7,7 @@ use crate::facts::{
     CreateRule, LateInput, OlderUpdate, Rules, StaleRule, UnknownDestroy, UnknownMigrate,
     UnknownUpdate, UpdateFrom,
 };
-use crate::syntax::ast::{Block, Setting};
+use crate::syntax::ast::{Block, Ident, Setting};
 
 pub(super) const RULES_SETTINGS: [&str; 7] = [
     "unknown_migrate",
@@ -21,6 +21,36 @@ pub(super) const RULES_SETTINGS: [&str; 7] = [
 
 /// The one that a block need not say: without it, nothing is old where `stale = never`.
 const OLDER_UPDATE: &str = "older_update";
+
+/// What each of them can be.
+const UNKNOWN_MIGRATE: [(&str, UnknownMigrate); 3] = [
+    ("drop", UnknownMigrate::Drop),
+    ("create", UnknownMigrate::Create),
+    ("queue", UnknownMigrate::Queue),
+];
+const UNKNOWN_UPDATE: [(&str, UnknownUpdate); 3] = [
+    ("drop", UnknownUpdate::Drop),
+    ("create", UnknownUpdate::Create),
+    ("queue", UnknownUpdate::Queue),
+];
+const UNKNOWN_DESTROY: [(&str, UnknownDestroy); 3] = [
+    ("drop", UnknownDestroy::Drop),
+    ("tombstone", UnknownDestroy::Tombstone),
+    ("queue", UnknownDestroy::Queue),
+];
+const CREATE: [(&str, CreateRule); 2] =
+    [("always", CreateRule::Always), ("newer", CreateRule::Newer)];
+const STALE: [(&str, StaleRule); 2] =
+    [("never", StaleRule::Never), ("counter", StaleRule::Counter)];
+const UPDATE_FROM: [(&str, UpdateFrom); 2] =
+    [("anyone", UpdateFrom::Anyone), ("owner", UpdateFrom::Owner)];
+const OLDER_UPDATES: [(&str, OlderUpdate); 2] =
+    [("take", OlderUpdate::Take), ("drop", OlderUpdate::Drop)];
+const LATE_INPUT: [(&str, LateInput); 3] = [
+    ("wait", LateInput::Wait),
+    ("rollback", LateInput::Rollback),
+    ("drop", LateInput::Drop),
+];
 
 /// A delay of inputs has fewer ticks.
 const DELAY_MAX: u32 = 10_000;
@@ -48,17 +78,9 @@ impl<'a> Checker<'a, '_> {
             };
             let mut older_update = None;
             let required = RULES_SETTINGS.into_iter();
-            for missing in required.filter(|&setting| setting != OLDER_UPDATE) {
-                if !block
-                    .settings
-                    .iter()
-                    .any(|setting| setting.name.text == missing)
-                {
-                    let message = format!("the rules `{}` do not say `{missing}`", block.name.text);
-                    self.report(block.name.span, message)
-                        .label(format!("expected the setting `{missing}`"));
-                }
-            }
+            let required = required.filter(|&setting| setting != OLDER_UPDATE);
+            let lack = format!("the rules `{}` do not say", block.name.text);
+            self.require(block, required, &lack);
             for setting in &block.settings {
                 self.rule(setting, &mut rules, &mut older_update);
             }
@@ -70,6 +92,21 @@ impl<'a> Checker<'a, '_> {
         }
     }
 
+    /// Reports settings that a block has to have; what it lacks ends a sentence.
+    pub(super) fn require(
+        &mut self,
+        block: &Block<'a>,
+        required: impl IntoIterator<Item = &'static str>,
+        lack: &str,
+    ) {
+        for missing in required {
+            if block.setting(missing).is_none() {
+                self.report(block.name.span, format!("{lack} `{missing}`"))
+                    .label(format!("expected the setting `{missing}`"));
+            }
+        }
+    }
+
     /// Takes a setting of a rules block.
     fn rule(
         &mut self,
@@ -78,57 +115,15 @@ impl<'a> Checker<'a, '_> {
         older_update: &mut Option<OlderUpdate>,
     ) {
         match setting.name.text {
-            "unknown_migrate" => {
-                let choices = [
-                    ("drop", UnknownMigrate::Drop),
-                    ("create", UnknownMigrate::Create),
-                    ("queue", UnknownMigrate::Queue),
-                ];
-                self.set(&mut rules.unknown_migrate, setting, &choices);
-            }
-            "unknown_update" => {
-                let choices = [
-                    ("drop", UnknownUpdate::Drop),
-                    ("create", UnknownUpdate::Create),
-                    ("queue", UnknownUpdate::Queue),
-                ];
-                self.set(&mut rules.unknown_update, setting, &choices);
-            }
-            "unknown_destroy" => {
-                let choices = [
-                    ("drop", UnknownDestroy::Drop),
-                    ("tombstone", UnknownDestroy::Tombstone),
-                    ("queue", UnknownDestroy::Queue),
-                ];
-                self.set(&mut rules.unknown_destroy, setting, &choices);
-            }
-            "create" => {
-                let choices = [("always", CreateRule::Always), ("newer", CreateRule::Newer)];
-                self.set(&mut rules.create, setting, &choices);
-            }
-            "stale" => {
-                let choices = [("never", StaleRule::Never), ("counter", StaleRule::Counter)];
-                self.set(&mut rules.stale, setting, &choices);
-            }
-            "update_from" => {
-                let choices = [("anyone", UpdateFrom::Anyone), ("owner", UpdateFrom::Owner)];
-                self.set(&mut rules.update_from, setting, &choices);
-            }
-            OLDER_UPDATE => {
-                let choices = [("take", OlderUpdate::Take), ("drop", OlderUpdate::Drop)];
-                *older_update = self.choice(setting, &choices);
-            }
-            "late_input" => {
-                let choices = [
-                    ("wait", LateInput::Wait),
-                    ("rollback", LateInput::Rollback),
-                    ("drop", LateInput::Drop),
-                ];
-                rules.late_input = self.choice(setting, &choices);
-            }
-            "input_delay" => {
-                rules.input_delay = self.input_delay(setting).unwrap_or(0);
-            }
+            "unknown_migrate" => self.set(&mut rules.unknown_migrate, setting, &UNKNOWN_MIGRATE),
+            "unknown_update" => self.set(&mut rules.unknown_update, setting, &UNKNOWN_UPDATE),
+            "unknown_destroy" => self.set(&mut rules.unknown_destroy, setting, &UNKNOWN_DESTROY),
+            "create" => self.set(&mut rules.create, setting, &CREATE),
+            "stale" => self.set(&mut rules.stale, setting, &STALE),
+            "update_from" => self.set(&mut rules.update_from, setting, &UPDATE_FROM),
+            OLDER_UPDATE => *older_update = self.choice(setting, &OLDER_UPDATES),
+            "late_input" => rules.late_input = self.choice(setting, &LATE_INPUT),
+            "input_delay" => rules.input_delay = self.input_delay(setting).unwrap_or(0),
             _ => {}
         }
     }
@@ -138,9 +133,9 @@ impl<'a> Checker<'a, '_> {
         if let Some(ticks) = u32::try_from(ticks).ok().filter(|&ticks| ticks < DELAY_MAX) {
             return Some(ticks);
         }
-        self.report(setting.value.span, "the delay of inputs is out of range")
-            .label("expected a number of ticks below 10000");
-        None
+        let message = "the delay of inputs is out of range";
+        let expected = "expected a number of ticks below 10000";
+        self.refuse(setting.value.span, message, expected)
     }
 
     /// Unknown settings, settings given twice, and several values where there can be one; `lists`
@@ -186,13 +181,25 @@ impl<'a> Checker<'a, '_> {
         setting: &Setting<'a>,
         choices: &[(&str, T)],
     ) -> Option<T> {
-        let spelled = setting.value.span.text(self.text);
-        if let Some((_, chosen)) = choices.iter().find(|(name, _)| *name == spelled) {
-            return Some(*chosen);
+        let cannot_be = format!("`{}` cannot be", setting.name.text);
+        let word = Ident::spelled(setting.value.span, self.text);
+        self.one_of(word, choices, &cannot_be)
+    }
+
+    /// What a word stands for; reports the words that there are where it is none of them. `there` and the
+    /// word make a sentence.
+    pub(super) fn one_of<T: Copy>(
+        &mut self,
+        word: Ident<'a>,
+        choices: &[(&str, T)],
+        there: &str,
+    ) -> Option<T> {
+        let Ident { text, span } = word;
+        let found = choices.iter().find(|(name, _)| *name == text);
+        if found.is_none() {
+            let names = choices.iter().map(|(name, _)| *name);
+            self.report_choice(span, format!("{there} `{text}`"), text, names);
         }
-        let message = format!("`{}` cannot be `{spelled}`", setting.name.text);
-        let names = choices.iter().map(|(name, _)| *name);
-        self.report_choice(setting.value.span, message, spelled, names);
-        None
+        found.map(|&(_, chosen)| chosen)
     }
 }

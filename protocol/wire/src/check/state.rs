@@ -1,12 +1,12 @@
 //! What connections keep: `state` blocks, and the expressions and statements that read and change
 //! it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
 use super::Checker;
-use super::declared::{HeadKind, Kept, Member, Scope, Typed, ValueType};
+use super::declared::{HeadKind, Kept, Member, Typed, ValueType};
 use super::model::{Expression, StatePart, StatePath, StructId, Type};
 use crate::limits::{STATE_ENTRIES_MAX, STATE_FIELDS_MAX, STATE_KEYS_MAX};
 use crate::report::Span;
@@ -37,19 +37,14 @@ impl<'a> Checker<'a, '_> {
     /// Fills in what the `state` blocks declare.
     pub(super) fn check_states(&mut self) {
         let file = self.file;
-        let mut taken = vec![BTreeMap::new(); self.files.len()];
-        let mut blocks = vec![BTreeMap::new(); self.files.len()];
         for (block, declared) in file.states.iter().enumerate() {
-            let of = self.file_of(declared.name.span);
-            self.claim(&mut blocks[of], declared.name);
-            self.state_names.insert(declared.name.text, of, block);
+            self.declare_as(|checker| &mut checker.state_names, declared.name, block);
             for field in &declared.fields {
                 if self.has_enough() {
                     return;
                 }
-                self.claim(&mut taken[of], field.name);
-                let named = (self.kept.len(), field.name.span);
-                self.kept_names.insert(field.name.text, of, named);
+                let place = self.kept.len();
+                self.declare_as(|checker| &mut checker.kept_names, field.name, place);
                 if field.name.text == "other" {
                     self.report(field.name.span, "`other` means the other direction")
                         .label("expected another name");
@@ -174,29 +169,26 @@ impl<'a> Checker<'a, '_> {
         if (1..=i128::from(STATE_ENTRIES_MAX)).contains(&value) {
             return u16::try_from(value).ok();
         }
-        self.report(capacity.span, format!("{value} entries cannot be kept"))
-            .label(format!("expected 1 to {STATE_ENTRIES_MAX}"));
-        None
+        let message = format!("{value} entries cannot be kept");
+        let expected = format!("expected 1 to {STATE_ENTRIES_MAX}");
+        self.refuse(capacity.span, message, expected)
     }
 
     /// The type and the range of an integer, a `bool` or an enum.
     fn state_integer(&mut self, field: &ast::StateField<'a>) -> Option<(ValueType, (i128, i128))> {
         let declared = &field.field_type;
-        let unsigned = |bits: u8| (0, i128::from(u64::MAX >> (64 - bits.clamp(1, 64))));
-        let found = self.state_type(declared)?;
+        let any = (0, i128::from(u64::MAX));
+        let found = self.plain_type(declared)?;
         Some(match found {
-            Type::Unsigned(bits) => (ValueType::Integer, unsigned(bits)),
-            Type::Signed(bits) => {
-                let half = 1i128 << (bits.clamp(1, 64) - 1);
-                (ValueType::Integer, (-half, half - 1))
+            Type::Unsigned(_) | Type::Signed(_) | Type::Range { .. } => {
+                (ValueType::Integer, found.limits()?)
             }
-            Type::Range { low, high, .. } => (ValueType::Integer, (low, high)),
             Type::Bool => (ValueType::Bool, (0, 1)),
-            Type::Enum(id) => (ValueType::Enum(id), unsigned(64)),
+            Type::Enum(id) => (ValueType::Enum(id), any),
             Type::Float(_) | Type::Quantized(_) | Type::Coded { .. }
                 if let Some(shape) = self.number_shape(declared) =>
             {
-                (ValueType::Number(shape), unsigned(64))
+                (ValueType::Number(shape), any)
             }
             Type::Broken => return None,
             _ => {
@@ -213,11 +205,10 @@ impl<'a> Checker<'a, '_> {
 
     fn state_initial(&mut self, initial: &Expr<'a>, kept: &Kept<'a>) -> Option<i128> {
         if !matches!(kept.kind, StateKind::Integer { .. }) {
-            self.report(initial.span, "this cannot have an initial value")
-                .label("only numbers, `bool`s and enums can, and not in tables");
-            return None;
+            let expected = "only numbers, `bool`s and enums can, and not in tables";
+            return self.refuse(initial.span, "this cannot have an initial value", expected);
         }
-        let typed = self.typed(initial, None)?;
+        let typed = self.typed(initial)?;
         let (value, found) = self.as_wanted(typed, kept.value, initial.span)?;
         let Expression::Integer(value) = value else {
             self.report(
@@ -227,12 +218,8 @@ impl<'a> Checker<'a, '_> {
             return None;
         };
         if found != kept.value {
-            let (found, wanted) = (self.shown(found), self.shown(kept.value));
-            self.report(
-                initial.span,
-                format!("the field is {wanted}, its initial value {found}"),
-            )
-            .label(format!("expected {wanted}"));
+            let words = ("the field is", "its initial value");
+            self.report_mismatch(initial.span, words, kept.value, found);
             return None;
         }
         let (low, high) = kept.range;
@@ -247,23 +234,13 @@ impl<'a> Checker<'a, '_> {
 
     /// The setting `state = NAME;` of a `wire` block: which block.
     pub(super) fn state_setting(&mut self, setting: &Setting<'a>) -> Option<usize> {
-        let spelled = setting.value.span.text(self.text);
-        let seen = self.seen_from(setting.value.span);
-        let found = self.state_names.all(spelled, seen);
-        if let Some(&block) = found.first() {
-            let states = &self.file.states;
-            let declared = found
-                .iter()
-                .filter_map(|&block| states.get(block))
-                .map(|block| block.name.span)
-                .collect();
-            let is_two = self.stands_for_two(spelled, setting.value.span, declared);
-            return (!is_two).then_some(block);
+        let name = Ident::spelled(setting.value.span, self.text);
+        let found = self.state_names.all(name.text, self.seen_from(name.span));
+        let declared = found.map(|(span, _)| span).collect();
+        if self.stands_for_two(name, declared) {
+            return None;
         }
-        let names: Vec<&str> = self.state_names.seen(seen).collect();
-        let message = format!("there is no state `{spelled}`");
-        self.report_choice(setting.value.span, message, spelled, names);
-        None
+        self.named(|checker| &checker.state_names, name, "there is no state")
     }
 
     /// Whether what the structs of each protocol read and change is in the state that it keeps.
@@ -308,15 +285,15 @@ impl<'a> Checker<'a, '_> {
     }
 
     /// Whether a path reads the state of the connection: a field called `state` goes first.
-    pub(super) fn is_state_path(&self, path: &[Ident<'a>], scope: Option<&Scope<'a>>) -> bool {
-        let Some(scope) = scope else { return false };
-        path.first().is_some_and(|first| first.text == "state")
-            && scope.visible.iter().all(|(name, _)| *name != "state")
+    pub(super) fn is_state_path(&self, path: &[Ident<'a>]) -> bool {
+        self.scope.structure.is_some()
+            && path.first().is_some_and(|first| first.text == "state")
+            && self.scope.visible.iter().all(|(name, _)| *name != "state")
     }
 
     /// A single value of the state.
-    pub(super) fn typed_state(&mut self, expr: &Expr<'a>, scope: &Scope<'a>) -> Option<Typed> {
-        let (path, kept, reached) = self.state_path(expr, scope, Use::Value)?;
+    pub(super) fn typed_state(&mut self, expr: &Expr<'a>) -> Option<Typed> {
+        let (path, kept, reached) = self.state_path(expr, Use::Value)?;
         match reached {
             Reached::Value(value, ..) => Some((Expression::State(Box::new(path)), value)),
             Reached::All(keys) if keys > 0 => {
@@ -336,31 +313,23 @@ impl<'a> Checker<'a, '_> {
     }
 
     /// `known(EXPRESSION)`
-    pub(super) fn typed_known(
-        &mut self,
-        name: Ident<'a>,
-        arguments: &[Expr<'a>],
-        scope: Option<&Scope<'a>>,
-    ) -> Option<Typed> {
+    pub(super) fn typed_known(&mut self, name: Ident<'a>, arguments: &[Expr<'a>]) -> Option<Typed> {
         let [argument] = arguments else {
-            self.report(name.span, "`known` asks about one value")
-                .label("expected `known(state.NAME)`");
-            return None;
+            let expected = "expected `known(state.NAME)`";
+            return self.refuse(name.span, "`known` asks about one value", expected);
         };
-        if let (Some(scope), ExprKind::Path(path) | ExprKind::Index(path, ..)) =
-            (scope, &argument.kind)
-            && self.is_state_path(path, Some(scope))
+        if let ExprKind::Path(path) | ExprKind::Index(path, ..) = &argument.kind
+            && self.is_state_path(path)
         {
             // A whole struct is known where something was set of it.
-            let (path, ..) = self.state_path(argument, scope, Use::Value)?;
+            let (path, ..) = self.state_path(argument, Use::Value)?;
             let kept = Box::new(Expression::State(Box::new(path)));
             return Some((Expression::Known(kept), ValueType::Bool));
         }
-        let (expression, _) = self.typed(argument, scope)?;
+        let (expression, _) = self.typed(argument)?;
         if let Expression::Integer(_) | Expression::Float(_) = expression {
-            self.report(argument.span, "a constant is always known")
-                .label("expected a value of the connection's state");
-            return None;
+            let expected = "expected a value of the connection's state";
+            return self.refuse(argument.span, "a constant is always known", expected);
         }
         Some((Expression::Known(Box::new(expression)), ValueType::Bool))
     }
@@ -369,7 +338,6 @@ impl<'a> Checker<'a, '_> {
     pub(super) fn state_path(
         &mut self,
         expr: &Expr<'a>,
-        scope: &Scope<'a>,
         used: Use,
     ) -> Option<(StatePath, Kept<'a>, Reached)> {
         let (path, given, inside): (&[Ident<'a>], &[Expr<'a>], &[Ident<'a>]) = match &expr.kind {
@@ -385,12 +353,12 @@ impl<'a> Checker<'a, '_> {
             name = names.next().copied();
         }
         let Some(name) = name else {
-            self.report(span, "the state is not a value")
-                .label("expected one of its fields, such as `state.NAME`");
-            return None;
+            let expected = "expected one of its fields, such as `state.NAME`";
+            return self.refuse(span, "the state is not a value", expected);
         };
         let place = self.state_field_named(name)?;
-        self.state_uses.push((scope.structure, place, name.span));
+        let structure = self.scope.structure?;
+        self.state_uses.push((structure, place, name.span));
         let kept = self.kept.get(place)?.clone()?;
         if other && !kept.each {
             self.report_one_for_both(name, kept.name.span);
@@ -414,7 +382,7 @@ impl<'a> Checker<'a, '_> {
         }
         let mut keys = Vec::new();
         for key in given {
-            keys.push(self.integer(key, scope, "a key")?);
+            keys.push(self.integer(key, "a key")?);
         }
         let is_rows = matches!(kept.kind, StateKind::Rows(_));
         let rest: Vec<Ident<'a>> = names.chain(inside).copied().collect();
@@ -429,9 +397,8 @@ impl<'a> Checker<'a, '_> {
             (true, false) => self.reached(&kept, name, &rest)?,
             (false, _) => {
                 if let Some(more) = rest.first() {
-                    self.report(more.span, format!("`{}` is not a struct", name.text))
-                        .label("only a struct has fields");
-                    return None;
+                    let message = format!("`{}` is not a struct", name.text);
+                    return self.refuse(more.span, message, "only a struct has fields");
                 }
                 let spelled = kept.type_text.into();
                 let reached = Reached::Value(kept.value, kept.range, spelled);
@@ -457,26 +424,20 @@ impl<'a> Checker<'a, '_> {
     fn state_field_named(&mut self, name: Ident<'a>) -> Option<usize> {
         let seen = self.seen_from(name.span);
         let found = self.kept_names.all(name.text, seen);
-        if let Some(&(place, _)) = found.first() {
-            let declared = found.iter().map(|&(_, span)| span).collect();
-            return (!self.stands_for_two(name.text, name.span, declared)).then_some(place);
+        let (declared, places): (Vec<Span>, Vec<usize>) = found.unzip();
+        if let Some(&place) = places.first() {
+            return (!self.stands_for_two(name, declared)).then_some(place);
         }
-        let suggestion = did_you_mean(name.text, self.kept_names.seen(seen));
-        let has_state = self.kept_names.seen(seen).next().is_some();
+        let names = self.kept_names.seen(seen);
+        let suggestion = did_you_mean(name.text, names.iter().copied());
         let report = self.report(name.span, format!("connections keep no `{}`", name.text));
-        match (suggestion, has_state) {
-            (Some(suggestion), _) => {
-                report.label("unknown field").help(suggestion);
-            }
-            (None, true) => {
-                report.label("expected a field of a `state` block");
-            }
-            (None, false) => {
-                report
-                    .label("the file has no `state` block")
-                    .help("declare what connections keep: `state NAME { FIELD: TYPE; }`");
-            }
-        }
+        match (suggestion, names.is_empty()) {
+            (Some(suggestion), _) => report.label("unknown field").help(suggestion),
+            (None, false) => report.label("expected a field of a `state` block"),
+            (None, true) => report
+                .label("the file has no `state` block")
+                .help("declare what connections keep: `state NAME { FIELD: TYPE; }`"),
+        };
         None
     }
 

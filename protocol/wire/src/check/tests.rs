@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json};
 use super::Checker;
 use super::model::{Protocol, StructId, Test};
 use crate::report::Span;
-use crate::syntax::ast::{self, Pattern, PatternKind, TestSetting};
+use crate::syntax::ast::{self, Ident, Pattern, PatternKind, TestSetting};
 
 pub(super) const SETTINGS: [&str; 8] = [
     "bytes",
@@ -82,7 +82,7 @@ impl<'a> Checker<'a, '_> {
                 .label("expected the setting `value` or `part`");
         }
         let protocol = one("wire").and_then(|value| self.protocol_named(value, protocols));
-        let root = one("root").and_then(|value| self.struct_named(value));
+        let root = one("root").and_then(|value| self.root_named(value));
         let ports = found.get("ports").map(|setting| self.two_ports(setting));
         let state = one("state").and_then(|value| self.fields(value));
         let diagnostics = one("diagnostics").and_then(|value| self.count(value));
@@ -140,19 +140,18 @@ impl<'a> Checker<'a, '_> {
         found.and_then(|place| u16::try_from(place).ok())
     }
 
-    fn struct_named(&mut self, value: &Pattern<'a>) -> Option<StructId> {
+    fn root_named(&mut self, value: &Pattern<'a>) -> Option<StructId> {
         let name = self.name_of(value, "a struct")?;
-        if self.is_ambiguous(name, value.span) {
+        let span = value.span;
+        let name = Ident { text: name, span };
+        if self.is_ambiguous(name) {
             return None;
         }
-        let seen = self.seen_from(value.span);
-        if let Some(&id) = self.struct_names.get(name, seen) {
-            return Some(id);
+        let found = self.struct_named(name);
+        if found.is_none() {
+            self.report_no_struct(name);
         }
-        let names: Vec<&str> = self.struct_names.seen(seen).collect();
-        let message = format!("there is no struct `{name}`");
-        self.report_choice(value.span, message, name, names);
-        None
+        found
     }
 
     fn name_of(&mut self, value: &Pattern<'a>, what: &str) -> Option<&'a str> {

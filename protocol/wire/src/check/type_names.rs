@@ -1,5 +1,6 @@
 //! The names of built-in types.
 
+use super::model::Number;
 use crate::layout::ByteOrder;
 
 /// The built-in types that are not an integer of this many bits.
@@ -52,6 +53,15 @@ impl IntegerName<'_> {
         !self.signed && self.digits == "128"
     }
 
+    /// What it holds.
+    pub(super) fn number(self) -> Number {
+        if self.signed {
+            Number::Signed
+        } else {
+            Number::Unsigned
+        }
+    }
+
     /// The number of bits, where there is no sign.
     pub(super) fn unsigned_bits(self) -> Option<u8> {
         self.digits.parse().ok().filter(|_| !self.signed)
@@ -72,7 +82,7 @@ pub(super) fn width_of(name: &str) -> Option<IntegerName<'_>> {
 }
 
 /// A name without `le` or `be` at its end, and which of them it was.
-pub(super) fn byte_order_of(name: &str) -> (&str, Option<ByteOrder>) {
+fn byte_order_of(name: &str) -> (&str, Option<ByteOrder>) {
     match (name.strip_suffix("le"), name.strip_suffix("be")) {
         (Some(plain), _) => (plain, Some(ByteOrder::Little)),
         (_, Some(plain)) => (plain, Some(ByteOrder::Big)),
@@ -80,11 +90,21 @@ pub(super) fn byte_order_of(name: &str) -> (&str, Option<ByteOrder>) {
     }
 }
 
+/// The bits of a float, and its order of bytes where it has one of its own.
+pub(super) fn float_width(name: &str) -> Option<(u8, Option<ByteOrder>)> {
+    let (plain, order) = byte_order_of(name);
+    let bits = match plain {
+        "f16" => 16,
+        "f32" => 32,
+        "f64" => 64,
+        _ => return None,
+    };
+    Some((bits, order))
+}
+
 /// Whether the name is that of numbers that expressions do not calculate with.
 pub(super) fn is_number(name: &str) -> bool {
-    let (plain, _) = byte_order_of(name);
-    matches!(plain, "f16" | "f32" | "f64")
-        || matches!(name, "quake_float" | "quantized" | "smallest_three")
+    float_width(name).is_some() || matches!(name, "quake_float" | "quantized" | "smallest_three")
 }
 
 /// Whether the language gives the name a meaning as a type.

@@ -1,12 +1,12 @@
 //! Types: built-in ones with their arguments, enums and structs.
 
 use super::Checker;
-use super::declared::Scope;
-use super::model::{Number, Type};
-use super::type_names::{IntegerName, NAMED, byte_order_of, is_built_in, width_of};
+use super::declared::Item;
+use super::model::{EnumId, Number, Type};
+use super::type_names::{IntegerName, NAMED, float_width, is_built_in, width_of};
 use crate::layout::ByteOrder;
 use crate::report::Span;
-use crate::syntax::ast::{Expr, ExprKind, TypeRef};
+use crate::syntax::ast::{Expr, ExprKind, Ident, TypeRef};
 use crate::values::codec::Codec;
 
 /// The varints that take no arguments.
@@ -22,147 +22,107 @@ const VARINTS: [(&str, Codec, Number); 7] = [
 
 impl<'a> Checker<'a, '_> {
     /// The type of a field. [`Type::Broken`] where a mistake was reported.
-    pub(super) fn field_type(&mut self, declared: &TypeRef<'a>, scope: &Scope<'a>) -> Type {
-        let found = match (declared.name.text, &declared.arguments) {
-            ("string", arguments) => {
-                self.text_type(declared, arguments.as_deref().unwrap_or_default(), scope)
-            }
-            ("bytes", arguments) => match arguments.as_deref() {
-                Some([length]) if is_word(length, "rest") => Some(Type::BytesRest),
-                Some([length]) if is_type(length) => self.length_is_type(length),
-                Some([length]) => self.integer(length, scope, "a length").map(Type::Bytes),
-                _ => self.wrong_arguments(declared.span, "bytes(LENGTH)"),
-            },
-            ("delta", arguments) => {
-                self.delta_type(declared, arguments.as_deref().unwrap_or_default(), scope)
-            }
-            ("hash", arguments) => match arguments.as_deref() {
-                Some([length]) => self.hash_type(length),
-                _ => self.wrong_arguments(declared.span, "hash(BYTES)"),
-            },
-            ("uuid", None) => Some(Type::Uuid),
-            ("smallest_three", arguments) => match arguments.as_deref() {
-                Some([bits]) => self.rotation_type(bits, None),
-                Some([bits, axes]) => self.rotation_type(bits, Some(axes)),
-                _ => self.wrong_arguments(declared.span, "smallest_three(BITS)"),
-            },
-            (name, arguments) => self.plain_type(
-                name,
-                arguments.as_deref(),
-                declared.name.span,
-                declared.span,
-            ),
+    pub(super) fn field_type(&mut self, declared: &TypeRef<'a>) -> Type {
+        let arguments = declared.arguments.as_deref();
+        let given = arguments.unwrap_or_default();
+        let found = match (declared.name.text, given) {
+            ("string", _) => self.text_type(declared, given),
+            ("bytes", [length]) if is_word(length, "rest") => Some(Type::BytesRest),
+            ("bytes", [length]) if is_type(length) => self.length_is_type(length),
+            ("bytes", [length]) => self.integer(length, "a length").map(Type::Bytes),
+            ("bytes", _) => self.wrong_arguments(declared.span, "bytes(LENGTH)"),
+            ("delta", _) => self.delta_type(declared, given),
+            ("hash", [length]) => self.hash_type(length),
+            ("hash", _) => self.wrong_arguments(declared.span, "hash(BYTES)"),
+            ("uuid", _) if arguments.is_none() => Some(Type::Uuid),
+            ("smallest_three", [bits]) => self.rotation_type(bits, None),
+            ("smallest_three", [bits, axes]) => self.rotation_type(bits, Some(axes)),
+            ("smallest_three", _) => self.wrong_arguments(declared.span, "smallest_three(BITS)"),
+            _ => self.plain_type(declared),
         };
         if found.is_none() && self.uses.is_some() {
-            for argument in declared.arguments.iter().flatten() {
-                self.typed(argument, Some(scope));
+            for argument in given {
+                self.typed(argument);
             }
         }
         found.unwrap_or(Type::Broken)
     }
 
     /// Every type that depends on constants only.
-    pub(super) fn plain_type(
-        &mut self,
-        name: &str,
-        arguments: Option<&[Expr<'a>]>,
-        name_span: Span,
-        span: Span,
-    ) -> Option<Type> {
+    pub(super) fn plain_type(&mut self, declared: &TypeRef<'a>) -> Option<Type> {
+        let (name, span) = (declared.name.text, declared.span);
+        let arguments = declared.arguments.as_deref();
         if let Some(integer) = width_of(name) {
-            return self.integer_type(integer, arguments, span);
+            return self.integer_type(integer, arguments.is_some(), span);
         }
         match (name, arguments) {
             ("range", Some([low, high])) => return self.range_type(low, high, span),
-            ("quantized", Some([low, high, bits])) => {
-                return self.quantized_type(low, high, bits, None, span);
-            }
-            ("quantized", Some([low, high, bits, rounding])) => {
-                return self.quantized_type(low, high, bits, Some(rounding), span);
+            ("quantized", Some([low, high, bits, rounding @ ..])) if rounding.len() < 2 => {
+                return self.quantized_type(low, high, bits, rounding.first(), span);
             }
             ("compressed", Some([integer])) => return self.compressed_type(integer),
             ("compressed", _) => return self.wrong_arguments(span, "compressed(TYPE)"),
             ("range", _) => return self.wrong_arguments(span, "range(LOW, HIGH)"),
             ("quantized", _) => return self.wrong_arguments(span, "quantized(LOW, HIGH, BITS)"),
             ("string" | "bytes" | "delta" | "uuid" | "hash" | "smallest_three", _) => {
-                self.report(span, format!("`{name}` has no place here"))
-                    .label("expected an integer type");
-                return None;
+                let message = format!("`{name}` has no place here");
+                return self.refuse(span, message, "expected an integer type");
+            }
+            ("vec2" | "vec3" | "vec4", _) => {
+                return self.wrong_arguments(span, &format!("{name}(TYPE)"));
             }
             _ => {}
         }
-        let found = match name {
-            "bool" => Type::Bool,
-            "leb128" => Type::Leb128,
-            "zigzag" => Type::Zigzag,
-            "f16" => Type::Float(16),
-            "f32" => Type::Float(32),
-            "f64" => Type::Float(64),
-            "f16le" | "f16be" | "f32le" | "f32be" | "f64le" | "f64be" => {
-                let (plain, order) = byte_order_of(name);
-                let bits = match plain {
-                    "f16" => 16,
-                    "f32" => 32,
-                    _ => 64,
-                };
-                let order = order.unwrap_or_default();
-                Type::Coded {
-                    codec: Codec::Ordered { bits, order },
-                    number: Number::Float,
-                }
-            }
-            _ if VARINTS.iter().any(|(known, ..)| *known == name) => {
-                let found = VARINTS.iter().find(|(known, ..)| *known == name);
-                let &(_, codec, number) = found?;
-                Type::Coded { codec, number }
-            }
-            "vec2" | "vec3" | "vec4" => {
-                let expected = format!("{name}(TYPE)");
-                return self.wrong_arguments(span, &expected);
-            }
-            _ => self.declared_type(name, name_span, span)?,
+        let varint = VARINTS.iter().find(|(known, ..)| *known == name);
+        let found = match (name, float_width(name), varint) {
+            ("bool", ..) => Type::Bool,
+            ("leb128", ..) => Type::Leb128,
+            ("zigzag", ..) => Type::Zigzag,
+            (_, Some((bits, None)), _) => Type::Float(bits),
+            (_, Some((bits, Some(order))), _) => Type::Coded {
+                codec: Codec::Ordered { bits, order },
+                number: Number::Float,
+            },
+            (_, _, Some(&(_, codec, number))) => Type::Coded { codec, number },
+            _ => self.declared_type(declared)?,
         };
         // What a struct gets for its parameters is checked where it is known what can be read.
         if arguments.is_some() && !matches!(found, Type::Struct(_)) {
-            self.report(span, format!("`{name}` takes no arguments"))
-                .label(format!("expected `{name}`"));
-            return None;
+            return self.refuse_arguments(span, name);
         }
         Some(found)
     }
 
+    fn refuse_arguments(&mut self, span: Span, name: &str) -> Option<Type> {
+        let message = format!("`{name}` takes no arguments");
+        self.refuse(span, message, format!("expected `{name}`"))
+    }
+
     /// A struct or an enum.
-    fn declared_type(&mut self, name: &str, name_span: Span, span: Span) -> Option<Type> {
-        if self.is_ambiguous(name, name_span) {
+    fn declared_type(&mut self, declared: &TypeRef<'a>) -> Option<Type> {
+        let name = declared.name;
+        if self.is_ambiguous(name) {
             return None;
         }
-        if name.contains('(') {
+        if name.text.contains('(') {
             // A vector: names stand in it.
-            self.stands_for(name_span, name_span);
+            self.stands_for(name.span, name.span);
         }
-        let seen = self.seen_from(name_span);
-        let structure = self.struct_names.get(name, seen).copied();
-        let declared = self.enum_names.get(name, seen).copied();
-        let is_alias = self.alias_names.get(name, seen).is_some();
-        match (structure, declared) {
-            (Some(id), _) => Some(Type::Struct(id)),
-            (_, Some(id)) if self.is_flags(id) => Some(Type::Flags(id)),
-            (_, Some(id)) => Some(Type::Enum(id)),
+        match self.item(name) {
+            Some(Item::Struct(id)) => Some(Type::Struct(id)),
+            Some(Item::Enum(id)) if self.is_flags(id) => Some(Type::Flags(id)),
+            Some(Item::Enum(id)) => Some(Type::Enum(id)),
             // Without arguments, the type that it stands for would have taken its place.
-            _ if is_alias => {
-                self.report(span, format!("`{name}` takes no arguments"))
-                    .label(format!("expected `{name}`"));
-                None
-            }
+            Some(Item::Alias(_)) => self.refuse_arguments(declared.span, name.text),
             _ => {
-                self.report_unknown_type(name, name_span);
+                self.report_unknown_type(name);
                 None
             }
         }
     }
 
     /// Whether it was declared by `flags`.
-    pub(super) fn is_flags(&self, id: super::model::EnumId) -> bool {
+    pub(super) fn is_flags(&self, id: EnumId) -> bool {
         let declared = self.file.enums.get(id.0 as usize);
         declared.is_some_and(|declared| declared.is_flags)
     }
@@ -178,29 +138,23 @@ impl<'a> Checker<'a, '_> {
         None
     }
 
-    fn report_unknown_type(&mut self, name: &str, span: Span) {
+    fn report_unknown_type(&mut self, name: Ident<'a>) {
         let mut names: Vec<&str> = NAMED.to_vec();
         names.extend(["u8", "u16", "u32", "u64", "u128", "i8", "i16", "i32", "i64"]);
-        names.extend(self.struct_names.seen(self.seen_from(span)));
-        names.extend(self.enum_names.seen(self.seen_from(span)));
-        names.extend(self.alias_names.seen(self.seen_from(span)));
-        let meant = of_another_language(name);
-        let suggestion = match meant {
-            Some(meant) => Some(format!("did you mean {meant}?")),
-            None => crate::suggest::did_you_mean(name, names),
+        let is_type = |item| !matches!(item, Item::Constant(_));
+        names.extend(self.items_seen(name.span, is_type));
+        let report = self.report(name.span, format!("there is no type `{}`", name.text));
+        report.label("expected a built-in type, an enum or a struct");
+        match of_another_language(name.text) {
+            Some(meant) => report.help(format!("did you mean {meant}?")),
+            None => report.suggest(name.text, names),
         };
-        let report = self
-            .report(span, format!("there is no type `{name}`"))
-            .label("expected a built-in type, an enum or a struct");
-        if let Some(suggestion) = suggestion {
-            report.help(suggestion);
-        }
     }
 
     fn integer_type(
         &mut self,
         name: IntegerName<'_>,
-        arguments: Option<&[Expr<'a>]>,
+        has_arguments: bool,
         span: Span,
     ) -> Option<Type> {
         let digits = name.digits;
@@ -209,20 +163,17 @@ impl<'a> Checker<'a, '_> {
             .ok()
             .filter(|bits| (1..=64).contains(bits) || name.is_wide());
         let Some(bits) = bits.filter(|_| !digits.starts_with('0')) else {
-            self.report(span, format!("an integer cannot have {digits} bits"))
-                .label("expected 1 to 64, or `u128`");
-            return None;
+            let message = format!("an integer cannot have {digits} bits");
+            return self.refuse(span, message, "expected 1 to 64, or `u128`");
         };
         let sign = if name.signed { 'i' } else { 'u' };
-        if arguments.is_some() {
-            let spelled = match name.order {
-                None => format!("{sign}{bits}"),
-                Some(ByteOrder::Little) => format!("{sign}{bits}le"),
-                Some(ByteOrder::Big) => format!("{sign}{bits}be"),
+        if has_arguments {
+            let order = match name.order {
+                None => "",
+                Some(ByteOrder::Little) => "le",
+                Some(ByteOrder::Big) => "be",
             };
-            self.report(span, format!("`{spelled}` takes no arguments"))
-                .label(format!("expected `{spelled}`"));
-            return None;
+            return self.refuse_arguments(span, &format!("{sign}{bits}{order}"));
         }
         if name.is_wide() {
             return Some(Type::Wide(name.order));
@@ -236,27 +187,16 @@ impl<'a> Checker<'a, '_> {
         };
         if !bits.is_multiple_of(8) {
             let message = format!("{bits} bits are not whole bytes, so they have no byte order");
-            self.report(span, message)
-                .label(format!("expected `{sign}{bits}`, or a multiple of 8 bits"));
-            return None;
+            let expected = format!("expected `{sign}{bits}`, or a multiple of 8 bits");
+            return self.refuse(span, message, expected);
         }
-        let number = if name.signed {
-            Number::Signed
-        } else {
-            Number::Unsigned
-        };
         Some(Type::Coded {
             codec: Codec::Ordered { bits, order },
-            number,
+            number: name.number(),
         })
     }
 
-    fn delta_type(
-        &mut self,
-        declared: &TypeRef<'a>,
-        arguments: &[Expr<'a>],
-        scope: &Scope<'a>,
-    ) -> Option<Type> {
+    fn delta_type(&mut self, declared: &TypeRef<'a>, arguments: &[Expr<'a>]) -> Option<Type> {
         let [change, base] = arguments else {
             return self.wrong_arguments(declared.span, "delta(TYPE, EXPRESSION)");
         };
@@ -276,11 +216,10 @@ impl<'a> Checker<'a, '_> {
                     ..
                 }
         ) {
-            self.report(change.span, "this cannot be added to a value")
-                .label("expected an integer type, such as `i8` or `zigzag`");
-            return None;
+            let expected = "expected an integer type, such as `i8` or `zigzag`";
+            return self.refuse(change.span, "this cannot be added to a value", expected);
         }
-        let base = self.integer(base, scope, "the value before")?;
+        let base = self.integer(base, "the value before")?;
         Some(Type::Delta {
             change: Box::new(change_type),
             base,
@@ -288,51 +227,35 @@ impl<'a> Checker<'a, '_> {
         })
     }
 
-    /// The type of an integer that a connection keeps.
-    pub(super) fn state_type(&mut self, declared: &TypeRef<'a>) -> Option<Type> {
-        let arguments = declared.arguments.as_deref();
-        self.plain_type(
-            declared.name.text,
-            arguments,
-            declared.name.span,
-            declared.span,
-        )
-    }
-
     /// The argument as a built-in type, if it names one.
     pub(super) fn prefix_type(&mut self, argument: &Expr<'a>) -> Option<Option<Type>> {
         let (name, arguments) = match &argument.kind {
-            ExprKind::Path(path) => (*path.first().filter(|_| path.len() == 1)?, None),
-            ExprKind::Call(name, arguments) => (*name, Some(arguments.as_slice())),
-            _ => return None,
+            ExprKind::Call(name, arguments) => (*name, Some(arguments.clone())),
+            _ => (argument.name()?, None),
         };
-        if !is_built_in(name.text) {
-            return None;
-        }
-        Some(self.plain_type(name.text, arguments, name.span, argument.span))
+        let span = argument.span;
+        let declared = TypeRef {
+            name,
+            arguments,
+            span,
+        };
+        is_built_in(name.text).then(|| self.plain_type(&declared))
     }
 
     pub(super) fn wrong_arguments(&mut self, span: Span, expected: &str) -> Option<Type> {
-        let spelled = span.text(self.text);
-        self.report(span, format!("`{spelled}` lacks arguments or has too many"))
-            .label(format!("expected `{expected}`"));
-        None
+        let message = format!("`{}` lacks arguments or has too many", span.text(self.text));
+        self.refuse(span, message, format!("expected `{expected}`"))
     }
 }
 
 /// Whether the argument is this word and nothing else.
 pub(super) fn is_word(argument: &Expr<'_>, word: &str) -> bool {
-    match &argument.kind {
-        ExprKind::Path(path) => path.len() == 1 && path.iter().all(|name| name.text == word),
-        _ => false,
-    }
+    argument.name().is_some_and(|name| name.text == word)
 }
 
 pub(super) fn is_type(argument: &Expr<'_>) -> bool {
-    match &argument.kind {
-        ExprKind::Path(path) => matches!(path[..], [name] if width_of(name.text).is_some()),
-        _ => false,
-    }
+    let name = argument.name();
+    name.is_some_and(|name| width_of(name.text).is_some())
 }
 
 /// What is called so in C, C# or Java.

@@ -1,23 +1,20 @@
 //! Windows: parts of a packet whose size is known before they are read.
 
-use std::sync::Arc;
-
 use super::Checker;
 use super::bodies::Body;
-use super::declared::Scope;
 use super::model::{Expression, Step, Window};
 use crate::report::Span;
 use crate::syntax::ast::{ByteOrderOf, Expr, Field, Ident, Size, SizeBlock};
 
 impl<'a> Checker<'a, '_> {
     /// `byte_order = if (CONDITION) little else big;`
-    pub(super) fn order_step(&mut self, inner: &ByteOrderOf<'a>, body: &Body<'a>) -> Option<Step> {
+    pub(super) fn order_step(&mut self, inner: &ByteOrderOf<'a>) -> Option<Step> {
         let first = self.is_big(inner.order);
         let Some((condition, other)) = &inner.choice else {
             let big = Expression::Integer(first?.into());
             return Some(Step::ByteOrder { big });
         };
-        let condition = self.condition(condition, &body.scope);
+        let condition = self.condition(condition);
         let (first, other, condition) = (first?, self.is_big(*other)?, condition?);
         let big = match (first, other) {
             (true, false) => condition,
@@ -39,34 +36,20 @@ impl<'a> Checker<'a, '_> {
         }
     }
 
-    /// `size(BYTES)`; `rest_key` is what JSON calls what is left in it.
+    /// A window of this many bytes, for `what`, as the text says at a place; `rest_key` is what JSON calls
+    /// what is left in it.
     pub(super) fn window(
         &mut self,
-        size: &Size<'a>,
-        rest_key: Arc<str>,
-        scope: &Scope<'a>,
+        bytes: &Expr<'a>,
+        what: &str,
+        said: Span,
+        rest_key: String,
     ) -> Option<Window> {
-        let text = size.span.text(self.text).into();
-        let size = self.integer(&size.bytes, scope, "a size")?;
+        let size = self.integer(bytes, what)?;
+        let text = said.text(self.text).into();
         Some(Window {
-            at: None,
             size: Some(size),
-            text,
-            rest_key,
-            layer: None,
-        })
-    }
-
-    /// `at (BIT)`
-    fn place(&mut self, at: &Size<'a>, rest_key: Arc<str>, scope: &Scope<'a>) -> Option<Window> {
-        let text = at.span.text(self.text).into();
-        let at = self.integer(&at.bytes, scope, "a place")?;
-        Some(Window {
-            at: Some(at),
-            size: None,
-            text,
-            rest_key,
-            layer: None,
+            ..Window::whole(text, rest_key)
         })
     }
 
@@ -76,7 +59,6 @@ impl<'a> Checker<'a, '_> {
         bytes: &Expr<'a>,
         repeat: Span,
         declared: &Field<'a>,
-        scope: &Scope<'a>,
     ) -> Option<Window> {
         if let Some(size) = &declared.size {
             self.report(
@@ -86,16 +68,8 @@ impl<'a> Checker<'a, '_> {
             .label("expected no `size` here")
             .related(repeat, "these");
         }
-        let text = repeat.text(self.text).into();
-        let size = self.integer(bytes, scope, "a number of bytes")?;
-        let rest_key = format!("{}.rest", declared.name.text).into();
-        Some(Window {
-            at: None,
-            size: Some(size),
-            text,
-            rest_key,
-            layer: None,
-        })
+        let rest_key = format!("{}.rest", declared.name.text);
+        self.window(bytes, "a number of bytes", repeat, rest_key)
     }
 
     /// `size (BYTES) { ... }` or `at (BIT) { ... }`
@@ -110,14 +84,20 @@ impl<'a> Checker<'a, '_> {
             ("size", &mut body.size_blocks)
         };
         *blocks += 1;
-        let rest_key: Arc<str> = match *blocks {
-            1 => format!("{word}.rest").into(),
-            more => format!("{word}_{more}.rest").into(),
+        let rest_key = match *blocks {
+            1 => format!("{word}.rest"),
+            more => format!("{word}_{more}.rest"),
         };
+        let Size { bytes, span } = &declared.size;
         let window = if declared.is_at {
-            self.place(&declared.size, rest_key, &body.scope)
+            let text = span.text(self.text).into();
+            let at = self.integer(bytes, "a place");
+            at.map(|at| Window {
+                at: Some(at),
+                ..Window::whole(text, rest_key)
+            })
         } else {
-            self.window(&declared.size, rest_key, &body.scope)
+            self.window(bytes, "a size", *span, rest_key)
         };
         let body = self.steps(&declared.body, body);
         Some(Step::Window {

@@ -8,40 +8,32 @@ use chacha20poly1305::ChaCha20Poly1305;
 use super::argument::{Argument, Failure};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Cipher {
+pub(crate) enum Cipher {
+    /// RFC 8439
     ChaCha20Poly1305,
+    /// NIST SP 800-38D
     Aes128Gcm,
+    /// The same with a key of 32 bytes.
     Aes256Gcm,
 }
 
-/// The text that was sealed; the tag is the last 16 bytes.
-pub(super) fn open(
-    cipher: Cipher,
-    arguments: &[Argument],
-    sealed: &[u8],
-) -> Result<Vec<u8>, Failure> {
-    run(cipher, arguments, sealed, false)
-}
+impl Cipher {
+    /// The text that was sealed; the tag is the last 16 bytes.
+    pub(super) fn open(self, arguments: &[Argument], sealed: &[u8]) -> Result<Vec<u8>, Failure> {
+        self.run(arguments, sealed, false)
+    }
 
-/// The text, sealed, with the tag after it.
-pub(super) fn seal(
-    cipher: Cipher,
-    arguments: &[Argument],
-    text: &[u8],
-) -> Result<Vec<u8>, Failure> {
-    run(cipher, arguments, text, true)
-}
+    /// The text, sealed, with the tag after it.
+    pub(super) fn seal(self, arguments: &[Argument], text: &[u8]) -> Result<Vec<u8>, Failure> {
+        self.run(arguments, text, true)
+    }
 
-fn run(
-    cipher: Cipher,
-    arguments: &[Argument],
-    bytes: &[u8],
-    seals: bool,
-) -> Result<Vec<u8>, Failure> {
-    match cipher {
-        Cipher::ChaCha20Poly1305 => apply::<ChaCha20Poly1305>(arguments, bytes, seals),
-        Cipher::Aes128Gcm => apply::<Aes128Gcm>(arguments, bytes, seals),
-        Cipher::Aes256Gcm => apply::<Aes256Gcm>(arguments, bytes, seals),
+    fn run(self, arguments: &[Argument], bytes: &[u8], seals: bool) -> Result<Vec<u8>, Failure> {
+        match self {
+            Cipher::ChaCha20Poly1305 => apply::<ChaCha20Poly1305>(arguments, bytes, seals),
+            Cipher::Aes128Gcm => apply::<Aes128Gcm>(arguments, bytes, seals),
+            Cipher::Aes256Gcm => apply::<Aes256Gcm>(arguments, bytes, seals),
+        }
     }
 }
 
@@ -118,11 +110,13 @@ mod tests {
         ];
         let text = b"Ladies and Gentlemen of the class of '99: If I could offer you only one tip \
                      for the future, sunscreen would be it.";
-        let sealed = seal(Cipher::ChaCha20Poly1305, &arguments, text).expect("sealed");
+        let sealed = Cipher::ChaCha20Poly1305
+            .seal(&arguments, text)
+            .expect("sealed");
         assert_eq!(sealed[..8], bytes("d31a8d34648e60db"));
         assert_eq!(sealed[114..], bytes("1ae10b594f09e26a7e902ecbd0600691"));
         assert_eq!(
-            open(Cipher::ChaCha20Poly1305, &arguments, &sealed),
+            Cipher::ChaCha20Poly1305.open(&arguments, &sealed),
             Ok(text.to_vec())
         );
     }
@@ -133,10 +127,7 @@ mod tests {
         let zeros = |count| Argument::Bytes(Arc::new(vec![0; count]));
         let arguments = [zeros(16), zeros(12), zeros(0)];
         let sealed = bytes("0388dace60b6a392f328c2b971b2fe78ab6e47d42cec13bdf53a67b21257bddf");
-        assert_eq!(
-            open(Cipher::Aes128Gcm, &arguments, &sealed),
-            Ok(vec![0; 16])
-        );
+        assert_eq!(Cipher::Aes128Gcm.open(&arguments, &sealed), Ok(vec![0; 16]));
     }
 
     #[test]
@@ -152,13 +143,13 @@ mod tests {
             Argument::Integer(1),
             Argument::Bytes(Arc::new(vec![2])),
         ];
-        let mut sealed = seal(Cipher::Aes256Gcm, &arguments, b"text").expect("sealed");
+        let mut sealed = Cipher::Aes256Gcm.seal(&arguments, b"text").expect("sealed");
         sealed[0] ^= 1;
-        let opened = open(Cipher::Aes256Gcm, &arguments, &sealed);
+        let opened = Cipher::Aes256Gcm.open(&arguments, &sealed);
         assert_eq!(
             opened.map_err(|why| why.to_string()),
             Err("the tag does not match the bytes, the key and the nonce".to_owned())
         );
-        assert!(open(Cipher::Aes256Gcm, &arguments, &[]).is_err());
+        assert!(Cipher::Aes256Gcm.open(&arguments, &[]).is_err());
     }
 }

@@ -21,6 +21,7 @@ mod xor_text;
 use std::sync::Arc;
 
 pub(crate) use argument::{Argument, Failure};
+pub(crate) use cipher::Cipher;
 pub(crate) use function::Function;
 pub(crate) use huffman::{CODE_BITS_MAX, CodeConflict, HuffmanTable, SYMBOLS_MAX};
 pub use keys::{Keys, KeysError};
@@ -51,12 +52,8 @@ pub(crate) enum Transform {
     Huffman(Arc<HuffmanTable>, BitOrder),
     /// A Huffman code that learns from each byte.
     AdaptiveHuffman,
-    /// RFC 8439; the tag follows the text. Key, nonce, associated data.
-    ChaCha20Poly1305,
-    /// NIST SP 800-38D; the tag follows the text. Key, nonce, associated data.
-    Aes128Gcm,
-    /// The same with a key of 32 bytes.
-    Aes256Gcm,
+    /// The tag follows the text. Key, nonce, associated data.
+    Cipher(Cipher),
     /// Functions of the wire's Lua.
     Lua {
         script: Arc<Script>,
@@ -84,9 +81,7 @@ impl Transform {
             Transform::XorText => xor_text::xor_text(packed, arguments),
             Transform::Huffman(table, order) => table.unpack(packed, *order, max),
             Transform::AdaptiveHuffman => adaptive::unpack(packed, max),
-            Transform::ChaCha20Poly1305 | Transform::Aes128Gcm | Transform::Aes256Gcm => {
-                cipher::open(self.cipher(), arguments, packed)
-            }
+            Transform::Cipher(cipher) => cipher.open(arguments, packed),
             Transform::Lua { script, decode, .. } => script.call(decode, packed, arguments, max),
         }?;
         if inner.len() <= max {
@@ -114,20 +109,10 @@ impl Transform {
             Transform::XorText => xor_text::xor_text(inner, arguments),
             Transform::Huffman(table, order) => table.pack(inner, *order),
             Transform::AdaptiveHuffman => adaptive::pack(inner),
-            Transform::ChaCha20Poly1305 | Transform::Aes128Gcm | Transform::Aes256Gcm => {
-                cipher::seal(self.cipher(), arguments, inner)
-            }
+            Transform::Cipher(cipher) => cipher.seal(arguments, inner),
             Transform::Lua { script, encode, .. } => {
                 script.call(encode, inner, arguments, PACKED_MAX)
             }
-        }
-    }
-
-    fn cipher(&self) -> cipher::Cipher {
-        match self {
-            Transform::Aes128Gcm => cipher::Cipher::Aes128Gcm,
-            Transform::Aes256Gcm => cipher::Cipher::Aes256Gcm,
-            _ => cipher::Cipher::ChaCha20Poly1305,
         }
     }
 }
@@ -171,14 +156,17 @@ mod tests {
             (Transform::Huffman(table.clone(), BitOrder::Lsb), vec![]),
             (Transform::Huffman(table, BitOrder::Msb), vec![]),
             (
-                Transform::ChaCha20Poly1305,
+                Transform::Cipher(Cipher::ChaCha20Poly1305),
                 vec![bytes(32), bytes(12), bytes(3)],
             ),
             (
-                Transform::Aes128Gcm,
+                Transform::Cipher(Cipher::Aes128Gcm),
                 vec![bytes(16), Argument::Integer(7), bytes(0)],
             ),
-            (Transform::Aes256Gcm, vec![bytes(32), bytes(12), bytes(3)]),
+            (
+                Transform::Cipher(Cipher::Aes256Gcm),
+                vec![bytes(32), bytes(12), bytes(3)],
+            ),
         ]
     }
 

@@ -247,8 +247,8 @@ impl<'a> Builder<'a> {
         }
         for item in &tree.layers {
             let id = self.add(SymbolKind::Layer, item.block.name, None);
-            for (name, _) in &item.parameters {
-                self.add_child(SymbolKind::Parameter, *name, id);
+            for parameter in &item.parameters {
+                self.add_child(SymbolKind::Parameter, parameter.name, id);
             }
         }
         for item in &tree.huffmans {

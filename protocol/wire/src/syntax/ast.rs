@@ -11,6 +11,14 @@ pub(crate) struct Ident<'a> {
     pub(crate) span: Span,
 }
 
+impl<'a> Ident<'a> {
+    /// What stands at a place, taken for a name.
+    pub(crate) fn spelled(span: Span, text: &'a str) -> Ident<'a> {
+        let text = span.text(text);
+        Ident { text, span }
+    }
+}
+
 /// A whole file.
 #[derive(Debug, Default)]
 pub(crate) struct File<'a> {
@@ -80,6 +88,13 @@ pub(crate) struct Import<'a> {
 pub(crate) struct Block<'a> {
     pub(crate) name: Ident<'a>,
     pub(crate) settings: Vec<Setting<'a>>,
+}
+
+impl<'a> Block<'a> {
+    /// The setting of this name, the first one of several.
+    pub(crate) fn setting(&self, name: &str) -> Option<&Setting<'a>> {
+        self.settings.iter().find(|each| each.name.text == name)
+    }
 }
 
 /// `NAME = VALUE;` or, for settings that are lists, `NAME = VALUE, VALUE;`
@@ -195,7 +210,7 @@ pub(crate) struct CTypedef<'a> {
     pub(crate) lengths: Vec<Expr<'a>>,
 }
 
-/// `NAME: TYPE` of a struct.
+/// `NAME: TYPE` of a struct or a layer.
 #[derive(Debug)]
 pub(crate) struct Parameter<'a> {
     pub(crate) name: Ident<'a>,
@@ -224,6 +239,39 @@ pub(crate) enum Statement<'a> {
     Size(SizeBlock<'a>),
 }
 
+impl<'a> Statement<'a> {
+    /// The field that it declares itself.
+    pub(crate) fn field(&self) -> Option<&Field<'a>> {
+        match self {
+            Statement::Field(field) => Some(field),
+            Statement::Join(join) => Some(&join.field),
+            Statement::Follow(follow) => Some(&follow.field),
+            _ => None,
+        }
+    }
+
+    /// The blocks that stand in it.
+    pub(crate) fn blocks(&self) -> Vec<&[Statement<'a>]> {
+        match self {
+            Statement::If(inner) => vec![&inner.then, &inner.otherwise],
+            Statement::Switch(inner) => inner.arms.iter().map(|arm| &arm.body[..]).collect(),
+            Statement::Size(inner) => vec![&inner.body],
+            _ => Vec::new(),
+        }
+    }
+
+    /// The fields that it declares, in the order of the text.
+    pub(crate) fn fields(&self) -> Vec<&Field<'a>> {
+        let inside = self.blocks().into_iter().flat_map(fields);
+        self.field().into_iter().chain(inside).collect()
+    }
+}
+
+/// The fields of a body in the order of the text.
+pub(crate) fn fields<'s, 'a>(body: &'s [Statement<'a>]) -> Vec<&'s Field<'a>> {
+    body.iter().flat_map(Statement::fields).collect()
+}
+
 /// `NAME: TYPE[REPEAT] size(BYTES) through LAYER = CONSTANT @annotation;`
 #[derive(Debug)]
 pub(crate) struct Field<'a> {
@@ -242,12 +290,41 @@ pub(crate) struct Field<'a> {
     pub(crate) annotations: Vec<Annotation<'a>>,
 }
 
+impl<'a> Field<'a> {
+    /// `NAME: TYPE;`
+    pub(crate) fn plain(name: Ident<'a>, field_type: TypeRef<'a>) -> Field<'a> {
+        Field {
+            name,
+            field_type,
+            repeat: None,
+            size: None,
+            through: None,
+            constant: None,
+            derived: None,
+            computed: None,
+            gap: None,
+            annotations: Vec::new(),
+        }
+    }
+}
+
 /// `NAME` or `NAME(ARGUMENT, ...)`
 #[derive(Clone, Debug)]
 pub(crate) struct TypeRef<'a> {
     pub(crate) name: Ident<'a>,
     pub(crate) arguments: Option<Vec<Expr<'a>>>,
     pub(crate) span: Span,
+}
+
+impl<'a> TypeRef<'a> {
+    /// A name without arguments.
+    pub(crate) fn plain(name: Ident<'a>) -> TypeRef<'a> {
+        TypeRef {
+            name,
+            arguments: None,
+            span: name.span,
+        }
+    }
 }
 
 /// `[COUNT]`, `[until end]`, `[bytes SIZE]` or `[until CONDITION]`. The span includes the brackets.
@@ -262,8 +339,7 @@ pub(crate) struct Repeat<'a> {
 pub(crate) struct Layer<'a> {
     /// The name is that of the block.
     pub(crate) block: Block<'a>,
-    /// Each with its type.
-    pub(crate) parameters: Vec<(Ident<'a>, Ident<'a>)>,
+    pub(crate) parameters: Vec<Parameter<'a>>,
 }
 
 /// `huffman NAME { codes = ["0110", ...]; eof = 256; }`
@@ -416,6 +492,14 @@ impl<'a> Expr<'a> {
             kind,
             span,
             grouped: false,
+        }
+    }
+
+    /// The name that it is, if it is one and nothing else.
+    pub(crate) fn name(&self) -> Option<Ident<'a>> {
+        match &self.kind {
+            ExprKind::Path(path) if path.len() == 1 => path.first().copied(),
+            _ => None,
         }
     }
 

@@ -5,7 +5,7 @@ use super::ast::{
     Alias, CItem, CMember, CSort, CStruct, CType, CTypedef, Enum, Expr, File, Ident, TypeRef,
 };
 use super::lexer::TokenKind;
-use super::parser::{Failed, Parser};
+use super::parser::{Failed, Parsed, Parser};
 use crate::report::Span;
 
 /// No type of C is aligned to more.
@@ -44,18 +44,15 @@ const WORDS: [(&str, &str); 20] = [
 
 impl<'a> Parser<'a, '_> {
     /// `c_struct(LAYOUT) NAME { MEMBER ... }` or `c_struct(LAYOUT) { DECLARATION ... }`
-    pub(super) fn c_item(&mut self, file: &mut File<'a>) -> Result<(), Failed> {
+    pub(super) fn c_item(&mut self, file: &mut File<'a>) -> Parsed<()> {
         let start = self.here();
         self.advance();
         if !self.at_mark("(") {
-            let failed = self.unexpected("`(` and how the compiler laid the struct out");
-            if let Some(report) = self.reports.last_mut() {
-                report.help(
-                    "say `c_struct(natural)`, `c_struct(packed)`, or `c_struct(pack(4))` as \
+            return Err(self.unexpected_but(
+                "`(` and how the compiler laid the struct out",
+                "say `c_struct(natural)`, `c_struct(packed)`, or `c_struct(pack(4))` as \
                      `#pragma pack` does",
-                );
-            }
-            return Err(failed);
+            ));
         }
         self.advance();
         let align_max = self.c_layout()?;
@@ -73,7 +70,7 @@ impl<'a> Parser<'a, '_> {
         Ok(())
     }
 
-    fn c_layout(&mut self) -> Result<u64, Failed> {
+    fn c_layout(&mut self) -> Parsed<u64> {
         let expected = "`natural`, `packed` or `pack(BYTES)`";
         let word = self.any_name(expected)?;
         match word.text {
@@ -81,13 +78,9 @@ impl<'a> Parser<'a, '_> {
             "packed" => return Ok(1),
             "pack" if self.take_mark("(") => {}
             other => {
-                let suggestion = crate::suggest::did_you_mean(other, ["natural", "packed", "pack"]);
-                let report = self
-                    .report(word.span, format!("there is no layout `{other}`"))
-                    .label(format!("expected {expected}"));
-                if let Some(suggestion) = suggestion {
-                    report.help(suggestion);
-                }
+                self.report(word.span, format!("there is no layout `{other}`"))
+                    .label(format!("expected {expected}"))
+                    .suggest(other, ["natural", "packed", "pack"]);
                 return Err(Failed);
             }
         }
@@ -101,14 +94,10 @@ impl<'a> Parser<'a, '_> {
     }
 
     /// Up to and including `}`.
-    fn c_declarations(&mut self, layout: Layout, file: &mut File<'a>) -> Result<(), Failed> {
+    fn c_declarations(&mut self, layout: Layout, file: &mut File<'a>) -> Parsed<()> {
         while !self.take_mark("}") {
             if self.peek() == TokenKind::End {
-                let failed = self.unexpected("a declaration of C, or `}`");
-                if let Some(report) = self.reports.last_mut() {
-                    report.related(layout.span, "this has no `}`");
-                }
-                return Err(failed);
+                return Err(self.unclosed("a declaration of C, or `}`", layout.span));
             }
             if self.c_declaration(layout, file).is_err() {
                 self.skip_to_statement()?;
@@ -118,12 +107,11 @@ impl<'a> Parser<'a, '_> {
         Ok(())
     }
 
-    fn c_declaration(&mut self, layout: Layout, file: &mut File<'a>) -> Result<(), Failed> {
+    fn c_declaration(&mut self, layout: Layout, file: &mut File<'a>) -> Parsed<()> {
         if self.take_mark(";") {
             return Ok(());
         }
-        if self.at_word("typedef") {
-            self.advance();
+        if self.take_word("typedef") {
             return self.c_typedef(layout, file);
         }
         if self.at_word("struct") && self.peek_second() == TokenKind::Name {
@@ -149,7 +137,7 @@ impl<'a> Parser<'a, '_> {
         Err(self.unexpected("`struct NAME {`, `enum NAME {`, `typedef` or `}`"))
     }
 
-    fn c_typedef(&mut self, layout: Layout, file: &mut File<'a>) -> Result<(), Failed> {
+    fn c_typedef(&mut self, layout: Layout, file: &mut File<'a>) -> Parsed<()> {
         let start = self.here();
         let is_enum = self.at_word("enum");
         if is_enum || self.at_word("struct") {
@@ -231,12 +219,7 @@ impl<'a> Parser<'a, '_> {
     }
 
     /// `{ A, B = 3 } `, which is held by four bytes.
-    fn c_enum_body(
-        &mut self,
-        name: Ident<'a>,
-        start: Span,
-        file: &mut File<'a>,
-    ) -> Result<(), Failed> {
+    fn c_enum_body(&mut self, name: Ident<'a>, start: Span, file: &mut File<'a>) -> Parsed<()> {
         self.expect_mark("{", "to begin the members")?;
         let members = self.members()?;
         let base = Ident {
@@ -246,7 +229,7 @@ impl<'a> Parser<'a, '_> {
         file.enums.push(Enum {
             name,
             is_flags: false,
-            base: plain(base),
+            base: TypeRef::plain(base),
             members,
         });
         Ok(())
@@ -258,18 +241,14 @@ impl<'a> Parser<'a, '_> {
         name: Ident<'a>,
         layout: Layout,
         file: &mut File<'a>,
-    ) -> Result<(), Failed> {
+    ) -> Parsed<()> {
         let annotations = self.annotations()?;
         self.expect_mark("{", "to begin the members")?;
         let open = self.previous();
         let mut members = Vec::new();
         while !self.take_mark("}") {
             if self.peek() == TokenKind::End {
-                let failed = self.unexpected("a member, or `}`");
-                if let Some(report) = self.reports.last_mut() {
-                    report.related(open, "this has no `}`");
-                }
-                return Err(failed);
+                return Err(self.unclosed("a member, or `}`", open));
             }
             let member = |parser: &mut Self| parser.c_members(layout, file, &mut members);
             if self.nested(member).is_err() {
@@ -294,11 +273,8 @@ impl<'a> Parser<'a, '_> {
 
     /// At `__attribute__`.
     fn attribute(&mut self) -> Failed {
-        let failed = self.unexpected("`;`");
-        if let Some(report) = self.reports.last_mut() {
-            report.help("attributes are not read: a packed struct stands in `c_struct(packed)`");
-        }
-        failed
+        let help = "attributes are not read: a packed struct stands in `c_struct(packed)`";
+        self.unexpected_but("`;`", help)
     }
 
     /// `TYPE NAME, NAME[LENGTH] @annotation;`
@@ -307,20 +283,17 @@ impl<'a> Parser<'a, '_> {
         layout: Layout,
         file: &mut File<'a>,
         members: &mut Vec<CMember<'a>>,
-    ) -> Result<(), Failed> {
+    ) -> Parsed<()> {
         let of = self.c_type(layout, file)?;
         loop {
             let name = self.c_declared_name()?;
             let (lengths, lengths_span) = self.c_lengths(name)?;
             if self.at_mark(":") {
-                let failed = self.unexpected("`;` after the member");
-                if let Some(report) = self.reports.last_mut() {
-                    report.help(
-                        "where bit fields go is the compiler's choice: write this struct as a \
+                return Err(self.unexpected_but(
+                    "`;` after the member",
+                    "where bit fields go is the compiler's choice: write this struct as a \
                          `struct` of the wire, with fields such as `u3`",
-                    );
-                }
-                return Err(failed);
+                ));
             }
             let annotations = self.annotations()?;
             members.push(CMember {
@@ -337,22 +310,19 @@ impl<'a> Parser<'a, '_> {
     }
 
     /// The name that is declared; says what pointers are.
-    fn c_declared_name(&mut self) -> Result<Ident<'a>, Failed> {
+    fn c_declared_name(&mut self) -> Parsed<Ident<'a>> {
         if self.at_mark("*") || self.at_mark("&") || self.at_mark("(") {
-            let failed = self.unexpected("a name");
-            if let Some(report) = self.reports.last_mut() {
-                report.help(
-                    "a pointer means nothing to whoever receives it: if its bytes are sent all \
+            return Err(self.unexpected_but(
+                "a name",
+                "a pointer means nothing to whoever receives it: if its bytes are sent all \
                      the same, declare `uint32_t` or `uint64_t`",
-                );
-            }
-            return Err(failed);
+            ));
         }
         self.new_name("a name")
     }
 
     /// `[4][4]`, or nothing.
-    fn c_lengths(&mut self, after: Ident<'a>) -> Result<(Vec<Expr<'a>>, Span), Failed> {
+    fn c_lengths(&mut self, after: Ident<'a>) -> Parsed<(Vec<Expr<'a>>, Span)> {
         let mut lengths = Vec::new();
         let start = if self.at_mark("[") {
             self.here()
@@ -361,14 +331,11 @@ impl<'a> Parser<'a, '_> {
         };
         while self.take_mark("[") {
             if self.at_mark("]") {
-                let failed = self.unexpected("how many there are");
-                if let Some(report) = self.reports.last_mut() {
-                    report.help(
-                        "what follows a struct is a field of its own, after it: \
+                return Err(self.unexpected_but(
+                    "how many there are",
+                    "what follows a struct is a field of its own, after it: \
                          `head: Head; data: bytes(rest);`",
-                    );
-                }
-                return Err(failed);
+                ));
             }
             lengths.push(self.expression()?);
             self.expect_mark("]", "after the number of elements")?;
@@ -376,28 +343,20 @@ impl<'a> Parser<'a, '_> {
         Ok((lengths, start.to(self.previous())))
     }
 
-    fn c_type(&mut self, layout: Layout, file: &mut File<'a>) -> Result<CType<'a>, Failed> {
-        while self.at_word("const") || self.at_word("volatile") {
-            self.advance();
-        }
+    fn c_type(&mut self, layout: Layout, file: &mut File<'a>) -> Parsed<CType<'a>> {
+        while self.take_word("const") || self.take_word("volatile") {}
         let start = self.here();
         if self.at_word("union") {
-            let failed = self.unexpected("a type");
-            if let Some(report) = self.reports.last_mut() {
-                report.help(
-                    "another field says which of a union's members is meant: write a `struct` \
+            return Err(self.unexpected_but(
+                "a type",
+                "another field says which of a union's members is meant: write a `struct` \
                      of the wire with a `switch`",
-                );
-            }
-            return Err(failed);
+            ));
         }
-        if self.at_word("struct") {
-            self.advance();
+        if self.take_word("struct") {
             return self.c_inner_struct(start, layout, file);
         }
-        if self.at_word("enum") {
-            self.advance();
-        }
+        self.take_word("enum");
         let mut words = vec![self.any_name("the type of a member, or `}`")?];
         while is_part(words[0].text)
             && self.peek() == TokenKind::Name
@@ -434,7 +393,7 @@ impl<'a> Parser<'a, '_> {
         start: Span,
         layout: Layout,
         file: &mut File<'a>,
-    ) -> Result<CType<'a>, Failed> {
+    ) -> Parsed<CType<'a>> {
         let sort = CSort::Named;
         let tag = if self.at_mark("{") {
             None
@@ -459,13 +418,10 @@ impl<'a> Parser<'a, '_> {
             declared.is_nameless = tag.is_none();
         }
         if self.at_mark(";") {
-            let failed = self.unexpected("a name");
-            if let Some(report) = self.reports.last_mut() {
-                report.help(
-                    "give the struct's members a name to stand under: `struct { ... } name;`",
-                );
-            }
-            return Err(failed);
+            return Err(self.unexpected_but(
+                "a name",
+                "give the struct's members a name to stand under: `struct { ... } name;`",
+            ));
         }
         Ok(CType { name, sort })
     }
@@ -475,15 +431,7 @@ impl<'a> Parser<'a, '_> {
 fn alias<'a>(name: Ident<'a>, of: Ident<'a>) -> Alias<'a> {
     Alias {
         name,
-        stands_for: plain(of),
-    }
-}
-
-fn plain(name: Ident<'_>) -> TypeRef<'_> {
-    TypeRef {
-        name,
-        arguments: None,
-        span: name.span,
+        stands_for: TypeRef::plain(of),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::ast::{Arithmetic, Binary, Compare, Expr, ExprKind, Ident, Unary};
 use super::lexer::TokenKind;
-use super::parser::{Failed, Parser};
+use super::parser::{Failed, Parsed, Parser};
 use crate::report::Span;
 use crate::values::hexadecimal;
 
@@ -11,27 +11,33 @@ const EXPRESSION_PARTS_MAX: usize = 256;
 
 impl<'a> Parser<'a, '_> {
     /// One expression with nothing before it.
-    pub(super) fn expression(&mut self) -> Result<Expr<'a>, Failed> {
+    pub(super) fn expression(&mut self) -> Parsed<Expr<'a>> {
         let outer = std::mem::take(&mut self.expression_parts);
         let result = self.binary(0);
         self.expression_parts = outer;
         result
     }
 
-    /// Comma-separated expressions up to and including the closing mark.
-    pub(super) fn arguments(&mut self, close: &'static str) -> Result<Vec<Expr<'a>>, Failed> {
-        let mut arguments = Vec::new();
-        while !self.at_mark(close) {
-            arguments.push(self.binary(0)?);
-            if !self.take_mark(",") {
-                break;
-            }
-        }
-        self.expect_mark(close, "after the last argument")?;
-        Ok(arguments)
+    /// `(EXPRESSION)`; what the parentheses hold ends sentences.
+    pub(super) fn in_parentheses(&mut self, what: &str) -> Parsed<Expr<'a>> {
+        self.expect_mark("(", &format!("before {what}"))?;
+        let inside = self.expression()?;
+        self.expect_mark(")", &format!("after {what}"))?;
+        Ok(inside)
     }
 
-    fn count_part(&mut self) -> Result<(), Failed> {
+    /// Expressions up to and including `)`.
+    fn arguments(&mut self) -> Parsed<Vec<Expr<'a>>> {
+        self.list(")", "after the last argument", |parser| parser.binary(0))
+    }
+
+    /// `(EXPRESSION, ...)` of something that is no expression, where it is there.
+    pub(super) fn own_arguments(&mut self) -> Parsed<Option<Vec<Expr<'a>>>> {
+        self.expression_parts = 0;
+        self.behind("(", Self::arguments)
+    }
+
+    fn count_part(&mut self) -> Parsed<()> {
         self.expression_parts += 1;
         if self.expression_parts <= EXPRESSION_PARTS_MAX {
             return Ok(());
@@ -42,7 +48,7 @@ impl<'a> Parser<'a, '_> {
         Err(Failed)
     }
 
-    fn binary(&mut self, floor: u8) -> Result<Expr<'a>, Failed> {
+    fn binary(&mut self, floor: u8) -> Parsed<Expr<'a>> {
         let mut left = self.unary()?;
         loop {
             let TokenKind::Mark(mark) = self.peek() else {
@@ -70,7 +76,7 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    fn unary(&mut self) -> Result<Expr<'a>, Failed> {
+    fn unary(&mut self) -> Parsed<Expr<'a>> {
         let start = self.here();
         let operator = match self.peek() {
             TokenKind::Mark("-") => Unary::Negate,
@@ -84,7 +90,7 @@ impl<'a> Parser<'a, '_> {
         Ok(Expr::new(ExprKind::Unary(operator, Box::new(inner)), span))
     }
 
-    fn operand(&mut self) -> Result<Expr<'a>, Failed> {
+    fn operand(&mut self) -> Parsed<Expr<'a>> {
         self.count_part()?;
         let start = self.here();
         let kind = match self.peek() {
@@ -112,16 +118,13 @@ impl<'a> Parser<'a, '_> {
     }
 
     /// `if (CONDITION) VALUE else VALUE`
-    fn choice(&mut self, start: Span) -> Result<Expr<'a>, Failed> {
+    fn choice(&mut self, start: Span) -> Parsed<Expr<'a>> {
         self.advance();
         self.expect_mark("(", "before the condition")?;
         let condition = self.nested(|parser| parser.binary(0))?;
         self.expect_mark(")", "after the condition")?;
         let then = self.nested(|parser| parser.binary(0))?;
-        if !self.at_word("else") {
-            return Err(self.unexpected("`else` and the other value"));
-        }
-        self.advance();
+        self.expect_word("else", "`else` and the other value")?;
         let otherwise = self.nested(|parser| parser.binary(0))?;
         let span = start.to(otherwise.span);
         let boxed = |expr| Box::new(expr);
@@ -129,7 +132,7 @@ impl<'a> Parser<'a, '_> {
         Ok(Expr::new(kind, span))
     }
 
-    fn parenthesised(&mut self, start: Span) -> Result<Expr<'a>, Failed> {
+    fn parenthesised(&mut self, start: Span) -> Parsed<Expr<'a>> {
         self.advance();
         let mut inner = self.nested(|parser| parser.binary(0))?;
         let end = self.here();
@@ -139,18 +142,13 @@ impl<'a> Parser<'a, '_> {
         Ok(inner)
     }
 
-    pub(super) fn named_operand(&mut self) -> Result<Expr<'a>, Failed> {
+    pub(super) fn named_operand(&mut self) -> Parsed<Expr<'a>> {
         let first = self.any_name("a value")?;
-        let boolean = match first.text {
-            "true" => Some(true),
-            "false" => Some(false),
-            _ => None,
-        };
-        if let Some(value) = boolean {
-            return Ok(Expr::new(ExprKind::Bool(value), first.span));
+        if let word @ ("true" | "false") = first.text {
+            return Ok(Expr::new(ExprKind::Bool(word == "true"), first.span));
         }
         if self.take_mark("(") {
-            let arguments = self.nested(|parser| parser.arguments(")"))?;
+            let arguments = self.nested(Self::arguments)?;
             let span = first.span.to(self.previous());
             return Ok(Expr::new(ExprKind::Call(first, arguments), span));
         }

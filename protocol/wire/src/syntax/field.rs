@@ -4,13 +4,14 @@ use super::ast::{
     Annotation, Expr, ExprKind, Field, Ident, Repeat, Size, Statement, Struct, TypeRef, Until,
 };
 use super::lexer::TokenKind;
-use super::parser::{Failed, Parser};
+use super::parser::{Parsed, Parser};
+use crate::report::Span;
 
 impl<'a> Parser<'a, '_> {
-    pub(super) fn field(&mut self) -> Result<Field<'a>, Failed> {
+    pub(super) fn field(&mut self) -> Parsed<Field<'a>> {
         let name = self.new_name("a field")?;
         let other = (self.peek() == TokenKind::Name).then(|| self.here().text(self.text));
-        if let Err(failed) = self.expect_mark(":", "between the field's name and its type") {
+        if let Err(failed) = self.expect_mark(":", BEFORE_TYPE) {
             if let (Some(other), Some(report)) = (other, self.reports.last_mut()) {
                 report.help(if is_number_type(other) {
                     format!("write `{}: {other}`", name.text)
@@ -21,105 +22,55 @@ impl<'a> Parser<'a, '_> {
             return Err(failed);
         }
         let field_type = self.type_ref()?;
-        let repeat = if self.at_mark("[") {
-            Some(self.repeat()?)
-        } else {
-            None
-        };
-        let size = if self.at_word("size") {
-            Some(self.size()?)
-        } else {
-            None
-        };
-        let through = if self.at_word("through") {
-            Some(self.through()?)
-        } else {
-            None
-        };
-        if through.is_some() && self.at_word("size") {
-            let failed = self.unexpected("`;` after the field");
-            if let Some(report) = self.reports.last_mut() {
-                report.help(
-                    "`size(...)` stands before `through`: it says how long the packed bytes are",
-                );
-            }
-            return Err(failed);
+        let mut field = Field::plain(name, field_type);
+        if self.at_mark("[") {
+            field.repeat = Some(self.repeat()?);
         }
-        let constant = if self.take_mark("=") {
-            Some(self.expression()?)
-        } else {
-            None
-        };
-        let derived = if constant.is_none() && self.at_word("derived") {
-            self.advance();
-            Some(self.expression()?)
-        } else {
-            None
-        };
-        let annotations = self.annotations()?;
+        if self.at_word("size") {
+            field.size = Some(self.size()?);
+        }
+        if self.at_word("through") {
+            field.through = Some(self.through()?);
+            if self.at_word("size") {
+                let help =
+                    "`size(...)` stands before `through`: it says how long the packed bytes are";
+                return Err(self.unexpected_but("`;` after the field", help));
+            }
+        }
+        field.constant = self.behind("=", Self::expression)?;
+        if field.constant.is_none() && self.take_word("derived") {
+            field.derived = Some(self.expression()?);
+        }
+        field.annotations = self.annotations()?;
         self.expect_mark(";", "after the field")?;
-        Ok(Field {
-            name,
-            field_type,
-            repeat,
-            size,
-            through,
-            constant,
-            derived,
-            computed: None,
-            gap: None,
-            annotations,
-        })
+        Ok(field)
     }
 
     /// `size(BYTES)`
-    pub(super) fn size(&mut self) -> Result<Size<'a>, Failed> {
+    pub(super) fn size(&mut self) -> Parsed<Size<'a>> {
         let start = self.here();
         self.advance();
-        self.expect_mark("(", "before the number of bytes")?;
-        let bytes = self.expression()?;
-        self.expect_mark(")", "after the number of bytes")?;
+        let bytes = self.in_parentheses("the number of bytes")?;
         let span = start.to(self.previous());
         Ok(Size { bytes, span })
     }
 
     /// `let NAME: TYPE = EXPRESSION @annotation;`
-    pub(super) fn computed(&mut self) -> Result<Field<'a>, Failed> {
+    pub(super) fn computed(&mut self) -> Parsed<Field<'a>> {
         let word = self.here();
         self.advance();
         let name = self.new_name("a name after `let`")?;
-        let field_type = if self.take_mark(":") {
-            self.type_ref()?
-        } else {
-            TypeRef {
-                name: Ident {
-                    text: "let",
-                    span: word,
-                },
-                arguments: None,
-                span: word,
-            }
-        };
+        let field_type = self.behind(":", Self::type_ref)?;
+        let mut field = Field::plain(name, field_type.unwrap_or(of_value(word)));
         self.expect_mark("=", "and the value")?;
-        let computed = Some(self.expression()?);
-        let annotations = self.annotations()?;
+        field.computed = Some(self.expression()?);
+        field.annotations = self.annotations()?;
         self.expect_mark(";", "after the value")?;
-        Ok(Field {
-            name,
-            field_type,
-            repeat: None,
-            size: None,
-            through: None,
-            constant: None,
-            derived: None,
-            computed,
-            gap: None,
-            annotations,
-        })
+        Ok(field)
     }
 
     /// `label NAME;`: a short word for `let NAME = position();`.
-    pub(super) fn label(&mut self) -> Result<Field<'a>, Failed> {
+    pub(super) fn label(&mut self) -> Parsed<Field<'a>> {
         let word = self.here();
         self.advance();
         let name = self.new_name("a name after `label`")?;
@@ -130,28 +81,13 @@ impl<'a> Parser<'a, '_> {
         };
         let position = Expr::new(ExprKind::Call(position, Vec::new()), name.span);
         Ok(Field {
-            name,
-            field_type: TypeRef {
-                name: Ident {
-                    text: "let",
-                    span: word,
-                },
-                arguments: None,
-                span: word,
-            },
-            repeat: None,
-            size: None,
-            through: None,
-            constant: None,
-            derived: None,
             computed: Some(position),
-            gap: None,
-            annotations: Vec::new(),
+            ..Field::plain(name, of_value(word))
         })
     }
 
     /// `NAME`, `NAME(ARGUMENT, ...)` or `LOW..=HIGH`
-    pub(super) fn type_ref(&mut self) -> Result<TypeRef<'a>, Failed> {
+    pub(super) fn type_ref(&mut self) -> Parsed<TypeRef<'a>> {
         let is_range = match self.peek() {
             TokenKind::Integer(_) | TokenKind::Mark("-" | "(") => true,
             TokenKind::Name => self.peek_second() == TokenKind::Mark("..="),
@@ -164,20 +100,15 @@ impl<'a> Parser<'a, '_> {
         if let ("vec2" | "vec3" | "vec4", TokenKind::Mark("(")) = (name.text, self.peek()) {
             return self.vector(name);
         }
-        let mut arguments = None;
-        if self.take_mark("(") {
-            self.expression_parts = 0;
-            arguments = Some(self.arguments(")")?);
-        }
         Ok(TypeRef {
             name,
-            arguments,
+            arguments: self.own_arguments()?,
             span: name.span.to(self.previous()),
         })
     }
 
     /// `LOW..=HIGH`, which is `range(LOW, HIGH)`.
-    fn range(&mut self) -> Result<TypeRef<'a>, Failed> {
+    fn range(&mut self) -> Parsed<TypeRef<'a>> {
         let low = self.expression()?;
         self.expect_mark("..=", "and the highest value, or a type")?;
         let high = self.expression()?;
@@ -193,15 +124,12 @@ impl<'a> Parser<'a, '_> {
     }
 
     /// `vec3(TYPE)`: a struct with the fields x, y and z, named as the vector is spelled.
-    fn vector(&mut self, name: Ident<'a>) -> Result<TypeRef<'a>, Failed> {
+    fn vector(&mut self, name: Ident<'a>) -> Parsed<TypeRef<'a>> {
         self.advance();
         let component = self.nested(Self::type_ref)?;
         self.expect_mark(")", "after the type of the vector's components")?;
         let span = name.span.to(self.previous());
-        let vector = Ident {
-            text: span.text(self.text),
-            span,
-        };
+        let vector = Ident::spelled(span, self.text);
         let count = match name.text {
             "vec2" => 2,
             "vec3" => 3,
@@ -215,18 +143,8 @@ impl<'a> Parser<'a, '_> {
                 arguments: arguments.clone(),
                 span: start,
             };
-            Statement::Field(Box::new(Field {
-                name: Ident { text, span: start },
-                field_type,
-                repeat: None,
-                size: None,
-                through: None,
-                constant: None,
-                derived: None,
-                computed: None,
-                gap: None,
-                annotations: Vec::new(),
-            }))
+            let name = Ident { text, span: start };
+            Statement::Field(Box::new(Field::plain(name, field_type)))
         };
         let body = ["x", "y", "z", "w"].into_iter().take(count).map(field);
         if !self.vector_names.contains(vector.text) {
@@ -240,14 +158,10 @@ impl<'a> Parser<'a, '_> {
                 body: body.collect(),
             });
         }
-        Ok(TypeRef {
-            name: vector,
-            arguments: None,
-            span,
-        })
+        Ok(TypeRef::plain(vector))
     }
 
-    pub(super) fn repeat(&mut self) -> Result<Repeat<'a>, Failed> {
+    pub(super) fn repeat(&mut self) -> Parsed<Repeat<'a>> {
         let start = self.here();
         self.advance();
         let until = if self.at_word("until") && self.opens_operand() {
@@ -281,25 +195,27 @@ impl<'a> Parser<'a, '_> {
         )
     }
 
-    pub(super) fn annotations(&mut self) -> Result<Vec<Annotation<'a>>, Failed> {
+    pub(super) fn annotations(&mut self) -> Parsed<Vec<Annotation<'a>>> {
         let mut annotations = Vec::new();
         while self.at_mark("@") {
             let start = self.here();
             self.advance();
-            let name = self.any_name("an annotation after `@`")?;
-            let mut arguments = Vec::new();
-            if self.take_mark("(") {
-                self.expression_parts = 0;
-                arguments = self.arguments(")")?;
-            }
             annotations.push(Annotation {
-                name,
-                arguments,
+                name: self.any_name("an annotation after `@`")?,
+                arguments: self.own_arguments()?.unwrap_or_default(),
                 span: start.to(self.previous()),
             });
         }
         Ok(annotations)
     }
+}
+
+/// Where a type is missing between a name and its type.
+pub(super) const BEFORE_TYPE: &str = "between the field's name and its type";
+
+/// What stands for the type of a `let` that says none.
+fn of_value<'a>(span: Span) -> TypeRef<'a> {
+    TypeRef::plain(Ident { text: "let", span })
 }
 
 /// Whether a word looks like one of the types `u16`, `i8le`, `f32` and so on.

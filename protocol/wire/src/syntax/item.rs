@@ -3,18 +3,19 @@
 use super::ast::{
     Alias, Block, Constant, Enum, Expr, ExprKind, Ident, Import, Member, Parameter, Setting, Struct,
 };
-use super::lexer::TokenKind;
-use super::parser::{Failed, Parser};
+use super::parser::{Parsed, Parser};
+
+pub(super) const BETWEEN_PARAMETER_AND_TYPE: &str = "between the parameter's name and its type";
 
 impl<'a> Parser<'a, '_> {
-    pub(super) fn block(&mut self) -> Result<Block<'a>, Failed> {
+    pub(super) fn block(&mut self) -> Parsed<Block<'a>> {
         self.advance();
         let name = self.new_name("a name")?;
         self.settings(name)
     }
 
     /// The settings of a block, with their braces.
-    pub(super) fn settings(&mut self, name: Ident<'a>) -> Result<Block<'a>, Failed> {
+    pub(super) fn settings(&mut self, name: Ident<'a>) -> Parsed<Block<'a>> {
         self.expect_mark("{", "to begin the settings")?;
         let mut settings = Vec::new();
         while !self.at_mark("}") {
@@ -33,7 +34,7 @@ impl<'a> Parser<'a, '_> {
     }
 
     /// An expression, or `LOW..=HIGH`.
-    fn setting_value(&mut self) -> Result<Expr<'a>, Failed> {
+    fn setting_value(&mut self) -> Parsed<Expr<'a>> {
         let low = self.expression()?;
         if !self.take_mark("..=") {
             return Ok(low);
@@ -44,21 +45,15 @@ impl<'a> Parser<'a, '_> {
         Ok(Expr::new(kind, span))
     }
 
-    pub(super) fn import(&mut self) -> Result<Import<'a>, Failed> {
+    pub(super) fn import(&mut self) -> Parsed<Import<'a>> {
         self.advance();
-        let span = self.here();
-        if self.peek() != TokenKind::Text {
-            return Err(self.unexpected("the path of a file: `import \"other.wire\";`"));
-        }
-        self.advance();
-        let quoted = span.text(self.text);
-        let path = quoted.strip_prefix('"').unwrap_or(quoted);
-        let path = path.strip_suffix('"').unwrap_or(path);
+        let expected = "the path of a file: `import \"other.wire\";`";
+        let Ident { text: path, span } = self.quoted(expected)?;
         self.expect_mark(";", "after the path")?;
         Ok(Import { path, span })
     }
 
-    pub(super) fn constant(&mut self) -> Result<Constant<'a>, Failed> {
+    pub(super) fn constant(&mut self) -> Parsed<Constant<'a>> {
         self.advance();
         let name = self.new_name("the constant's name")?;
         self.expect_mark("=", "after the constant's name")?;
@@ -68,23 +63,20 @@ impl<'a> Parser<'a, '_> {
     }
 
     /// `type NAME = TYPE;`
-    pub(super) fn alias(&mut self) -> Result<Alias<'a>, Failed> {
+    pub(super) fn alias(&mut self) -> Parsed<Alias<'a>> {
         self.advance();
         let name = self.new_name("the type's name")?;
         self.expect_mark("=", "and the type that it stands for")?;
         let stands_for = self.type_ref()?;
         if self.at_mark("[") || self.at_word("size") || self.at_word("through") {
-            let failed = self.unexpected("`;` after the type");
-            if let Some(report) = self.reports.last_mut() {
-                report.help("a field says how often it is repeated, and what it goes through");
-            }
-            return Err(failed);
+            let help = "a field says how often it is repeated, and what it goes through";
+            return Err(self.unexpected_but("`;` after the type", help));
         }
         self.expect_mark(";", "after the type")?;
         Ok(Alias { name, stands_for })
     }
 
-    pub(super) fn enumeration(&mut self, is_flags: bool) -> Result<Enum<'a>, Failed> {
+    pub(super) fn enumeration(&mut self, is_flags: bool) -> Parsed<Enum<'a>> {
         self.advance();
         let (name, holds) = if is_flags {
             ("the flags' name", "the flags")
@@ -106,37 +98,25 @@ impl<'a> Parser<'a, '_> {
     }
 
     /// Up to and including `}`.
-    pub(super) fn members(&mut self) -> Result<Vec<Member<'a>>, Failed> {
-        let mut members = Vec::new();
-        while !self.at_mark("}") {
-            let name = self.new_name("a member, or `}`")?;
-            let value = if self.take_mark("=") {
-                Some(self.expression()?)
-            } else {
-                None
-            };
-            let annotations = self.annotations()?;
-            members.push(Member {
-                name,
-                value,
-                annotations,
-            });
-            if !self.take_mark(",") {
-                break;
-            }
-        }
-        self.expect_mark("}", "or `,` after the member")?;
-        Ok(members)
+    pub(super) fn members(&mut self) -> Parsed<Vec<Member<'a>>> {
+        self.list("}", "or `,` after the member", |parser| {
+            Ok(Member {
+                name: parser.new_name("a member, or `}`")?,
+                value: parser.behind("=", Self::expression)?,
+                annotations: parser.annotations()?,
+            })
+        })
     }
 
-    pub(super) fn structure(&mut self) -> Result<Struct<'a>, Failed> {
+    pub(super) fn structure(&mut self) -> Parsed<Struct<'a>> {
         self.advance();
         let name = self.new_name("the struct's name")?;
-        let parameters = if self.take_mark("(") {
-            self.parameters()?
-        } else {
-            Vec::new()
-        };
+        let parameters = self.parameters(|parser| {
+            let name = parser.new_name("a parameter")?;
+            parser.expect_mark(":", BETWEEN_PARAMETER_AND_TYPE)?;
+            let type_name = parser.new_name("`int`, `bool` or an enum")?;
+            Ok(Parameter { name, type_name })
+        })?;
         let annotations = self.annotations()?;
         self.expect_mark("{", "to begin the fields")?;
         let body = self.body()?;
@@ -150,19 +130,12 @@ impl<'a> Parser<'a, '_> {
         })
     }
 
-    /// Up to and including `)`.
-    fn parameters(&mut self) -> Result<Vec<Parameter<'a>>, Failed> {
-        let mut parameters = Vec::new();
-        while !self.at_mark(")") {
-            let name = self.new_name("a parameter")?;
-            self.expect_mark(":", "between the parameter's name and its type")?;
-            let type_name = self.new_name("`int`, `bool` or an enum")?;
-            parameters.push(Parameter { name, type_name });
-            if !self.take_mark(",") {
-                break;
-            }
-        }
-        self.expect_mark(")", "after the last parameter")?;
-        Ok(parameters)
+    /// `(PARAMETER, ...)`, or nothing.
+    pub(super) fn parameters(
+        &mut self,
+        parameter: impl FnMut(&mut Self) -> Parsed<Parameter<'a>>,
+    ) -> Parsed<Vec<Parameter<'a>>> {
+        let all = |parser: &mut Self| parser.list(")", "after the last parameter", parameter);
+        Ok(self.behind("(", all)?.unwrap_or_default())
     }
 }

@@ -1,32 +1,27 @@
 //! Layers: what stands between the bytes of a packet and those of a stream inside it.
 
-use super::ast::{Huffman, Ident, Layer, LuaItem, Through};
+use super::ast::{Huffman, Ident, Layer, LuaItem, Parameter, Through};
+use super::item::BETWEEN_PARAMETER_AND_TYPE;
 use super::lexer::TokenKind;
-use super::parser::{Failed, Parser};
+use super::parser::{Failed, Parsed, Parser};
 
 impl<'a> Parser<'a, '_> {
     /// `layer NAME(PARAMETER: TYPE, ...) { SETTING = VALUE; ... }`
-    pub(super) fn layer(&mut self) -> Result<Layer<'a>, Failed> {
+    pub(super) fn layer(&mut self) -> Parsed<Layer<'a>> {
         self.advance();
         let name = self.new_name("the layer's name")?;
-        let mut parameters = Vec::new();
-        if self.take_mark("(") {
-            while !self.at_mark(")") {
-                let name = self.new_name("a parameter, or `)`")?;
-                self.expect_mark(":", "between the parameter's name and its type")?;
-                parameters.push((name, self.any_name("`int` or `bytes`")?));
-                if !self.take_mark(",") {
-                    break;
-                }
-            }
-            self.expect_mark(")", "after the last parameter")?;
-        }
+        let parameters = self.parameters(|parser| {
+            let name = parser.new_name("a parameter, or `)`")?;
+            parser.expect_mark(":", BETWEEN_PARAMETER_AND_TYPE)?;
+            let type_name = parser.any_name("`int` or `bytes`")?;
+            Ok(Parameter { name, type_name })
+        })?;
         let block = self.settings(name)?;
         Ok(Layer { block, parameters })
     }
 
     /// `huffman NAME { codes = ["0110", ...]; eof = 256; }`
-    pub(super) fn huffman(&mut self) -> Result<Huffman<'a>, Failed> {
+    pub(super) fn huffman(&mut self) -> Parsed<Huffman<'a>> {
         self.advance();
         let name = self.new_name("the table's name")?;
         self.expect_mark("{", "to begin the settings")?;
@@ -37,13 +32,9 @@ impl<'a> Parser<'a, '_> {
             match setting.text {
                 "codes" => {
                     self.expect_mark("[", "to begin the codes")?;
-                    while !self.at_mark("]") {
-                        codes.push(self.quoted("a code, such as `\"0110\"`, or `]`")?);
-                        if !self.take_mark(",") {
-                            break;
-                        }
-                    }
-                    self.expect_mark("]", "or `,` after the code")?;
+                    codes.extend(self.list("]", "or `,` after the code", |parser| {
+                        parser.quoted("a code, such as `\"0110\"`, or `]`")
+                    })?);
                 }
                 "eof" => eof = Some(self.expression()?),
                 other => {
@@ -60,7 +51,7 @@ impl<'a> Parser<'a, '_> {
     }
 
     /// A text without its quotes, with the place of both.
-    fn quoted(&mut self, expected: &str) -> Result<Ident<'a>, Failed> {
+    pub(super) fn quoted(&mut self, expected: &str) -> Parsed<Ident<'a>> {
         if self.peek() != TokenKind::Text {
             return Err(self.unexpected(expected));
         }
@@ -73,7 +64,7 @@ impl<'a> Parser<'a, '_> {
     }
 
     /// `lua """ ... """`
-    pub(super) fn lua(&mut self) -> Result<LuaItem<'a>, Failed> {
+    pub(super) fn lua(&mut self) -> Parsed<LuaItem<'a>> {
         self.advance();
         let span = self.here();
         let quoted = span.text(self.text);
@@ -87,15 +78,11 @@ impl<'a> Parser<'a, '_> {
     }
 
     /// `through NAME(ARGUMENT, ...)`
-    pub(super) fn through(&mut self) -> Result<Through<'a>, Failed> {
+    pub(super) fn through(&mut self) -> Parsed<Through<'a>> {
         let start = self.here();
         self.advance();
         let name = self.new_name("a layer after `through`")?;
-        let mut arguments = Vec::new();
-        if self.take_mark("(") {
-            self.expression_parts = 0;
-            arguments = self.arguments(")")?;
-        }
+        let arguments = self.own_arguments()?.unwrap_or_default();
         let span = start.to(self.previous());
         Ok(Through {
             name,

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::limits::MISTAKES_MAX;
-use crate::report::{Report, Span};
+use crate::report::{Report, Span, report};
 
 /// What a token is. Names and texts are read from the source by their span.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -140,9 +140,7 @@ impl Lexer<'_> {
             start: start as u32,
             end: self.at as u32,
         };
-        self.reports.push(Report::at(span, message));
-        let last = self.reports.len() - 1;
-        &mut self.reports[last]
+        report(self.reports, span, message)
     }
 
     fn take_while(&mut self, accept: impl Fn(char) -> bool) {

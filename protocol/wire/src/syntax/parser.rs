@@ -7,8 +7,7 @@ use std::ops::Range;
 use super::ast::{File, Ident, Struct};
 use super::lexer::{Token, TokenKind, tokens};
 use crate::limits::MISTAKES_MAX;
-use crate::report::{Report, Span};
-use crate::suggest::did_you_mean;
+use crate::report::{Report, Span, report};
 
 /// How deep blocks and parentheses may stand in each other.
 const NESTING_MAX: usize = 64;
@@ -24,6 +23,9 @@ pub(crate) const ITEMS: [&str; 14] = [
 
 /// The parser has reported a mistake and does not know how to go on from here.
 pub(super) struct Failed;
+
+/// What was parsed; else a mistake was reported.
+pub(super) type Parsed<T> = Result<T, Failed>;
 
 /// Adds the syntax tree of a part of a text, and what is wrong with its form.
 pub(crate) fn parse<'a>(
@@ -71,7 +73,7 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    fn item(&mut self, file: &mut File<'a>) -> Result<(), Failed> {
+    fn item(&mut self, file: &mut File<'a>) -> Parsed<()> {
         let word = match self.peek() {
             TokenKind::Name => self.here().text(self.text),
             _ => return Err(self.unexpected_item(None)),
@@ -104,20 +106,16 @@ impl<'a> Parser<'a, '_> {
     }
 
     fn unexpected_item(&mut self, word: Option<&str>) -> Failed {
-        let suggestion = word.and_then(|word| did_you_mean(word, ITEMS));
         let found = self.found();
         let [all @ .., last] = ITEMS.map(|item| format!("`{item}`"));
         let label = format!("expected {} or {last}", all.join(", "));
-        let report = self
-            .report(self.here(), format!("expected an item, found {found}"))
-            .label(label);
-        if let Some(suggestion) = suggestion {
-            report.help(suggestion);
-        }
+        self.report(self.here(), format!("expected an item, found {found}"))
+            .label(label)
+            .suggest(word.unwrap_or_default(), ITEMS);
         Failed
     }
 
-    pub(super) fn any_name(&mut self, expected: &str) -> Result<Ident<'a>, Failed> {
+    pub(super) fn any_name(&mut self, expected: &str) -> Parsed<Ident<'a>> {
         if self.peek() != TokenKind::Name {
             return Err(self.unexpected(expected));
         }
@@ -130,36 +128,31 @@ impl<'a> Parser<'a, '_> {
     }
 
     /// A name that is not a word of the language.
-    pub(super) fn new_name(&mut self, expected: &str) -> Result<Ident<'a>, Failed> {
+    pub(super) fn new_name(&mut self, expected: &str) -> Parsed<Ident<'a>> {
         if RESERVED.iter().any(|word| self.at_word(word)) {
             let word = self.here().text(self.text);
-            let failed = self.unexpected(expected);
-            if let Some(report) = self.reports.last_mut() {
-                report.help(format!("`{word}` cannot be a name; `{word}_` can"));
-            }
-            return Err(failed);
+            let help = format!("`{word}` cannot be a name; `{word}_` can");
+            return Err(self.unexpected_but(expected, help));
         }
         self.any_name(expected)
     }
 
     pub(super) fn peek(&self) -> TokenKind {
-        self.tokens
-            .get(self.at)
-            .map_or(TokenKind::End, |token| token.kind)
+        self.peek_at(self.at)
     }
 
     pub(super) fn peek_second(&self) -> TokenKind {
-        self.tokens
-            .get(self.at + 1)
-            .map_or(TokenKind::End, |token| token.kind)
+        self.peek_at(self.at + 1)
+    }
+
+    fn peek_at(&self, at: usize) -> TokenKind {
+        let token = self.tokens.get(at);
+        token.map_or(TokenKind::End, |token| token.kind)
     }
 
     /// The place of the token that is next.
     pub(super) fn here(&self) -> Span {
-        let end = Span {
-            start: self.text.len() as u32,
-            end: self.text.len() as u32,
-        };
+        let end = Span::at(self.text.len());
         self.tokens.get(self.at).map_or(end, |token| token.span)
     }
 
@@ -191,8 +184,55 @@ impl<'a> Parser<'a, '_> {
         there
     }
 
+    pub(super) fn take_word(&mut self, word: &str) -> bool {
+        let there = self.at_word(word);
+        if there {
+            self.advance();
+        }
+        there
+    }
+
+    pub(super) fn expect_word(&mut self, word: &str, expected: &str) -> Parsed<()> {
+        if self.take_word(word) {
+            return Ok(());
+        }
+        Err(self.unexpected(expected))
+    }
+
+    /// What stands behind a mark, where the mark is there.
+    pub(super) fn behind<T>(
+        &mut self,
+        mark: &'static str,
+        parse: impl FnOnce(&mut Self) -> Parsed<T>,
+    ) -> Parsed<Option<T>> {
+        if self.take_mark(mark) {
+            Ok(Some(parse(self)?))
+        } else {
+            Ok(None)
+        }
+    }
+
+    /// Parts with `,` between them, up to and including the mark that closes them. `place` is where that
+    /// is missing.
+    pub(super) fn list<T>(
+        &mut self,
+        close: &'static str,
+        place: &str,
+        mut part: impl FnMut(&mut Self) -> Parsed<T>,
+    ) -> Parsed<Vec<T>> {
+        let mut parts = Vec::new();
+        while !self.at_mark(close) {
+            parts.push(part(self)?);
+            if !self.take_mark(",") {
+                break;
+            }
+        }
+        self.expect_mark(close, place)?;
+        Ok(parts)
+    }
+
     /// `place` ends the sentence "expected `;` ...".
-    pub(super) fn expect_mark(&mut self, mark: &'static str, place: &str) -> Result<(), Failed> {
+    pub(super) fn expect_mark(&mut self, mark: &'static str, place: &str) -> Parsed<()> {
         if self.take_mark(mark) {
             return Ok(());
         }
@@ -209,10 +249,7 @@ impl<'a> Parser<'a, '_> {
         };
         let at_gap = expected.starts_with("`;`") && gap.text(self.text).contains('\n');
         let span = if at_gap {
-            Span {
-                start: gap.start,
-                end: gap.start,
-            }
+            Span::at(gap.start as usize)
         } else {
             here
         };
@@ -220,6 +257,24 @@ impl<'a> Parser<'a, '_> {
         self.report(span, format!("expected {expected}, found {found}"))
             .label(label);
         Failed
+    }
+
+    /// The same, with what to do about it.
+    pub(super) fn unexpected_but(&mut self, expected: &str, help: impl Into<String>) -> Failed {
+        let failed = self.unexpected(expected);
+        if let Some(report) = self.reports.last_mut() {
+            report.help(help);
+        }
+        failed
+    }
+
+    /// The same in a block that should have ended before.
+    pub(super) fn unclosed(&mut self, expected: &str, open: Span) -> Failed {
+        let failed = self.unexpected(expected);
+        if let Some(report) = self.reports.last_mut() {
+            report.related(open, "this has no `}`");
+        }
+        failed
     }
 
     fn found(&self) -> String {
@@ -234,19 +289,14 @@ impl<'a> Parser<'a, '_> {
     }
 
     pub(super) fn report(&mut self, span: Span, message: impl Into<String>) -> &mut Report {
-        self.reports.push(Report::at(span, message));
-        if self.reports.len() >= MISTAKES_MAX {
+        if self.reports.len() + 1 >= MISTAKES_MAX {
             self.at = self.tokens.len().saturating_sub(1);
         }
-        let last = self.reports.len() - 1;
-        &mut self.reports[last]
+        report(self.reports, span, message)
     }
 
     /// Runs a part of the parser one level deeper, and refuses to go too deep.
-    pub(super) fn nested<T>(
-        &mut self,
-        parse: impl FnOnce(&mut Self) -> Result<T, Failed>,
-    ) -> Result<T, Failed> {
+    pub(super) fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         if self.nesting >= NESTING_MAX {
             let label = format!("blocks and parentheses may be {NESTING_MAX} deep");
             self.report(self.here(), "this is nested too deeply")
@@ -262,7 +312,7 @@ impl<'a> Parser<'a, '_> {
     }
 
     /// After a mistake in a statement: past the next `;`, or to the `}` that ends the body.
-    pub(super) fn skip_to_statement(&mut self) -> Result<(), Failed> {
+    pub(super) fn skip_to_statement(&mut self) -> Parsed<()> {
         let mut depth = 0usize;
         loop {
             match self.peek() {

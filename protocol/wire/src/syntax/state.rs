@@ -1,12 +1,13 @@
 //! `state` items and the statements that change or join what a connection keeps.
 
 use super::ast::{Expr, Field, Follow, Join, Set, State, StateField};
+use super::field::BEFORE_TYPE;
 use super::lexer::TokenKind;
-use super::parser::{Failed, Parser};
+use super::parser::{Parsed, Parser};
 
 impl<'a> Parser<'a, '_> {
     /// `state NAME { FIELD ... }`
-    pub(super) fn state_item(&mut self) -> Result<State<'a>, Failed> {
+    pub(super) fn state_item(&mut self) -> Parsed<State<'a>> {
         self.advance();
         let name = self.new_name("the state's name")?;
         self.expect_mark("{", "to begin what is kept")?;
@@ -18,24 +19,17 @@ impl<'a> Parser<'a, '_> {
         Ok(State { name, fields })
     }
 
-    fn state_field(&mut self) -> Result<StateField<'a>, Failed> {
-        let each = self.at_word("each") && self.peek_second() == TokenKind::Name;
-        if each {
-            self.advance();
-        }
+    fn state_field(&mut self) -> Parsed<StateField<'a>> {
+        let each = self.at_statement_word("each") && self.take_word("each");
         let name = self.new_name("a field, `each` or `}`")?;
-        self.expect_mark(":", "between the field's name and its type")?;
+        self.expect_mark(":", BEFORE_TYPE)?;
         let field_type = self.type_ref()?;
         let mut capacities = Vec::new();
         while self.take_mark("[") {
             capacities.push(self.expression()?);
             self.expect_mark("]", "after the number of entries")?;
         }
-        let initial = if self.take_mark("=") {
-            Some(self.expression()?)
-        } else {
-            None
-        };
+        let initial = self.behind("=", Self::expression)?;
         self.expect_mark(";", "after the field")?;
         Ok(StateField {
             each,
@@ -52,7 +46,7 @@ impl<'a> Parser<'a, '_> {
     }
 
     /// `set state.NAME[KEY] = VALUE;`
-    pub(super) fn set(&mut self) -> Result<Set<'a>, Failed> {
+    pub(super) fn set(&mut self) -> Parsed<Set<'a>> {
         self.advance();
         let target = self.state_operand()?;
         self.expect_mark("=", "between what is set and its value")?;
@@ -65,7 +59,7 @@ impl<'a> Parser<'a, '_> {
     }
 
     /// `unset state.NAME[KEY];`
-    pub(super) fn unset(&mut self) -> Result<Set<'a>, Failed> {
+    pub(super) fn unset(&mut self) -> Parsed<Set<'a>> {
         self.advance();
         let target = self.state_operand()?;
         self.expect_mark(";", "after `unset`")?;
@@ -76,7 +70,7 @@ impl<'a> Parser<'a, '_> {
     }
 
     /// `join NAME: TYPE from state.NAME[KEY] (INDEX, COUNT, DATA);`
-    pub(super) fn join(&mut self) -> Result<Join<'a>, Failed> {
+    pub(super) fn join(&mut self) -> Parsed<Join<'a>> {
         self.advance();
         let field = self.joined_field(false)?;
         let from = self.state_operand()?;
@@ -89,7 +83,7 @@ impl<'a> Parser<'a, '_> {
     }
 
     /// `follow NAME: TYPE[until end] from state.NAME (POSITION, DATA);`
-    pub(super) fn follow(&mut self) -> Result<Follow<'a>, Failed> {
+    pub(super) fn follow(&mut self) -> Parsed<Follow<'a>> {
         self.advance();
         let field = self.joined_field(true)?;
         let from = self.state_operand()?;
@@ -102,38 +96,21 @@ impl<'a> Parser<'a, '_> {
     }
 
     /// `NAME: TYPE @annotation from`
-    fn joined_field(&mut self, repeated: bool) -> Result<Field<'a>, Failed> {
+    fn joined_field(&mut self, repeated: bool) -> Parsed<Field<'a>> {
         let name = self.new_name("a field")?;
-        self.expect_mark(":", "between the field's name and its type")?;
-        let field_type = self.type_ref()?;
-        let repeat = if self.at_mark("[") || repeated {
-            if !self.at_mark("[") {
-                return Err(self.unexpected("`[until end]` after the type"));
-            }
-            Some(self.repeat()?)
-        } else {
-            None
-        };
-        let annotations = self.annotations()?;
-        if !self.at_word("from") {
-            return Err(self.unexpected("`from`, and where the bytes are kept"));
+        self.expect_mark(":", BEFORE_TYPE)?;
+        let mut field = Field::plain(name, self.type_ref()?);
+        if self.at_mark("[") {
+            field.repeat = Some(self.repeat()?);
+        } else if repeated {
+            return Err(self.unexpected("`[until end]` after the type"));
         }
-        self.advance();
-        Ok(Field {
-            size: None,
-            through: None,
-            name,
-            field_type,
-            repeat,
-            constant: None,
-            derived: None,
-            computed: None,
-            gap: None,
-            annotations,
-        })
+        field.annotations = self.annotations()?;
+        self.expect_word("from", "`from`, and where the bytes are kept")?;
+        Ok(field)
     }
 
-    fn state_operand(&mut self) -> Result<Expr<'a>, Failed> {
+    fn state_operand(&mut self) -> Parsed<Expr<'a>> {
         if !self.at_word("state") {
             return Err(self.unexpected("`state.NAME`"));
         }
@@ -141,12 +118,10 @@ impl<'a> Parser<'a, '_> {
         self.named_operand()
     }
 
-    fn pieces(&mut self, expected: &str) -> Result<Vec<Expr<'a>>, Failed> {
-        if !self.take_mark("(") {
+    fn pieces(&mut self, expected: &str) -> Parsed<Vec<Expr<'a>>> {
+        let Some(arguments) = self.own_arguments()? else {
             return Err(self.unexpected(expected));
-        }
-        self.expression_parts = 0;
-        let arguments = self.arguments(")")?;
+        };
         self.expect_mark(";", "after the last argument")?;
         Ok(arguments)
     }

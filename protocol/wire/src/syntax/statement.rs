@@ -2,28 +2,20 @@
 
 use super::ast::{Align, Arm, ByteOrderOf, If, SizeBlock, Statement, Switch};
 use super::lexer::TokenKind;
-use super::parser::{Failed, Parser};
+use super::parser::{Failed, Parsed, Parser};
 
 impl<'a> Parser<'a, '_> {
     /// Statements up to and including `}`.
-    pub(super) fn body(&mut self) -> Result<Vec<Statement<'a>>, Failed> {
+    pub(super) fn body(&mut self) -> Parsed<Vec<Statement<'a>>> {
         let open = self.previous();
         let mut body = Vec::new();
         while !self.at_mark("}") {
             if self.peek() == TokenKind::End {
-                let failed = self.unexpected("a field, or `}`");
-                if let Some(report) = self.reports.last_mut() {
-                    report.related(open, "this has no `}`");
-                }
-                return Err(failed);
+                return Err(self.unclosed("a field, or `}`", open));
             }
             if self.is_at_item() {
                 // The body was never closed: what follows stands for itself.
-                let failed = self.unexpected("`}` before the next item");
-                if let Some(report) = self.reports.last_mut() {
-                    report.related(open, "this has no `}`");
-                }
-                return Err(failed);
+                return Err(self.unclosed("`}` before the next item", open));
             }
             match self.statement() {
                 Ok(statement) => body.push(statement),
@@ -47,12 +39,12 @@ impl<'a> Parser<'a, '_> {
             && matches!(self.peek_second(), TokenKind::Name | TokenKind::Text)
     }
 
-    fn braced_body(&mut self, after: &str) -> Result<Vec<Statement<'a>>, Failed> {
+    fn braced_body(&mut self, after: &str) -> Parsed<Vec<Statement<'a>>> {
         self.expect_mark("{", after)?;
         self.nested(Self::body)
     }
 
-    fn statement(&mut self) -> Result<Statement<'a>, Failed> {
+    fn statement(&mut self) -> Parsed<Statement<'a>> {
         let word = match self.peek() {
             TokenKind::Name => self.here().text(self.text),
             _ => return Err(self.unexpected("a field, `if`, `switch`, `align` or `}`")),
@@ -84,28 +76,24 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    fn size_block(&mut self, is_at: bool) -> Result<Statement<'a>, Failed> {
+    fn size_block(&mut self, is_at: bool) -> Parsed<Statement<'a>> {
         let size = self.size()?;
         let body = self.braced_body("to begin what stands there")?;
         Ok(Statement::Size(SizeBlock { is_at, size, body }))
     }
 
-    fn if_statement(&mut self) -> Result<If<'a>, Failed> {
+    fn if_statement(&mut self) -> Parsed<If<'a>> {
         self.advance();
         self.expect_mark("(", "before the condition")?;
         let condition = self.expression()?;
         if self.at_mark("=") {
-            let failed = self.unexpected("`)` after the condition");
-            if let Some(report) = self.reports.last_mut() {
-                report.help("values are compared with `==`");
-            }
-            return Err(failed);
+            let help = "values are compared with `==`";
+            return Err(self.unexpected_but("`)` after the condition", help));
         }
         self.expect_mark(")", "after the condition")?;
         let then = self.braced_body("to begin the fields of the `if`")?;
         let mut otherwise = Vec::new();
-        if self.at_word("else") {
-            self.advance();
+        if self.take_word("else") {
             if self.at_word("if") {
                 otherwise.push(Statement::If(self.nested(Self::if_statement)?));
             } else {
@@ -119,19 +107,17 @@ impl<'a> Parser<'a, '_> {
         })
     }
 
-    fn switch(&mut self) -> Result<Switch<'a>, Failed> {
+    fn switch(&mut self) -> Parsed<Switch<'a>> {
         let start = self.here();
         self.advance();
-        self.expect_mark("(", "before what the switch looks at")?;
-        let on = self.expression()?;
-        self.expect_mark(")", "after what the switch looks at")?;
+        let on = self.in_parentheses("what the switch looks at")?;
         let span = start.to(self.previous());
         self.expect_mark("{", "to begin the arms")?;
         let arms = self.nested(Self::arms)?;
         Ok(Switch { on, arms, span })
     }
 
-    fn arms(&mut self) -> Result<Vec<Arm<'a>>, Failed> {
+    fn arms(&mut self) -> Parsed<Vec<Arm<'a>>> {
         let mut arms = Vec::new();
         while !self.at_mark("}") {
             match self.arm() {
@@ -143,13 +129,11 @@ impl<'a> Parser<'a, '_> {
         Ok(arms)
     }
 
-    fn arm(&mut self) -> Result<Arm<'a>, Failed> {
+    fn arm(&mut self) -> Parsed<Arm<'a>> {
         let start = self.here();
         let mut patterns = Vec::new();
         let is_case = self.here().text(self.text) == "case";
-        if self.at_word("default") {
-            self.advance();
-        } else {
+        if !self.take_word("default") {
             patterns.push(self.expression()?);
             while self.take_mark(",") {
                 patterns.push(self.expression()?);
@@ -176,26 +160,20 @@ impl<'a> Parser<'a, '_> {
     }
 
     /// After a mistake in an arm: to the next one, or to the `}` that ends the switch.
-    fn skip_to_arm(&mut self) -> Result<(), Failed> {
+    fn skip_to_arm(&mut self) -> Parsed<()> {
         self.skip_to_statement()?;
         self.take_mark(",");
         Ok(())
     }
 
-    fn byte_order(&mut self) -> Result<ByteOrderOf<'a>, Failed> {
+    fn byte_order(&mut self) -> Parsed<ByteOrderOf<'a>> {
         self.advance();
         self.advance();
         let expected = "`little`, `big`, or `if (CONDITION) little else big`";
-        let byte_order = if self.at_word("if") {
-            self.advance();
-            self.expect_mark("(", "before the condition")?;
-            let condition = self.expression()?;
-            self.expect_mark(")", "after the condition")?;
+        let byte_order = if self.take_word("if") {
+            let condition = self.in_parentheses("the condition")?;
             let order = self.any_name("`little` or `big`")?;
-            if !self.at_word("else") {
-                return Err(self.unexpected("`else` and the other order"));
-            }
-            self.advance();
+            self.expect_word("else", "`else` and the other order")?;
             let other = self.any_name("`little` or `big`")?;
             ByteOrderOf {
                 order,
@@ -211,18 +189,14 @@ impl<'a> Parser<'a, '_> {
         Ok(byte_order)
     }
 
-    fn align(&mut self) -> Result<Align<'a>, Failed> {
+    fn align(&mut self) -> Parsed<Align<'a>> {
         let start = self.here();
         self.advance();
         self.advance();
         let bits = self.expression()?;
         self.expect_mark(")", "after the number of bits")?;
         let span = start.to(self.previous());
-        let pad = if self.take_mark("=") {
-            Some(self.expression()?)
-        } else {
-            None
-        };
+        let pad = self.behind("=", Self::expression)?;
         self.expect_mark(";", "after `align`")?;
         Ok(Align { bits, pad, span })
     }

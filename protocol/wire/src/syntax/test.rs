@@ -3,17 +3,13 @@
 use super::ast::{Ident, Pattern, PatternKind, Test, TestSetting};
 use super::expression::literal_bytes;
 use super::lexer::TokenKind;
-use super::parser::{Failed, Parser};
+use super::parser::{Parsed, Parser};
 
 impl<'a> Parser<'a, '_> {
     /// `test "NAME" { SETTING = VALUE, VALUE; ... }`
-    pub(super) fn test(&mut self) -> Result<Test<'a>, Failed> {
+    pub(super) fn test(&mut self) -> Parsed<Test<'a>> {
         self.advance();
-        let span = self.here();
-        if self.peek() != TokenKind::Text {
-            return Err(self.unexpected("the test's name: `test \"...\" {`"));
-        }
-        let name = self.unquoted();
+        let Ident { text: name, span } = self.quoted("the test's name: `test \"...\" {`")?;
         self.expect_mark("{", "to begin the settings")?;
         let mut settings = Vec::new();
         while !self.at_mark("}") {
@@ -34,7 +30,7 @@ impl<'a> Parser<'a, '_> {
         })
     }
 
-    fn pattern(&mut self) -> Result<Pattern<'a>, Failed> {
+    fn pattern(&mut self) -> Parsed<Pattern<'a>> {
         let start = self.here();
         let kind = match self.peek() {
             TokenKind::Mark("{") => self.nested(Self::fields)?,
@@ -69,15 +65,8 @@ impl<'a> Parser<'a, '_> {
         kind
     }
 
-    fn unquoted(&mut self) -> &'a str {
-        let quoted = self.here().text(self.text);
-        self.advance();
-        let text = quoted.strip_prefix('"').unwrap_or(quoted);
-        text.strip_suffix('"').unwrap_or(text)
-    }
-
     /// `true`, `false`, `member` or `Enum.member`
-    fn named(&mut self) -> Result<PatternKind<'a>, Failed> {
+    fn named(&mut self) -> Parsed<PatternKind<'a>> {
         let mut last = self.any_name("a value")?;
         while self.take_mark(".") {
             last = self.any_name("a member after `.`")?;
@@ -89,7 +78,7 @@ impl<'a> Parser<'a, '_> {
         })
     }
 
-    fn fields(&mut self) -> Result<PatternKind<'a>, Failed> {
+    fn fields(&mut self) -> Parsed<PatternKind<'a>> {
         self.advance();
         let mut fields: Vec<(Ident<'a>, Pattern<'a>)> = Vec::new();
         while !self.at_mark("}") {
@@ -112,16 +101,9 @@ impl<'a> Parser<'a, '_> {
         Ok(PatternKind::Fields(fields))
     }
 
-    fn elements(&mut self) -> Result<PatternKind<'a>, Failed> {
+    fn elements(&mut self) -> Parsed<PatternKind<'a>> {
         self.advance();
-        let mut elements = Vec::new();
-        while !self.at_mark("]") {
-            elements.push(self.pattern()?);
-            if !self.take_mark(",") {
-                break;
-            }
-        }
-        self.expect_mark("]", "or `,` after the element")?;
+        let elements = self.list("]", "or `,` after the element", Self::pattern)?;
         Ok(PatternKind::Elements(elements))
     }
 }

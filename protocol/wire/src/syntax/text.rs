@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::parser::{Failed, Parser};
+use super::parser::{Failed, Parsed, Parser};
 use crate::report::Span;
 
 /// Marks after a backslash, with what they stand for.
@@ -17,7 +17,7 @@ const ESCAPES: [(char, char); 6] = [
 
 impl<'a> Parser<'a, '_> {
     /// The text token that is next, without its quotes.
-    pub(super) fn text_value(&mut self) -> Result<Cow<'a, str>, Failed> {
+    pub(super) fn text_value(&mut self) -> Parsed<Cow<'a, str>> {
         let span = self.here();
         let quoted = span.text(self.text);
         self.advance();
