@@ -6,7 +6,7 @@ use netreel_wire::{FilePlace, SymbolId, SymbolKind, format};
 use serde_json::{Value as Json, json};
 
 use crate::capture::Capture;
-use crate::completion::{Sort, complete};
+use crate::completion::complete;
 use crate::hover;
 use crate::positions::Lines;
 use crate::project::Project;
@@ -17,43 +17,17 @@ pub fn hover(project: &Project, capture: Option<&Capture>, offset: usize) -> Jso
     };
     json!({
         "contents": { "kind": "markdown", "value": said },
-        "range": Lines::new(project.text(0)).range(range),
+        "range": project.range(0, range),
     })
 }
 
 pub fn completion(project: &Project, offset: usize, folder: Option<&Path>) -> Json {
-    let proposals = complete(project, 0, offset, folder);
-    let items = proposals.into_iter().map(|proposal| {
-        // The numbers of `CompletionItemKind`.
-        let kind = match proposal.sort {
-            Sort::Function => 3,
-            Sort::Field => 5,
-            Sort::Type => 7,
-            Sort::Setting => 10,
-            Sort::Value => 12,
-            Sort::Enum => 13,
-            Sort::Keyword => 14,
-            Sort::File => 17,
-            Sort::Member => 20,
-            Sort::Constant => 21,
-            Sort::Struct => 22,
-            Sort::Annotation => 23,
-        };
-        let mut item = json!({ "label": proposal.label, "kind": kind });
-        if !proposal.detail.is_empty() {
-            item["detail"] = Json::String(proposal.detail);
-        }
-        if !proposal.said.is_empty() {
-            item["documentation"] = Json::String(proposal.said);
-        }
-        item
-    });
-    Json::Array(items.collect())
+    json!(complete(project, 0, offset, folder))
 }
 
 pub fn location(project: &Project, place: &FilePlace) -> Option<Json> {
     let uri = project.uris.get(place.file)?;
-    let range = Lines::new(project.text(place.file)).range(place.range.clone());
+    let range = project.range(place.file, place.range.clone());
     Some(json!({ "uri": uri, "range": range }))
 }
 
@@ -100,31 +74,17 @@ fn symbol_of(project: &Project, lines: &Lines<'_>, id: SymbolId) -> Option<(usiz
         .collect();
     children.sort_by_key(|(start, _)| *start);
     let children: Vec<Json> = children.into_iter().map(|(_, child)| child).collect();
-    // The numbers of the protocol's `SymbolKind`.
-    let kind = match symbol.kind {
-        SymbolKind::Protocol => 2,
-        SymbolKind::Rules | SymbolKind::Layer => 3,
-        SymbolKind::Field | SymbolKind::StateField => 8,
-        SymbolKind::Enum | SymbolKind::Flags => 10,
-        SymbolKind::Alias => 23,
-        SymbolKind::Test => 12,
-        SymbolKind::Parameter | SymbolKind::Computed => 13,
-        SymbolKind::Constant => 14,
-        SymbolKind::Huffman => 18,
-        SymbolKind::State => 19,
-        SymbolKind::Member => 22,
-        SymbolKind::Struct => 23,
-    };
+    let (noun, kind, _) = hover::shown(symbol.kind);
     // An empty name is refused by editors.
     let name = if symbol.name.is_empty() {
-        hover::noun(symbol.kind)
+        noun
     } else {
         &symbol.name
     };
     let end = extent.end.max(place.range.end);
     let answer = json!({
         "name": name,
-        "detail": hover::noun(symbol.kind),
+        "detail": noun,
         "kind": kind,
         "range": lines.range(place.range.start..end),
         "selectionRange": lines.range(place.range.clone()),
@@ -168,7 +128,7 @@ pub fn formatting(project: &Project) -> Result<Json, String> {
         .sum();
     let range = start..text.len() - back;
     let new = new.get(..new.len() - back).unwrap_or_default();
-    let range = Lines::new(text).range(range);
+    let range = project.range(0, range);
     Ok(json!([{ "range": range, "newText": new }]))
 }
 
@@ -187,6 +147,6 @@ pub fn prepare_rename(project: &Project, offset: usize) -> Result<Json, String> 
     let text = project.text(0);
     Ok(json!({
         "placeholder": text.get(range.clone()).unwrap_or_default(),
-        "range": Lines::new(text).range(range),
+        "range": project.range(0, range),
     }))
 }

@@ -2,38 +2,11 @@
 
 use std::path::Path;
 
-use netreel_wire::{HelpKind, Lexeme, LexemeKind, SymbolId, SymbolKind, help, lexemes};
+use lsp_types::{CompletionItem, CompletionItemKind as Kind, Documentation};
+use netreel_wire::{HelpKind, Lexeme, LexemeKind, SymbolId, SymbolKind, help, help_of, lexemes};
 
-use crate::hover::noun;
+use crate::hover::shown;
 use crate::project::Project;
-
-/// Something that can be written.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Proposal {
-    pub label: String,
-    pub sort: Sort,
-    /// How it is written, or what it is.
-    pub detail: String,
-    /// A sentence; may be empty.
-    pub said: String,
-}
-
-/// What it is, for the editor's picture of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sort {
-    Keyword,
-    Type,
-    Struct,
-    Enum,
-    Member,
-    Constant,
-    Field,
-    Function,
-    Annotation,
-    Setting,
-    Value,
-    File,
-}
 
 /// How many files of a folder are proposed, and how deep they may lie.
 const FILES_MAX: usize = 200;
@@ -64,7 +37,7 @@ pub fn complete(
     file: usize,
     offset: usize,
     folder: Option<&Path>,
-) -> Vec<Proposal> {
+) -> Vec<CompletionItem> {
     let text = project.text(file);
     let pieces = lexemes(text);
     let inside = pieces
@@ -148,7 +121,7 @@ impl<'t> Context<'t> {
             .unwrap_or_default()
     }
 
-    fn proposals(&self, project: &Project) -> Vec<Proposal> {
+    fn proposals(&self, project: &Project) -> Vec<CompletionItem> {
         let last = self.back(0);
         match last {
             "@" => return self.annotations(),
@@ -159,7 +132,7 @@ impl<'t> Context<'t> {
         let Some(item) = self.item.filter(|item| !matches!(*item, "import" | "lua")) else {
             return match self.item {
                 Some(_) => Vec::new(),
-                None => words(HelpKind::Item, Sort::Keyword).collect(),
+                None => words(HelpKind::Item, Kind::KEYWORD).collect(),
             };
         };
         let begins = self.statement.is_none();
@@ -168,7 +141,7 @@ impl<'t> Context<'t> {
             ("enum" | "flags", 0) if last == ":" => self.types(project, false),
             ("struct" | "enum" | "flags", 0) => Vec::new(),
             ("struct", _) if last == ":" => self.types(project, true),
-            ("struct", _) if begins => words(HelpKind::Statement, Sort::Keyword)
+            ("struct", _) if begins => words(HelpKind::Statement, Kind::KEYWORD)
                 .filter(|word| STATEMENTS.contains(&word.label.as_str()))
                 .collect(),
             ("struct", _) => match last {
@@ -179,7 +152,7 @@ impl<'t> Context<'t> {
                     all
                 }
                 "derived" => {
-                    let mut all = words(HelpKind::Derived, Sort::Function).collect::<Vec<_>>();
+                    let mut all = words(HelpKind::Derived, Kind::FUNCTION).collect::<Vec<_>>();
                     all.extend(self.values(project));
                     all
                 }
@@ -187,21 +160,21 @@ impl<'t> Context<'t> {
                 _ => {
                     let mut all = self.values(project);
                     let goes_on = ["size", "through", "derived", "until", "end", "from", "else"];
-                    let more = words(HelpKind::Statement, Sort::Keyword);
+                    let more = words(HelpKind::Statement, Kind::KEYWORD);
                     all.extend(more.filter(|word| goes_on.contains(&word.label.as_str())));
                     all
                 }
             },
             ("state", 1) if last == ":" => {
                 let mut all = self.types(project, false);
-                all.extend(KEPT_TYPES.map(|word| plain(word, Sort::Type)));
+                all.extend(KEPT_TYPES.map(|word| plain(word, Kind::CLASS)));
                 all
             }
-            ("state", _) if begins => words(HelpKind::Statement, Sort::Keyword)
+            ("state", _) if begins => words(HelpKind::Statement, Kind::KEYWORD)
                 .filter(|word| word.label == "each")
                 .collect(),
             ("wire" | "rules" | "layer" | "test", 1) if begins => {
-                words(settings_of(item), Sort::Setting).collect()
+                words(settings_of(item), Kind::PROPERTY).collect()
             }
             ("wire" | "rules" | "layer" | "test" | "huffman", 1..) => {
                 self.setting_values(project, item)
@@ -218,12 +191,12 @@ impl<'t> Context<'t> {
         self.depth == 1 && opens.is_some_and(|piece| piece.text(self.text) == "(")
     }
 
-    fn parameter_types(&self) -> Vec<Proposal> {
+    fn parameter_types(&self) -> Vec<CompletionItem> {
         let words = match self.item {
             Some("layer") => ["int", "bytes"],
             _ => ["int", "bool"],
         };
-        words.map(|word| plain(word, Sort::Type)).to_vec()
+        words.map(|word| plain(word, Kind::CLASS)).to_vec()
     }
 
     /// Whether the bracket around the place belongs to a type that takes types.
@@ -242,25 +215,22 @@ impl<'t> Context<'t> {
             && pieces.next().is_some_and(|word| takers.contains(&word))
     }
 
-    fn annotations(&self) -> Vec<Proposal> {
+    fn annotations(&self) -> Vec<CompletionItem> {
         let kind = match (self.item, self.depth) {
             (Some("enum" | "flags"), _) => HelpKind::OnMember,
             (Some("struct"), 0) => HelpKind::OnStruct,
             _ => HelpKind::OnField,
         };
-        words(kind, Sort::Annotation).collect()
+        words(kind, Kind::EVENT).collect()
     }
 
-    fn types(&self, project: &Project, structs: bool) -> Vec<Proposal> {
-        let mut all: Vec<Proposal> = words(HelpKind::Type, Sort::Type).collect();
+    fn types(&self, project: &Project, structs: bool) -> Vec<CompletionItem> {
+        let mut all: Vec<CompletionItem> = words(HelpKind::Type, Kind::CLASS).collect();
         all.extend(
             [
                 "u1", "u8", "u16", "u32", "u64", "u128", "i8", "i16", "i32", "i64",
             ]
-            .map(|word| {
-                let sort = Sort::Type;
-                plain(word, sort)
-            }),
+            .map(|word| plain(word, Kind::CLASS)),
         );
         let mut kinds = vec![SymbolKind::Enum, SymbolKind::Flags, SymbolKind::Alias];
         if structs {
@@ -271,7 +241,7 @@ impl<'t> Context<'t> {
     }
 
     /// What an expression of a struct can name.
-    fn values(&self, project: &Project) -> Vec<Proposal> {
+    fn values(&self, project: &Project) -> Vec<CompletionItem> {
         let mut all = Vec::new();
         let outline = &project.outline;
         if let Some(owner) = outline.item_around(self.file, self.offset) {
@@ -285,10 +255,10 @@ impl<'t> Context<'t> {
             }
         }
         all.extend(constants(project, self.file));
-        all.extend(words(HelpKind::Function, Sort::Function));
-        all.extend(["true", "false", "state"].map(|word| plain(word, Sort::Keyword)));
+        all.extend(words(HelpKind::Function, Kind::FUNCTION));
+        all.extend(["true", "false", "state"].map(|word| plain(word, Kind::KEYWORD)));
         if self.statement_has("until") {
-            all.push(plain("item", Sort::Keyword));
+            all.push(plain("item", Kind::KEYWORD));
         }
         all
     }
@@ -300,7 +270,7 @@ impl<'t> Context<'t> {
     }
 
     /// The members of an enum, the fields of a struct, what a connection keeps.
-    fn parts(&self, project: &Project) -> Vec<Proposal> {
+    fn parts(&self, project: &Project) -> Vec<CompletionItem> {
         let outline = &project.outline;
         let mut path = Vec::new();
         let mut steps = 0;
@@ -315,7 +285,7 @@ impl<'t> Context<'t> {
         let around = outline.item_around(self.file, self.offset);
         let own = around.and_then(|owner| outline.child(owner, first));
         if *first == "state" && own.is_none() {
-            let mut all: Vec<Proposal> = outline
+            let mut all: Vec<CompletionItem> = outline
                 .symbols()
                 .filter(|(_, symbol)| {
                     let mut places = symbol.places.iter();
@@ -325,7 +295,7 @@ impl<'t> Context<'t> {
                 .map(|(id, _)| of_symbol(project, id))
                 .collect();
             if rest.is_empty() {
-                all.push(plain("other", Sort::Keyword));
+                all.push(plain("other", Kind::KEYWORD));
             }
             return all;
         }
@@ -359,7 +329,7 @@ impl<'t> Context<'t> {
             .collect()
     }
 
-    fn setting_values(&self, project: &Project, item: &str) -> Vec<Proposal> {
+    fn setting_values(&self, project: &Project, item: &str) -> Vec<CompletionItem> {
         let setting = self.statement.unwrap_or_default();
         let words: &[&str] = match (item, setting) {
             (_, "byte_order") => &["little", "big"],
@@ -373,7 +343,7 @@ impl<'t> Context<'t> {
             _ => &[],
         };
         if !words.is_empty() {
-            return words.iter().map(|word| plain(word, Sort::Value)).collect();
+            return words.iter().map(|word| plain(word, Kind::VALUE)).collect();
         }
         let kinds: &[SymbolKind] = match (item, setting) {
             (_, "root" | "joined") => &[SymbolKind::Struct],
@@ -382,8 +352,8 @@ impl<'t> Context<'t> {
             ("test", "value" | "part" | "state") => return fields_of_values(project),
             ("layer", "coding") => &[SymbolKind::Huffman],
             ("layer", "transform") => {
-                let mut all: Vec<Proposal> =
-                    self::words(HelpKind::Transform, Sort::Function).collect();
+                let mut all: Vec<CompletionItem> =
+                    self::words(HelpKind::Transform, Kind::FUNCTION).collect();
                 all.extend(named(project, self.file, &[SymbolKind::Huffman]));
                 all.extend(self.values(project));
                 return all;
@@ -428,32 +398,30 @@ fn part(project: &Project, of: SymbolId, name: &str) -> Option<SymbolId> {
     })
 }
 
-fn words(kind: HelpKind, sort: Sort) -> impl Iterator<Item = Proposal> {
-    help()
-        .filter(move |help| help.kind == kind)
-        .map(move |help| Proposal {
-            label: help.word.to_owned(),
-            sort,
-            detail: help.shape.to_owned(),
-            said: help.text.to_owned(),
-        })
+fn words(of: HelpKind, kind: Kind) -> impl Iterator<Item = CompletionItem> {
+    let words = help().filter(move |help| help.kind == of);
+    words.map(move |help| proposal(help.word, kind, help.shape, help.text))
 }
 
-fn plain(word: &str, sort: Sort) -> Proposal {
-    let kinds = [HelpKind::Type, HelpKind::Statement];
-    let found = netreel_wire::help_of(word, &kinds);
-    let (detail, said) = found.map_or((String::new(), String::new()), |(shape, said)| {
-        (shape.into_owned(), said.into_owned())
-    });
-    Proposal {
-        label: word.to_owned(),
-        sort,
-        detail,
-        said,
+/// Something that can be written: how it is written or what it is, and a sentence; both may be empty.
+fn proposal(label: &str, kind: Kind, detail: &str, said: &str) -> CompletionItem {
+    let shown = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    CompletionItem {
+        label: label.to_owned(),
+        kind: Some(kind),
+        detail: shown(detail),
+        documentation: shown(said).map(Documentation::String),
+        ..CompletionItem::default()
     }
 }
 
-fn named(project: &Project, file: usize, kinds: &[SymbolKind]) -> Vec<Proposal> {
+fn plain(word: &str, kind: Kind) -> CompletionItem {
+    let kinds = [HelpKind::Type, HelpKind::Statement];
+    let (detail, said) = help_of(word, &kinds).unwrap_or_default();
+    proposal(word, kind, &detail, &said)
+}
+
+fn named(project: &Project, file: usize, kinds: &[SymbolKind]) -> Vec<CompletionItem> {
     let items = project
         .outline
         .items(file)
@@ -461,15 +429,15 @@ fn named(project: &Project, file: usize, kinds: &[SymbolKind]) -> Vec<Proposal> 
     items.map(|(id, _)| of_symbol(project, id)).collect()
 }
 
-fn constants(project: &Project, file: usize) -> Vec<Proposal> {
+fn constants(project: &Project, file: usize) -> Vec<CompletionItem> {
     let kinds = [SymbolKind::Constant, SymbolKind::Enum, SymbolKind::Flags];
     named(project, file, &kinds)
 }
 
 /// The names that values in tests are made of.
-fn fields_of_values(project: &Project) -> Vec<Proposal> {
+fn fields_of_values(project: &Project) -> Vec<CompletionItem> {
     let kinds = [SymbolKind::Field, SymbolKind::Computed, SymbolKind::Member];
-    let mut all: Vec<Proposal> = project
+    let mut all: Vec<CompletionItem> = project
         .outline
         .symbols()
         .filter(|(_, symbol)| kinds.contains(&symbol.kind))
@@ -480,41 +448,20 @@ fn fields_of_values(project: &Project) -> Vec<Proposal> {
     all
 }
 
-fn of_symbol(project: &Project, id: SymbolId) -> Proposal {
+fn of_symbol(project: &Project, id: SymbolId) -> CompletionItem {
     let outline = &project.outline;
     let Some(symbol) = outline.symbol(id) else {
-        return plain("", Sort::Value);
+        return plain("", Kind::VALUE);
     };
+    let (noun, _, kind) = shown(symbol.kind);
     let place = symbol.places.first();
-    let sort = match symbol.kind {
-        SymbolKind::Constant => Sort::Constant,
-        SymbolKind::Enum | SymbolKind::Flags => Sort::Enum,
-        SymbolKind::Member => Sort::Member,
-        SymbolKind::Alias | SymbolKind::Struct => Sort::Struct,
-        SymbolKind::Parameter
-        | SymbolKind::Field
-        | SymbolKind::Computed
-        | SymbolKind::StateField => Sort::Field,
-        SymbolKind::Protocol
-        | SymbolKind::Rules
-        | SymbolKind::State
-        | SymbolKind::Layer
-        | SymbolKind::Huffman
-        | SymbolKind::Test => Sort::Value,
-    };
-    let declared = place.map(|place| outline.declaration(place));
-    Proposal {
-        label: symbol.name.clone(),
-        sort,
-        detail: declared.unwrap_or_else(|| noun(symbol.kind).to_owned()),
-        said: place
-            .map(|place| outline.comment(place))
-            .unwrap_or_default(),
-    }
+    let declared = place.map_or(noun.to_owned(), |place| outline.declaration(place));
+    let comment = place.map(|place| outline.comment(place));
+    proposal(&symbol.name, kind, &declared, &comment.unwrap_or_default())
 }
 
 /// The wire files below a folder, as an import names them.
-fn files(folder: Option<&Path>) -> Vec<Proposal> {
+fn files(folder: Option<&Path>) -> Vec<CompletionItem> {
     let mut found = Vec::new();
     let Some(folder) = folder else { return found };
     let mut open = vec![(folder.to_owned(), String::new(), 0)];
@@ -537,12 +484,7 @@ fn files(folder: Option<&Path>) -> Vec<Proposal> {
                     open.push((below, format!("{path}{name}/"), depth + 1));
                 }
             } else if name.ends_with(".wire") {
-                found.push(Proposal {
-                    label: format!("{path}{name}"),
-                    sort: Sort::File,
-                    detail: String::new(),
-                    said: String::new(),
-                });
+                found.push(proposal(&format!("{path}{name}"), Kind::FILE, "", ""));
             }
         }
     }

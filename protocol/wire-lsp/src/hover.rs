@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use lsp_types::CompletionItemKind;
 use netreel_wire::{HelpKind, Lexeme, LexemeKind, SymbolId, SymbolKind, help_of, lexemes};
 
 use crate::capture::{Capture, FieldValues};
@@ -111,15 +112,14 @@ fn of_symbol(project: &Project, capture: Option<&Capture>, id: SymbolId) -> Stri
             | SymbolKind::Enum
             | SymbolKind::Flags
     );
-    match symbol.bits {
-        Some(1) if shows_size => line.push_str(", 1 bit"),
-        Some(8) if shows_size => line.push_str(", 8 bits (1 byte)"),
-        Some(bits) if shows_size && bits % 8 == 0 => {
-            line.push_str(&format!(", {bits} bits ({} bytes)", bits / 8));
-        }
-        Some(bits) if shows_size => line.push_str(&format!(", {bits} bits")),
-        None if shows_size => line.push_str(", no fixed size"),
-        _ => {}
+    if shows_size {
+        line += &match symbol.bits {
+            None => ", no fixed size".to_owned(),
+            Some(1) => ", 1 bit".to_owned(),
+            Some(8) => ", 8 bits (1 byte)".to_owned(),
+            Some(bits) if bits % 8 == 0 => format!(", {bits} bits ({} bytes)", bits / 8),
+            Some(bits) => format!(", {bits} bits"),
+        };
     }
     if let Some(value) = symbol.value {
         line.push_str(&format!(", {value} (0x{value:x})"));
@@ -187,23 +187,30 @@ fn code(value: &str) -> String {
     value.replace('`', "'")
 }
 
-pub fn noun(kind: SymbolKind) -> &'static str {
+/// How a symbol is shown: what it is called, and its pictures among a document's symbols (the protocol's
+/// `SymbolKind`) and among what can be written.
+pub fn shown(kind: SymbolKind) -> (&'static str, u32, CompletionItemKind) {
+    use CompletionItemKind as Kind;
     match kind {
-        SymbolKind::Protocol => "protocol",
-        SymbolKind::Rules => "rules",
-        SymbolKind::Constant => "constant",
-        SymbolKind::Enum => "enum",
-        SymbolKind::Flags => "flags",
-        SymbolKind::Alias => "type",
-        SymbolKind::Member => "member",
-        SymbolKind::Struct => "struct",
-        SymbolKind::Parameter => "parameter",
-        SymbolKind::Field => "field",
-        SymbolKind::Computed => "computed field",
-        SymbolKind::State => "state",
-        SymbolKind::StateField => "what a connection keeps, field",
-        SymbolKind::Layer => "layer",
-        SymbolKind::Huffman => "Huffman table",
-        SymbolKind::Test => "test",
+        SymbolKind::Protocol => ("protocol", 2, Kind::VALUE),
+        SymbolKind::Rules => ("rules", 3, Kind::VALUE),
+        SymbolKind::Constant => ("constant", 14, Kind::CONSTANT),
+        SymbolKind::Enum => ("enum", 10, Kind::ENUM),
+        SymbolKind::Flags => ("flags", 10, Kind::ENUM),
+        SymbolKind::Alias => ("type", 23, Kind::STRUCT),
+        SymbolKind::Member => ("member", 22, Kind::ENUM_MEMBER),
+        SymbolKind::Struct => ("struct", 23, Kind::STRUCT),
+        SymbolKind::Parameter => ("parameter", 13, Kind::FIELD),
+        SymbolKind::Field => ("field", 8, Kind::FIELD),
+        SymbolKind::Computed => ("computed field", 13, Kind::FIELD),
+        SymbolKind::State => ("state", 19, Kind::VALUE),
+        SymbolKind::StateField => ("what a connection keeps, field", 8, Kind::FIELD),
+        SymbolKind::Layer => ("layer", 3, Kind::VALUE),
+        SymbolKind::Huffman => ("Huffman table", 18, Kind::VALUE),
+        SymbolKind::Test => ("test", 12, Kind::VALUE),
     }
+}
+
+pub fn noun(kind: SymbolKind) -> &'static str {
+    shown(kind).0
 }

@@ -6,10 +6,10 @@ use std::io::Read;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use netreel_wire::{CompileError, Outline, SymbolKind, Wire};
+use netreel_wire::{CompileError, FilePlace, Outline, SymbolKind, Wire};
 
 use crate::capture::{Capture, Values};
-use crate::positions::{path_of, uri_of};
+use crate::positions::{Lines, path_of, uri_of};
 
 /// A longer file is no wire.
 const FILE_BYTES_MAX: u64 = 1 << 20;
@@ -40,6 +40,18 @@ pub struct Remark {
     pub message: String,
     /// Another place, and what it has to do with this one.
     pub related: Option<(usize, Range<usize>, String)>,
+}
+
+impl Remark {
+    fn new(grade: Grade, place: FilePlace, message: String) -> Remark {
+        Remark {
+            grade,
+            file: place.file,
+            range: place.range,
+            message,
+            related: None,
+        }
+    }
 }
 
 /// How bad it is.
@@ -106,12 +118,11 @@ impl Project {
             values,
             asked,
         };
-        project.mistakes(name);
-        project.failed_tests(name);
-        project.unused();
-        if let Some(capture) = capture {
-            project.fits(capture);
-        }
+        project.remarks = project.mistakes(name);
+        project.remarks.extend(project.failed_tests(name));
+        project.remarks.extend(project.unused());
+        let fits = capture.map(|capture| project.fits(capture));
+        project.remarks.extend(fits.unwrap_or_default());
         Some(project)
     }
 
@@ -131,6 +142,11 @@ impl Project {
         self.outline.files().get(file).map_or("", |file| &file.text)
     }
 
+    /// The positions of a range of a file's bytes.
+    pub fn range(&self, file: usize, range: Range<usize>) -> lsp_types::Range {
+        Lines::new(self.text(file)).range(range)
+    }
+
     /// The file that a report names.
     fn reported(&self, first: &str, name: &str) -> usize {
         let mut files = self.outline.files().iter();
@@ -141,11 +157,13 @@ impl Project {
         }
     }
 
-    fn mistakes(&mut self, name: &str) {
-        let Err(error) = &self.wire else { return };
+    fn mistakes(&self, name: &str) -> Vec<Remark> {
+        let mut remarks = Vec::new();
+        let Err(error) = &self.wire else {
+            return remarks;
+        };
         // A file that others import needs no protocol of its own.
         let is_part = self.outline.symbols().next().is_some();
-        let mut remarks = Vec::new();
         for report in error.reports() {
             if is_part && report.message == "the file has no `wire` block" {
                 continue;
@@ -159,22 +177,24 @@ impl Project {
                 message.push_str("\nhelp: ");
                 message.push_str(help);
             }
+            let file = self.reported(name, &report.file);
+            let range = report.span.clone();
             remarks.push(Remark {
-                grade: Grade::Mistake,
-                file: self.reported(name, &report.file),
-                range: report.span.clone(),
-                message,
                 related: report.related.as_ref().map(|related| {
                     let file = self.reported(name, &related.file);
                     (file, related.span.clone(), related.why.clone())
                 }),
+                ..Remark::new(Grade::Mistake, FilePlace { file, range }, message)
             });
         }
-        self.remarks.extend(remarks);
+        remarks
     }
 
-    fn failed_tests(&mut self, name: &str) {
-        let Ok(wire) = &self.wire else { return };
+    fn failed_tests(&self, name: &str) -> Vec<Remark> {
+        let mut remarks = Vec::new();
+        let Ok(wire) = &self.wire else {
+            return remarks;
+        };
         let has_scripts = wire.text().contains("lua");
         let most = if has_scripts {
             TESTS_WITH_SCRIPTS_MAX
@@ -182,9 +202,8 @@ impl Project {
             TESTS_MAX
         };
         if wire.tests() > most {
-            return;
+            return remarks;
         }
-        let mut remarks = Vec::new();
         for result in wire.run_tests().iter().filter(|result| !result.passed()) {
             let file = self.reported(name, &result.file);
             let mut tests = self.outline.symbols().filter_map(|(_, symbol)| {
@@ -204,23 +223,19 @@ impl Project {
                 })
                 .take(8)
                 .collect();
-            remarks.push(Remark {
-                grade: Grade::Warning,
-                file,
-                range,
-                message: format!("this test fails\n{}", failures.join("\n")),
-                related: None,
-            });
+            let message = format!("this test fails\n{}", failures.join("\n"));
+            let place = FilePlace { file, range };
+            remarks.push(Remark::new(Grade::Warning, place, message));
         }
-        self.remarks.extend(remarks);
+        remarks
     }
 
     /// What the document declares and nobody uses.
-    fn unused(&mut self) {
-        if self.wire.is_err() {
-            return;
-        }
+    fn unused(&self) -> Vec<Remark> {
         let mut remarks = Vec::new();
+        if self.wire.is_err() {
+            return remarks;
+        }
         for (id, symbol) in self.outline.symbols() {
             let counts = match symbol.kind {
                 SymbolKind::Constant
@@ -244,28 +259,23 @@ impl Project {
             if let Some(place) = place.filter(|_| counts)
                 && self.outline.uses(id).next().is_none()
             {
-                remarks.push(Remark {
-                    grade: Grade::Unused,
-                    file: 0,
-                    range: place.range.clone(),
-                    message: format!("nothing here uses `{}`", symbol.name),
-                    related: None,
-                });
+                let message = format!("nothing here uses `{}`", symbol.name);
+                remarks.push(Remark::new(Grade::Unused, place.clone(), message));
             }
         }
-        self.remarks.extend(remarks);
+        remarks
     }
 
     /// How many packets of the capture fit, and where the others do not.
-    fn fits(&mut self, capture: &Capture) {
+    fn fits(&self, capture: &Capture) -> Vec<Remark> {
         let (Some(values), Ok(wire)) = (&self.values, &self.wire) else {
-            return;
+            return Vec::new();
         };
         let protocols: Vec<&str> = wire.protocols().map(|(name, _)| name).collect();
         let mut symbols = self.outline.symbols();
         let block = symbols.find(|(_, symbol)| symbol.kind == SymbolKind::Protocol);
         let Some(block) = block.and_then(|(_, symbol)| symbol.places.first()).cloned() else {
-            return;
+            return Vec::new();
         };
         let (all, unfit) = (values.misfits.packets(), values.misfits.unfit());
         let first = if capture.has_more { "the first " } else { "" };
@@ -280,28 +290,17 @@ impl Project {
                 values.unread
             ));
         }
-        let mut remarks = vec![Remark {
-            grade: Grade::Information,
-            file: block.file,
-            range: block.range.clone(),
-            message,
-            related: None,
-        }];
+        let mut remarks = vec![Remark::new(Grade::Information, block.clone(), message)];
         for misfit in values.misfits.groups().into_iter().take(20) {
             let field = crate::capture::field_of(&self.outline, &protocols, &misfit.path);
             let place = field.unwrap_or_else(|| block.clone());
-            remarks.push(Remark {
-                grade: Grade::Warning,
-                file: place.file,
-                range: place.range,
-                message: format!(
-                    "{} of {all} packets of {} do not fit here, such as packet {}: {}",
-                    misfit.packets, capture.name, misfit.example, misfit.message
-                ),
-                related: None,
-            });
+            let message = format!(
+                "{} of {all} packets of {} do not fit here, such as packet {}: {}",
+                misfit.packets, capture.name, misfit.example, misfit.message
+            );
+            remarks.push(Remark::new(Grade::Warning, place, message));
         }
-        self.remarks.extend(remarks);
+        remarks
     }
 }
 

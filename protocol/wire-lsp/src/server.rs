@@ -503,9 +503,9 @@ fn diagnostic(project: &Project, remark: &Remark) -> Diagnostic {
         Grade::Information => 3,
         Grade::Unused => 4,
     };
-    let lines = Lines::new(project.text(remark.file));
+    let range = project.range(remark.file, remark.range.clone());
     let mut whole = json!({
-        "range": lines.range(remark.range.clone()),
+        "range": range,
         "severity": severity,
         "source": "netreel",
         "message": remark.message,
@@ -516,13 +516,12 @@ fn diagnostic(project: &Project, remark: &Remark) -> Diagnostic {
     if let Some((file, range, why)) = &remark.related
         && let Some(uri) = project.uris.get(*file)
     {
-        let lines = Lines::new(project.text(*file));
-        let range = lines.range(range.clone());
+        let range = project.range(*file, range.clone());
         let location = json!({ "uri": uri, "range": range });
         whole["relatedInformation"] = json!([{ "location": location, "message": why }]);
     }
     read(whole).unwrap_or_else(|| Diagnostic {
-        range: lines.range(remark.range.clone()),
+        range,
         message: remark.message.clone(),
         ..Diagnostic::default()
     })
