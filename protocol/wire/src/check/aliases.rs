@@ -217,6 +217,8 @@ impl<'a> Checker<'a, '_> {
                 .label("expected arguments that are constants")
                 .help("give such a type where the field is declared");
         }
+        self.alias_types
+            .extend(found.map(|found| (alias.name.span, found)));
     }
 }
 

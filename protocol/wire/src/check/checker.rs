@@ -4,8 +4,8 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::declared::{Head, Item, Kept, Scope, Typed, ValueType};
-use super::model::{EnumId, FieldId, Measure, StructId};
+use super::declared::{Head, Item, Kept, Resolved, Scope, Typed, ValueType};
+use super::model::{EnumId, FieldId, Measure, StructId, Type};
 use super::names::{Names, Seen};
 use super::takings::Taking;
 use crate::facts::{Kind, Rules};
@@ -77,7 +77,9 @@ pub(super) struct Checker<'a, 'c> {
     pub(super) taken: Vec<(&'a str, Span)>,
     /// Where names are used, and where what they stand for is declared, for who asks for it: then all
     /// is gone through, whatever is wrong.
-    pub(super) uses: Option<&'c mut Vec<(Span, Span)>>,
+    pub(super) uses: Option<&'c mut Resolved>,
+    /// What `type` items stand for, by the places of their names.
+    pub(super) alias_types: Vec<(Span, Type)>,
     /// Expressions whose parts were gone through because nobody knows their values.
     pub(super) broken: BTreeSet<(u32, u32)>,
 }
@@ -128,6 +130,7 @@ impl<'a, 'c> Checker<'a, 'c> {
             given: BTreeSet::new(),
             taken: Vec::new(),
             uses: None,
+            alias_types: Vec::new(),
             broken: BTreeSet::new(),
         }
     }
@@ -135,7 +138,7 @@ impl<'a, 'c> Checker<'a, 'c> {
     /// A name stands for what is declared there.
     pub(super) fn stands_for(&mut self, name: Span, declared: Span) {
         if let Some(uses) = &mut self.uses {
-            uses.push((name, declared));
+            uses.uses.push((name, declared));
         }
     }
 

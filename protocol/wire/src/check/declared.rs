@@ -48,6 +48,17 @@ impl Scope<'_> {
     }
 }
 
+/// What the checker takes names for. All places are those of names.
+#[derive(Debug, Default)]
+pub(crate) struct Resolved {
+    /// Where names are used, and where what they stand for is declared.
+    pub(crate) uses: Vec<(Span, Span)>,
+    /// The bits of types and fields, where these are declared.
+    pub(crate) bits: Vec<(Span, Option<u64>)>,
+    /// The values of constant integers and of members, where these are declared.
+    pub(crate) values: Vec<(Span, i128)>,
+}
+
 /// What a name of an item stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Item {

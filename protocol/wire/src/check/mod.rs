@@ -28,6 +28,7 @@ mod protocols;
 mod rests;
 mod said_back;
 mod settings;
+mod sizes;
 mod state;
 mod state_steps;
 mod takings;
@@ -42,11 +43,12 @@ use std::collections::BTreeSet;
 
 use self::checker::Checker;
 use self::declared::Item;
+pub(crate) use self::declared::Resolved;
 use self::model::{Enum, EnumId, Model, StructId};
 pub(crate) use self::type_names::is_built_in;
 pub(crate) use self::vocabulary::{Place, vocabulary};
 use crate::files::Files;
-use crate::report::{Report, Span};
+use crate::report::Report;
 use crate::syntax::ast::{Constant, File};
 
 /// Checks a file whose form is right. What `type` items stand for takes the place of
@@ -59,24 +61,23 @@ pub(crate) fn check<'a>(
     checked(files, file, reports, None)
 }
 
-/// Where each name is used, and where what it stands for is declared. A text with mistakes is gone
-/// through to its end.
-pub(crate) fn uses<'a>(files: &'a Files, file: &mut File<'a>) -> Vec<(Span, Span)> {
-    let mut uses = Vec::new();
-    checked(files, file, &mut Vec::new(), Some(&mut uses));
-    uses
+/// What names stand for. A text with mistakes is gone through to its end.
+pub(crate) fn resolved<'a>(files: &'a Files, file: &mut File<'a>) -> Resolved {
+    let mut resolved = Resolved::default();
+    checked(files, file, &mut Vec::new(), Some(&mut resolved));
+    resolved
 }
 
 fn checked<'a>(
     files: &'a Files,
     file: &mut File<'a>,
     reports: &mut Vec<Report>,
-    mut uses: Option<&mut Vec<(Span, Span)>>,
+    mut uses: Option<&mut Resolved>,
 ) -> Option<Model> {
     let imported = files.imports(&file.imports, reports);
     let named = aliases::spell_out(files, &imported, file);
     if let Some(uses) = &mut uses {
-        uses.extend(named);
+        uses.uses.extend(named);
     }
     let made = c_layout::lay_out(files, &imported, file, reports);
     file.structs.extend(made);
@@ -107,6 +108,7 @@ impl<'a> Checker<'a, '_> {
         self.collect_rests();
         let mut protocols = self.check_wires();
         let mut structs = self.check_structs();
+        self.note_sizes(&structs, &enums);
         if self.has_enough() || structs.len() < self.file.structs.len() {
             return None;
         }

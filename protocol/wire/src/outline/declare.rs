@@ -1,12 +1,12 @@
 //! Everything that a wire's text gives a name to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::sizes::{Sizes, Texts};
 use super::symbols::{FilePlace, ImportPlace, Outline, Symbol, SymbolId, SymbolKind};
+use crate::check::Resolved;
 use crate::files::Files;
 use crate::report::Span;
-use crate::syntax::ast::{CItem, Field, File, Ident, Statement, TypeRef};
+use crate::syntax::ast::{CItem, Field, File, Ident, TypeRef, fields};
 use crate::syntax::lexer::tokens;
 
 /// Names of different spaces can be the same.
@@ -21,29 +21,28 @@ pub(super) enum Space {
 
 /// An outline that is being made.
 pub(super) struct Builder<'a> {
-    pub(super) texts: Texts<'a>,
+    pub(super) files: &'a Files,
+    pub(super) tree: &'a File<'a>,
+    /// For each file those that it imports.
+    imported: Vec<BTreeSet<usize>>,
     pub(super) symbols: Vec<Symbol>,
     pub(super) uses: Vec<(FilePlace, SymbolId)>,
     names: BTreeMap<(Space, &'a str), Vec<(usize, SymbolId)>>,
     children: BTreeMap<(SymbolId, &'a str), SymbolId>,
     /// The symbols of the structs, in the order of the tree; `None`: it stands for a vector.
     pub(super) structs: Vec<Option<SymbolId>>,
-    sizes: Sizes,
 }
 
 pub(super) fn outline(files: &Files, tree: &File<'_>) -> Outline {
     let mut builder = Builder {
-        texts: Texts {
-            files,
-            tree,
-            imported: files.imports(&tree.imports, &mut Vec::new()),
-        },
+        files,
+        tree,
+        imported: files.imports(&tree.imports, &mut Vec::new()),
         symbols: Vec::new(),
         uses: Vec::new(),
         names: BTreeMap::new(),
         children: BTreeMap::new(),
         structs: Vec::new(),
-        sizes: Sizes::default(),
     };
     builder.declare();
     for test in &tree.tests {
@@ -58,7 +57,7 @@ pub(super) fn outline(files: &Files, tree: &File<'_>) -> Outline {
         })
         .collect();
     let Builder {
-        texts: Texts { imported, .. },
+        imported,
         symbols,
         uses,
         children,
@@ -89,48 +88,70 @@ fn place(files: &Files, span: Span) -> FilePlace {
     }
 }
 
-/// Takes in which declarations the checker takes names for.
-pub(super) fn note_uses(outline: &mut Outline, files: &Files, uses: Vec<(Span, Span)>) {
-    let mut declared = BTreeMap::new();
-    for (id, symbol) in outline.symbols() {
-        declared.extend(symbol.places.iter().map(|place| (place.clone(), id)));
-    }
-    let mut found = Vec::new();
-    for (name, at) in uses {
-        let spelled = name.text(&files.text);
-        if spelled.contains('(') {
-            // `vec3(quantized(LOW, HIGH, 8))` stands for one name, and constants stand in it.
-            for token in tokens(&files.text, name.range(), &mut Vec::new()) {
-                let (place, text) = (place(files, token.span), token.span.text(&files.text));
-                let mut items = outline.items(place.file);
-                let item = items.find(|(_, it)| it.name == text).map(|(id, _)| id);
-                found.extend(item.map(|id| (place, id)));
-            }
-        } else if let Some(&id) = declared.get(&place(files, at)) {
-            let is_spelled_so = outline.symbol(id).is_some_and(|it| it.name == spelled);
-            found.extend(is_spelled_so.then(|| (place(files, name), id)));
+impl Outline {
+    /// Takes in what the checker takes names for, and the sizes and values that it knows.
+    pub(super) fn note(&mut self, files: &Files, resolved: Resolved) {
+        let mut declared = BTreeMap::new();
+        for (id, symbol) in self.symbols() {
+            declared.extend(symbol.places.iter().map(|place| (place.clone(), id)));
         }
+        for (name, bits) in resolved.bits {
+            let place = place(files, name);
+            let id = declared.get(&place);
+            if let Some(symbol) = id.and_then(|id| self.symbols.get_mut(id.0 as usize)) {
+                // Fields of one name in several arms may differ.
+                let is_first = symbol.places.first() == Some(&place);
+                symbol.bits = bits.filter(|_| is_first || symbol.bits == bits);
+            }
+        }
+        for (name, value) in resolved.values {
+            let id = declared.get(&place(files, name));
+            if let Some(symbol) = id.and_then(|id| self.symbols.get_mut(id.0 as usize)) {
+                symbol.value = Some(value);
+            }
+        }
+        let mut found = Vec::new();
+        for (name, at) in resolved.uses {
+            let spelled = name.text(&files.text);
+            if spelled.contains('(') {
+                // `vec3(quantized(LOW, HIGH, 8))` stands for one name, and constants stand in it.
+                for token in tokens(&files.text, name.range(), &mut Vec::new()) {
+                    let (place, text) = (place(files, token.span), token.span.text(&files.text));
+                    let mut items = self.items(place.file);
+                    let item = items.find(|(_, it)| it.name == text).map(|(id, _)| id);
+                    found.extend(item.map(|id| (place, id)));
+                }
+            } else if let Some(&id) = declared.get(&place(files, at)) {
+                let is_spelled_so = self.symbol(id).is_some_and(|it| it.name == spelled);
+                found.extend(is_spelled_so.then(|| (place(files, name), id)));
+            }
+        }
+        self.uses.append(&mut found);
+        self.uses.sort();
+        self.uses.dedup();
     }
-    outline.uses.append(&mut found);
-    outline.uses.sort();
-    outline.uses.dedup();
 }
 
 impl<'a> Builder<'a> {
+    pub(super) fn file_of(&self, span: Span) -> usize {
+        self.files.at(span.start as usize)
+    }
+
+    /// Whether what a file declares can be used in another.
+    pub(super) fn sees(&self, from: usize, file: usize) -> bool {
+        from == file || self.imported[from].contains(&file)
+    }
+
     pub(super) fn use_of(&mut self, span: Span, id: SymbolId) {
-        self.uses.push((place(self.texts.files, span), id));
+        self.uses.push((place(self.files, span), id));
     }
 
     /// What a name stands for at a place.
     pub(super) fn named(&self, space: Space, name: &str, at: Span) -> Option<SymbolId> {
-        let from = self.texts.file_of(at);
+        let from = self.file_of(at);
         let declared = self.names.get(&(space, name))?;
         let own = declared.iter().find(|(file, _)| *file == from);
-        let found = own.or_else(|| {
-            declared
-                .iter()
-                .find(|(file, _)| self.texts.sees(from, *file))
-        });
+        let found = own.or_else(|| declared.iter().find(|(file, _)| self.sees(from, *file)));
         found.map(|&(_, id)| id)
     }
 
@@ -148,7 +169,7 @@ impl<'a> Builder<'a> {
             kind,
             name: name.text.to_owned(),
             owner,
-            places: vec![place(self.texts.files, name.span)],
+            places: vec![place(self.files, name.span)],
             extents: Vec::new(),
             types: Vec::new(),
             bits: None,
@@ -159,7 +180,7 @@ impl<'a> Builder<'a> {
 
     fn add_item(&mut self, space: Space, kind: SymbolKind, name: Ident<'a>) -> SymbolId {
         let id = self.add(kind, name, None);
-        let file = self.texts.file_of(name.span);
+        let file = self.file_of(name.span);
         let declared = self.names.entry((space, name.text)).or_default();
         declared.push((file, id));
         id
@@ -168,7 +189,7 @@ impl<'a> Builder<'a> {
     /// A child; of a name that is there already, one more place.
     fn add_child(&mut self, kind: SymbolKind, name: Ident<'a>, owner: SymbolId) -> SymbolId {
         if let Some(&id) = self.children.get(&(owner, name.text)) {
-            let place = place(self.texts.files, name.span);
+            let place = place(self.files, name.span);
             if let Some(symbol) = self.symbols.get_mut(id.0 as usize) {
                 symbol.places.push(place);
             }
@@ -180,7 +201,7 @@ impl<'a> Builder<'a> {
     }
 
     fn declare(&mut self) {
-        let tree = self.texts.tree;
+        let tree = self.tree;
         for item in &tree.wires {
             self.add_item(Space::Protocol, SymbolKind::Protocol, item.name);
         }
@@ -188,9 +209,7 @@ impl<'a> Builder<'a> {
             self.add(SymbolKind::Rules, item.name, None);
         }
         for item in &tree.constants {
-            let id = self.add_item(Space::Item, SymbolKind::Constant, item.name);
-            let value = self.texts.value(&item.value, 0);
-            self.symbols[id.0 as usize].value = value;
+            self.add_item(Space::Item, SymbolKind::Constant, item.name);
         }
         for item in &tree.enums {
             let kind = if item.is_flags {
@@ -199,31 +218,12 @@ impl<'a> Builder<'a> {
                 SymbolKind::Enum
             };
             let id = self.add_item(Space::Item, kind, item.name);
-            if item.base.name.text != item.name.text {
-                self.symbols[id.0 as usize].bits =
-                    self.texts.type_bits(&item.base, &mut self.sizes);
-            }
-            let mut next = Some(i128::from(item.is_flags));
             for member in &item.members {
-                let value = match &member.value {
-                    Some(value) => self.texts.value(value, 0),
-                    None => next,
-                };
-                let child = self.add_child(SymbolKind::Member, member.name, id);
-                self.symbols[child.0 as usize].value = value;
-                next = value.and_then(|value| {
-                    if item.is_flags {
-                        value.checked_mul(2)
-                    } else {
-                        value.checked_add(1)
-                    }
-                });
+                self.add_child(SymbolKind::Member, member.name, id);
             }
         }
         for item in &tree.aliases {
-            let id = self.add_item(Space::Item, SymbolKind::Alias, item.name);
-            self.symbols[id.0 as usize].bits =
-                self.texts.type_bits(&item.stands_for, &mut self.sizes);
+            self.add_item(Space::Item, SymbolKind::Alias, item.name);
         }
         for item in &tree.c_items {
             let name = match item {
@@ -239,7 +239,7 @@ impl<'a> Builder<'a> {
             let id = self.add(SymbolKind::State, item.name, None);
             for field in &item.fields {
                 let child = self.add_child(SymbolKind::StateField, field.name, id);
-                let file = self.texts.file_of(field.name.span);
+                let file = self.file_of(field.name.span);
                 let kept = self.names.entry((Space::Kept, field.name.text));
                 kept.or_default().push((file, child));
                 self.type_of(child, &field.field_type);
@@ -261,7 +261,7 @@ impl<'a> Builder<'a> {
     }
 
     fn declare_structs(&mut self) {
-        let tree = self.texts.tree;
+        let tree = self.tree;
         for item in &tree.structs {
             let id = if item.is_vector {
                 None
@@ -271,9 +271,8 @@ impl<'a> Builder<'a> {
             self.structs.push(id);
         }
         let structs = self.structs.clone();
-        for (place, (item, id)) in tree.structs.iter().zip(structs).enumerate() {
+        for (item, id) in tree.structs.iter().zip(structs) {
             let Some(id) = id else { continue };
-            self.symbols[id.0 as usize].bits = self.texts.struct_bits(place, &mut self.sizes);
             for parameter in &item.parameters {
                 let child = self.add_child(SymbolKind::Parameter, parameter.name, id);
                 let name = parameter.type_name;
@@ -281,27 +280,8 @@ impl<'a> Builder<'a> {
                     self.symbols[child.0 as usize].types.push(found);
                 }
             }
-            self.declare_fields(&item.body, id);
-        }
-    }
-
-    fn declare_fields(&mut self, body: &'a [Statement<'a>], owner: SymbolId) {
-        for statement in body {
-            match statement {
-                Statement::Field(field) => self.declare_field(field, owner),
-                Statement::Join(join) => self.declare_field(&join.field, owner),
-                Statement::Follow(follow) => self.declare_field(&follow.field, owner),
-                Statement::If(inner) => {
-                    self.declare_fields(&inner.then, owner);
-                    self.declare_fields(&inner.otherwise, owner);
-                }
-                Statement::Switch(inner) => {
-                    for arm in &inner.arms {
-                        self.declare_fields(&arm.body, owner);
-                    }
-                }
-                Statement::Size(inner) => self.declare_fields(&inner.body, owner),
-                Statement::Align(_) | Statement::ByteOrder(_) | Statement::Set(_) => {}
+            for field in fields(&item.body) {
+                self.declare_field(field, id);
             }
         }
     }
@@ -312,13 +292,6 @@ impl<'a> Builder<'a> {
             None => SymbolKind::Field,
         };
         let id = self.add_child(kind, field.name, owner);
-        let bits = self.texts.field_bits(field, &mut self.sizes);
-        let symbol = &mut self.symbols[id.0 as usize];
-        // Fields of one name in several arms may differ.
-        symbol.bits = match symbol.places.len() {
-            1 => bits,
-            _ => symbol.bits.filter(|known| Some(*known) == bits),
-        };
         self.type_of(id, &field.field_type);
     }
 

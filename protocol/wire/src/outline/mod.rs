@@ -6,7 +6,6 @@
 
 mod declare;
 mod help;
-mod sizes;
 mod symbols;
 mod tests;
 
@@ -35,7 +34,7 @@ impl Outline {
         let files = Files::gather(name, text, load, &mut reports);
         let mut tree = files.parse(&mut reports);
         let mut outline = declare::outline(&files, &tree);
-        declare::note_uses(&mut outline, &files, crate::check::uses(&files, &mut tree));
+        outline.note(&files, crate::check::resolved(&files, &mut tree));
         outline.files = (0..files.len())
             .map(|place| OutlineFile {
                 path: files.path(place).to_owned(),

@@ -52,10 +52,10 @@ impl<'a> Builder<'a> {
     ) -> Option<SymbolId> {
         let wanted = protocol.and_then(|id| self.symbol(id));
         let wanted = wanted.map(|symbol| symbol.name.clone());
-        let file = self.texts.file_of(test);
-        let blocks = self.texts.tree.wires.iter().filter(|block| {
+        let file = self.file_of(test);
+        let blocks = self.tree.wires.iter().filter(|block| {
             let is_wanted = wanted.as_deref().is_none_or(|name| name == block.name.text);
-            is_wanted && self.texts.sees(file, self.texts.file_of(block.name.span))
+            is_wanted && self.sees(file, self.file_of(block.name.span))
         });
         let roots = blocks.filter_map(|block| {
             let mut settings = block.settings.iter();
@@ -121,7 +121,7 @@ impl<'a> Builder<'a> {
                     self.use_of(last_of(value.span, name), member);
                 }
                 // `Kind.move` names the enum as well.
-                let spelled = value.span.text(&self.texts.files.text);
+                let spelled = value.span.text(&self.files.text);
                 if let Some((first, _)) = spelled.split_once('.') {
                     let first = first.trim_end();
                     let start = value.span.start;
