@@ -5,6 +5,7 @@ use std::io::{self, Read, Write};
 use flate2::Compression;
 use flate2::bufread::{DeflateDecoder, GzDecoder, ZlibDecoder};
 use flate2::write::{DeflateEncoder, GzEncoder, ZlibEncoder};
+use lz4_flex::frame::FrameDecoder;
 
 use super::argument::Failure;
 
@@ -20,24 +21,40 @@ fn all<'a, R: Read>(
     reader: impl FnOnce(&'a [u8]) -> R,
     left: impl FnOnce(R) -> &'a [u8],
 ) -> Result<Vec<u8>, Failure> {
-    let mut inner = Vec::new();
     let mut reader = reader(packed);
-    let limit = (max as u64).saturating_add(1);
-    reader
-        .by_ref()
-        .take(limit)
-        .read_to_end(&mut inner)
-        .map_err(broken)?;
+    let inner = up_to(max, &mut reader)?;
+    nothing_left(left(reader))?;
+    Ok(inner)
+}
+
+/// All that a reader gives, which may not be more than this.
+fn up_to(max: usize, reader: impl Read) -> Result<Vec<u8>, Failure> {
+    let mut inner = Vec::new();
+    let mut limited = reader.take((max as u64).saturating_add(1));
+    limited.read_to_end(&mut inner).map_err(broken)?;
     if inner.len() > max {
         return Err(Failure::TooLong { max });
     }
-    match left(reader).len() {
-        0 => Ok(inner),
+    Ok(inner)
+}
+
+/// Refuses bytes behind the end of what was packed.
+pub(super) fn nothing_left(bytes: &[u8]) -> Result<(), Failure> {
+    match bytes.len() {
+        0 => Ok(()),
         1 => Err(Failure::because("1 byte is left after the end")),
         more => Err(Failure::because(format!(
             "{more} bytes are left after the end"
         ))),
     }
+}
+
+/// An empty row of bytes is no frame, whatever a library takes it for.
+fn has_magic(packed: &[u8]) -> Result<(), Failure> {
+    if packed.is_empty() {
+        return Err(Failure::because("a frame begins with a magic number"));
+    }
+    Ok(())
 }
 
 fn broken(error: io::Error) -> Failure {
@@ -57,26 +74,8 @@ pub(super) fn gunzip(packed: &[u8], max: usize) -> Result<Vec<u8>, Failure> {
 }
 
 pub(super) fn unlz4_frame(packed: &[u8], max: usize) -> Result<Vec<u8>, Failure> {
-    if packed.is_empty() {
-        return Err(Failure::because("a frame begins with a magic number"));
-    }
-    let mut inner = Vec::new();
-    let mut decoder = lz4_flex::frame::FrameDecoder::new(packed);
-    let limit = (max as u64).saturating_add(1);
-    decoder
-        .by_ref()
-        .take(limit)
-        .read_to_end(&mut inner)
-        .map_err(broken)?;
-    if inner.len() > max {
-        return Err(Failure::TooLong { max });
-    }
-    match decoder.into_inner().len() {
-        0 => Ok(inner),
-        more => Err(Failure::because(format!(
-            "{more} bytes are left after the end"
-        ))),
-    }
+    has_magic(packed)?;
+    all(packed, max, FrameDecoder::new, FrameDecoder::into_inner)
 }
 
 /// A block does not say how many bytes it holds.
@@ -97,22 +96,11 @@ pub(super) fn unlz4(packed: &[u8], size: usize, max: usize) -> Result<Vec<u8>, F
 }
 
 pub(super) fn unzstd(packed: &[u8], max: usize) -> Result<Vec<u8>, Failure> {
-    if packed.is_empty() {
-        return Err(Failure::because("a frame begins with a magic number"));
-    }
+    has_magic(packed)?;
     let mut decoder = zstd::stream::read::Decoder::with_buffer(packed).map_err(broken)?;
     // 8 MiB, which every decoder has to offer (RFC 8878, section 3.1.1.1.2).
     decoder.window_log_max(23).map_err(broken)?;
-    let mut inner = Vec::new();
-    decoder
-        .take((max as u64).saturating_add(1))
-        .read_to_end(&mut inner)
-        .map_err(broken)?;
-    if inner.len() > max {
-        Err(Failure::TooLong { max })
-    } else {
-        Ok(inner)
-    }
+    up_to(max, decoder)
 }
 
 pub(super) fn zlib(inner: &[u8]) -> Result<Vec<u8>, Failure> {

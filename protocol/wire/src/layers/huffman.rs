@@ -1,6 +1,7 @@
 //! Huffman codes with a fixed table: whole bytes, or single reads as Quake 3 has them.
 
 use super::argument::Failure;
+use super::compression::nothing_left;
 use crate::layout::BitOrder;
 
 /// The longest code, in bits.
@@ -158,15 +159,11 @@ impl HuffmanTable {
             at += usize::from(bits);
             if Some(symbol) == self.eof {
                 let after = packed.get(at.div_ceil(8)..).unwrap_or_default();
-                return match after.len() {
-                    0 => Ok(inner),
-                    // Teeworlds writes a zero more where the code fills its last byte.
-                    1 if after == [0] && at.is_multiple_of(8) => Ok(inner),
-                    1 => Err(Failure::because("1 byte is left after the end")),
-                    more => Err(Failure::because(format!(
-                        "{more} bytes are left after the end"
-                    ))),
-                };
+                // Teeworlds writes a zero more where the code fills its last byte.
+                if after != [0] || !at.is_multiple_of(8) {
+                    nothing_left(after)?;
+                }
+                return Ok(inner);
             }
             if inner.len() >= max {
                 return Err(Failure::TooLong { max });
