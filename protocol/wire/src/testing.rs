@@ -4,18 +4,18 @@ use serde_json::Value as Json;
 
 use crate::check::model::{Model, Protocol, Test};
 use crate::context::Context;
-use crate::facts::{PacketFacts, ProtocolId};
+use crate::facts::ProtocolId;
 use crate::files::Files;
 use crate::json::{Leaf, bytes_of, bytes_of_rest, raw_of};
 use crate::layout::ByteOrder;
 use crate::lower::lower;
 use crate::program::{Program, Shown};
-use crate::run::{Entry, Full, Source, Surroundings, Written, read, write};
+use crate::run::{Entry, Source, Surroundings, Written, write};
 use crate::state::ConnectionState;
 use crate::suggest;
 use crate::tree::{Name, Tree, TreeId, TreeNode};
 use crate::values::text::before_zero;
-use crate::wire::{Decoded, Wire};
+use crate::wire::{Decoded, Wire, decode};
 
 /// How one `test` block came out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -112,7 +112,9 @@ impl Wire {
             }
             None => self.program_at(chosen.unwrap_or(0)),
         };
-        let decoded = decode(program, context, &mut before.clone(), &test.bytes);
+        let state = &mut before.clone();
+        let around = Surroundings { context, state };
+        let decoded = decode(program, Entry::Packet, around, &test.bytes);
         let mut failures = Vec::new();
         let count = decoded.diagnostics.len() as u32;
         if count != test.diagnostics {
@@ -149,31 +151,6 @@ fn diagnostics(count: u32) -> String {
         0 => "no diagnostics".to_owned(),
         1 => "1 diagnostic".to_owned(),
         count => format!("{count} diagnostics"),
-    }
-}
-
-fn decode(
-    program: &Program,
-    context: Context,
-    state: &mut ConnectionState,
-    bytes: &[u8],
-) -> Decoded {
-    let mut full = Full::new(program, "packet", bytes);
-    let mut facts = PacketFacts::default();
-    read(
-        program,
-        &program.full,
-        Entry::Packet,
-        bytes,
-        Surroundings { context, state },
-        &mut facts,
-        &mut full,
-    );
-    Decoded {
-        tree: full.tree,
-        diagnostics: full.diagnostics,
-        facts,
-        pieces: full.pieces,
     }
 }
 

@@ -244,8 +244,7 @@ impl Wire {
         packet: &[u8],
         out: &mut PacketFacts,
     ) {
-        let protocol = self.protocol_of(context, state, packet);
-        let entry = protocol.map_or(Entry::Unclaimed, |_| Entry::Packet);
+        let (protocol, entry) = self.entry(context, state, packet);
         let around = Surroundings {
             context: *context,
             state,
@@ -282,8 +281,7 @@ impl Wire {
         state: &mut ConnectionState,
         packet: &[u8],
     ) -> Decoded {
-        let protocol = self.protocol_of(context, state, packet);
-        let entry = protocol.map_or(Entry::Unclaimed, |_| Entry::Packet);
+        let (protocol, entry) = self.entry(context, state, packet);
         let around = Surroundings {
             context: *context,
             state,
@@ -291,23 +289,29 @@ impl Wire {
         self.run_full(protocol, entry, around, packet)
     }
 
+    /// The protocol that claims a packet, and where its plan begins.
+    fn entry(
+        &self,
+        context: &Context,
+        state: &ConnectionState,
+        packet: &[u8],
+    ) -> (Option<ProtocolId>, Entry) {
+        let protocol = self.protocol_of(context, state, packet);
+        let entry = protocol.map_or(Entry::Unclaimed, |_| Entry::Packet);
+        (protocol, entry)
+    }
+
     /// The facts of a packet that is not read, because the scripts of those before it have taken all
     /// the steps that there may be: a diagnostic alone.
     pub fn unread_facts(&self, packet: &[u8], out: &mut PacketFacts) {
-        let around = Surroundings {
-            context: Context::default(),
-            state: &mut ConnectionState::default(),
-        };
-        self.run_facts(None, Entry::Unread, around, packet, out);
+        let mut state = ConnectionState::default();
+        self.run_facts(None, Entry::Unread, alone(&mut state), packet, out);
     }
 
     /// The same as a tree: the packet is one node of bytes.
     pub fn unread(&self, packet: &[u8]) -> Decoded {
-        let around = Surroundings {
-            context: Context::default(),
-            state: &mut ConnectionState::default(),
-        };
-        self.run_full(None, Entry::Unread, around, packet)
+        let mut state = ConnectionState::default();
+        self.run_full(None, Entry::Unread, alone(&mut state), packet)
     }
 
     /// The facts of one message that was joined from its fragments, which came in packets of a
@@ -318,21 +322,16 @@ impl Wire {
         joined: &[u8],
         out: &mut PacketFacts,
     ) {
-        let around = Surroundings {
-            context: Context::default(),
-            state: &mut self.new_state(),
-        };
+        let mut state = self.new_state();
+        let around = alone(&mut state);
         self.run_facts(protocol, Entry::JoinedMessage, around, joined, out);
     }
 
     /// Every field of one message that was joined from its fragments. The joined bytes are the
     /// `@message` struct whole, its header fields included, padded to a byte.
     pub fn decode_message(&self, protocol: Option<ProtocolId>, joined: &[u8]) -> Decoded {
-        let around = Surroundings {
-            context: Context::default(),
-            state: &mut self.new_state(),
-        };
-        self.run_full(protocol, Entry::JoinedMessage, around, joined)
+        let mut state = self.new_state();
+        self.run_full(protocol, Entry::JoinedMessage, alone(&mut state), joined)
     }
 
     /// Whether some field is called so, or has this annotation.
@@ -421,23 +420,39 @@ impl Wire {
         around: Surroundings<'_>,
         bytes: &[u8],
     ) -> Decoded {
-        let program = &self.protocol(protocol).program;
-        let whole = match entry {
-            Entry::Packet | Entry::Unclaimed | Entry::Unread => "packet",
-            Entry::JoinedMessage => "message",
-        };
-        let mut full = Full::new(program, whole, looked_at(bytes));
-        let mut facts = PacketFacts::default();
-        let plan = &program.full;
-        read(program, plan, entry, bytes, around, &mut facts, &mut full);
-        facts.protocol = protocol;
-        Decoded {
-            tree: full.tree,
-            diagnostics: full.diagnostics,
-            facts,
-            pieces: full.pieces,
-        }
+        let mut decoded = decode(self.program(protocol), entry, around, bytes);
+        decoded.facts.protocol = protocol;
+        decoded
     }
+}
+
+/// Every field of what a program reads.
+pub(crate) fn decode(
+    program: &Program,
+    entry: Entry,
+    around: Surroundings<'_>,
+    bytes: &[u8],
+) -> Decoded {
+    let whole = match entry {
+        Entry::Packet | Entry::Unclaimed | Entry::Unread => "packet",
+        Entry::JoinedMessage => "message",
+    };
+    let mut full = Full::new(program, whole, looked_at(bytes));
+    let mut facts = PacketFacts::default();
+    let plan = &program.full;
+    read(program, plan, entry, bytes, around, &mut facts, &mut full);
+    Decoded {
+        tree: full.tree,
+        diagnostics: full.diagnostics,
+        facts,
+        pieces: full.pieces,
+    }
+}
+
+/// A packet without a connection.
+fn alone(state: &mut ConnectionState) -> Surroundings<'_> {
+    let context = Context::default();
+    Surroundings { context, state }
 }
 
 /// Refuses a text that nobody wrote by hand.
