@@ -75,10 +75,7 @@ impl Anew {
         let reels = Reels::create(headers.collect()).map_err(memory)?;
         let (ran, packets) = runner.write(changes, cut, Box::new(reels.clone()))?;
         let name = |node: usize| self.ground.name(node).to_owned();
-        let words: Vec<String> = changes
-            .iter()
-            .map(|it| it.words(&name).to_string())
-            .collect();
+        let words: Vec<String> = changes.iter().map(|it| it.words(&name)).collect();
         let words = if words.is_empty() {
             "nothing changed".to_owned()
         } else {

@@ -288,25 +288,13 @@ fn one(found: &Found, ground: &Ground) -> Value {
 }
 
 fn change(change: &Change, name: &dyn Fn(usize) -> String) -> Value {
-    let what = match change {
-        Change::Hold { .. } => "hold",
-        Change::Lose { .. } => "lose",
-        Change::Repeat { .. } => "repeat",
-        Change::Delay { .. } => "delay",
-        Change::Stop { .. } => "stop",
-        Change::Pause { .. } => "pause",
-    };
-    let node = match change {
-        Change::Stop { node, .. } | Change::Pause { node, .. } => Some(name(*node)),
-        _ => None,
-    };
     json!({
-        "what": what,
+        "what": change.kind,
         "from": change.link().map(|it| name(it.0)),
         "to": change.link().map(|it| name(it.1)),
-        "node": node,
-        "begins_ns": change.begins_ns(),
-        "ends_ns": change.ends_ns(),
-        "words": change.words(name).to_string(),
+        "node": change.node().map(name),
+        "begins_ns": change.since.ns,
+        "ends_ns": change.until.ns,
+        "words": change.words(name),
     })
 }

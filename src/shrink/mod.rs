@@ -325,7 +325,7 @@ fn cured(
     let name = |node: usize| anew.ground.name(node).to_owned();
     let words = match swaps.first() {
         Some(swap) => swapped(swap, &anew.ground),
-        None => change.words(&name).to_string(),
+        None => change.words(&name),
     };
     Ok(healthy.map(|reels| (words, reels)))
 }

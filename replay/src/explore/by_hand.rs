@@ -1,6 +1,6 @@
 //! Orders one by one: every one in which a few packets can reach a node.
 
-use super::change::{Change, Moment};
+use super::change::{Change, ChangeKind, Moment};
 
 /// The sender of a packet, and when it came.
 pub type Arrival = (usize, Moment);
@@ -30,14 +30,12 @@ pub fn in_order(order: &[usize], arrivals: &[Arrival], node: usize) -> Vec<Chang
         return Vec::new();
     }
     let last = arrivals.iter().map(|it| it.1).max().unwrap_or_default();
-    let changes = order.iter().zip(1..).map(|(&place, behind)| Change::Hold {
+    let changes = order.iter().zip(1..).map(|(&place, behind)| Change {
+        kind: ChangeKind::Hold,
         from: arrivals[place].0,
         to: node,
         since: arrivals[place].1,
-        until: Moment {
-            turn: last.turn,
-            ns: last.ns.saturating_add(behind),
-        },
+        until: last.behind(behind),
     });
     changes.collect()
 }

@@ -2,7 +2,7 @@
 
 use netreel_transport::Draw;
 
-use super::change::{Change, Moment};
+use super::change::{Change, ChangeKind, Moment};
 use super::ground::{Ground, GroundNode};
 use super::marks::Marks;
 use super::net::Delivery;
@@ -118,7 +118,8 @@ impl Chance {
                 ns,
             };
             // The time of a hold is that of its turn; what comes in the turn is held from the first on.
-            changes.push(Change::Hold {
+            changes.push(Change {
+                kind: ChangeKind::Hold,
                 from,
                 to,
                 since: moment(turn, since_ns),
@@ -165,7 +166,8 @@ fn by_priorities(
     for place in (1..senders.len()).rev() {
         senders.swap(place, draw.below(place as u64 + 1) as usize);
     }
-    let hold = |from: usize, since: Moment, rank: usize| Change::Hold {
+    let hold = |from: usize, since: Moment, rank: usize| Change {
+        kind: ChangeKind::Hold,
         from,
         to: node,
         since,

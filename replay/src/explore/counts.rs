@@ -1,7 +1,9 @@
 //! How far an exploration has come.
 
+use serde::{Deserialize, Serialize};
+
 /// How far an exploration has come.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Runs.
     pub runs: u64,

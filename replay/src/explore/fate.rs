@@ -1,6 +1,6 @@
 //! What becomes of a packet under changes.
 
-use super::change::{Change, Moment};
+use super::change::{Change, ChangeKind, Moment};
 use super::pause::late;
 
 /// What the network does to a packet of a link that would be there at a moment.
@@ -23,17 +23,16 @@ pub(super) fn fate(changes: &[Change], link: (usize, usize), natural: Moment) ->
         if change.link() != Some(link) {
             continue;
         }
-        match *change {
-            Change::Hold { since, until, .. } => {
-                let held = (since..until).contains(&natural);
-                fate.comes = fate.comes.map(|at| if held { at.max(until) } else { at });
-            }
-            Change::Delay { at, until, .. } if at == natural => {
-                fate.comes = fate.comes.map(|at| at.max(until));
-            }
-            Change::Lose { at, .. } if at == natural => fate.comes = None,
-            Change::Repeat { at, again, .. } if at == natural => fate.again = Some(again),
-            _ => {}
+        let (since, until) = (change.since, change.until);
+        let is_met = match change.kind {
+            ChangeKind::Hold => (since..until).contains(&natural),
+            _ => since == natural,
+        };
+        match change.kind {
+            _ if !is_met => {}
+            ChangeKind::Lose => fate.comes = None,
+            ChangeKind::Repeat => fate.again = Some(until),
+            _ => fate.comes = fate.comes.map(|at| at.max(until)),
         }
     }
     // Who stood still is given it in the first turn that is late.
@@ -53,7 +52,8 @@ mod tests {
 
     #[test]
     fn a_held_link_gives_all_at_its_end() {
-        let hold = Change::Hold {
+        let hold = Change {
+            kind: ChangeKind::Hold,
             from: 0,
             to: 1,
             since: at(3),
@@ -69,7 +69,8 @@ mod tests {
 
     #[test]
     fn holds_of_one_link_keep_its_order_and_do_not_depend_on_theirs() {
-        let hold = |since, until| Change::Hold {
+        let hold = |since, until| Change {
+            kind: ChangeKind::Hold,
             from: 0,
             to: 1,
             since: at(since),
@@ -91,8 +92,10 @@ mod tests {
 
     #[test]
     fn who_stood_still_finds_all_that_came_meanwhile_in_the_first_late_turn() {
-        let pause = Change::Pause {
-            node: 0,
+        let pause = Change {
+            kind: ChangeKind::Pause,
+            from: 0,
+            to: 0,
             since: at(2),
             until: at(5),
         };

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use netreel_reel::{Duration, Endpoint, Event, EventNumber, OwnedRecord, Reel, SocketId, Time};
 
-use super::change::{Change, Moment};
+use super::change::{Change, ChangeKind, Moment};
 use super::stuck::{Call, Watched};
 use crate::together::Plan;
 use crate::together::link::Arrival;
@@ -264,7 +264,7 @@ impl Ground {
     /// than to hold links, so that what was lost is sent again. Who is played alone waits for nobody. ns.
     pub(super) fn quiet_ns(&self, changes: &[Change]) -> i64 {
         let round_trips_ns = self.plan.usual_ns.saturating_mul(4);
-        let holds = |it: &Change| matches!(it, Change::Hold { .. });
+        let holds = |it: &Change| it.kind == ChangeKind::Hold;
         match self.options.alone {
             Some(_) => 0,
             None if changes.iter().all(holds) => round_trips_ns,

@@ -20,7 +20,6 @@
 
 mod base_order;
 mod by_hand;
-mod bytes;
 mod chance;
 mod change;
 mod counts;
@@ -48,7 +47,7 @@ mod waiting;
 
 pub use by_hand::{Arrival, in_order, legal_orders};
 pub use chance::ByChance;
-pub use change::{Change, Moment};
+pub use change::{Change, ChangeKind, Moment};
 pub use counts::Counts;
 pub use cut::{Cut, PacketId};
 pub use ground::{Ground, GroundOptions, number_of};

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use serde::{Deserialize, Serialize};
+
 use super::run::Ran;
 use super::tables::Parting;
 
 /// What a wrong run came to, apart from when: two runs of the same are one.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Outcome {
     /// The objects of which nodes part, in what, and the nodes.
     pub partings: Vec<(u64, Parting, Vec<usize>)>,

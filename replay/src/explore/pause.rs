@@ -2,20 +2,15 @@
 
 use std::ops::RangeInclusive;
 
-use super::change::Change;
+use super::change::{Change, ChangeKind};
 
 /// The turns that a node plays one behind the other where `turn` is one of them: the first one, and the last
 /// one, at whose time they are played. `None` where it plays the turn at its own time and no other one then.
 pub(super) fn late(changes: &[Change], node: usize, turn: u32) -> Option<(u32, u32)> {
     let pauses = || {
-        changes.iter().filter_map(move |change| match *change {
-            Change::Pause {
-                node: of,
-                since,
-                until,
-            } if of == node => Some((since.turn, until.turn)),
-            _ => None,
-        })
+        let pauses = changes.iter().filter(|it| it.kind == ChangeKind::Pause);
+        let own = pauses.filter(move |it| it.to == node);
+        own.map(|it| (it.since.turn, it.until.turn))
     };
     let (mut first, mut last) = (turn, turn);
     while let Some((_, until)) = pauses().find(|it| (it.0..it.1).contains(&last)) {
@@ -42,8 +37,10 @@ mod tests {
     use super::*;
 
     fn pause(since: u32, until: u32) -> Change {
-        Change::Pause {
-            node: 0,
+        Change {
+            kind: ChangeKind::Pause,
+            from: 0,
+            to: 0,
             since: at(since),
             until: at(until),
         }

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) use super::base_order::BaseOrder;
 use super::base_order::{Place, Said};
-use super::change::{Change, Moment};
+use super::change::{Change, ChangeKind, Moment};
 use super::cut::PacketId;
 use super::deeds::Deed;
 use super::ground::Ground;
@@ -74,7 +74,7 @@ impl Orders {
         let mut heard: BTreeMap<Place, Vec<Heard>> = BTreeMap::new();
         // Until then all came as it was recorded, and what comes again is a copy, though the trace begins
         // later.
-        let since_ns = changes.iter().map(Change::begins_ns).min();
+        let since_ns = changes.iter().map(|it| it.since.ns).min();
         for delivery in trace {
             for mark in marks.of(&delivery.payload).iter() {
                 let place = (delivery.node, mark.object);
@@ -107,7 +107,7 @@ impl Orders {
         heard.values_mut().for_each(telling);
         let mut order = 0u64;
         for change in changes {
-            if !matches!(change, Change::Hold { .. } | Change::Pause { .. }) {
+            if !matches!(change.kind, ChangeKind::Hold | ChangeKind::Pause) {
                 order = order.wrapping_add(number(change));
             }
         }
@@ -131,7 +131,7 @@ impl Orders {
     /// `before`: what is changed already.
     pub fn candidates(&self, ground: &Ground, tries: &Tries, before: &[Change]) -> Vec<Candidate> {
         let depth = before.len();
-        let lost = before.iter().filter(|it| matches!(it, Change::Lose { .. }));
+        let lost = before.iter().filter(|it| it.kind == ChangeKind::Lose);
         let mut tries = *tries;
         tries.losses = tries.losses.saturating_sub(lost.count());
         let behind_ns = BEHIND_NS
@@ -162,7 +162,7 @@ impl Orders {
             change,
             class,
             order: self.order_with(&change, &links),
-            is_told: matches!(change, Change::Hold { .. }),
+            is_told: change.kind == ChangeKind::Hold,
         });
         orders.collect()
     }
@@ -183,15 +183,16 @@ impl Orders {
 
     /// The order that this change should lead to, as far as it can be told beforehand.
     fn order_with(&self, change: &Change, links: &Links<'_>) -> u64 {
-        let Change::Hold {
+        let Change {
+            kind,
             from,
             to,
             since,
             until,
-        } = *change
-        else {
+        } = *change;
+        if kind != ChangeKind::Hold {
             return self.order.wrapping_add(number(change));
-        };
+        }
         let of = links.get(&(from, to)).map_or(&[][..], Vec::as_slice);
         let first = of.partition_point(|it| it.0 < since);
         let behind = of[first..].partition_point(|it| it.0 < until);
@@ -263,7 +264,8 @@ fn pauses(
     let pauses = others.map_while(|passed| {
         let until = moment(passed.at.turn).filter(|it| it.turn <= last_turn)?;
         let is_short = until.ns.saturating_sub(since.ns) <= tries.hold_max_ns;
-        let pause = Change::Pause { node, since, until };
+        let mut pause = Change::at(ChangeKind::Pause, (node, node), since);
+        pause.until = until;
         is_short.then_some((pause, u8::from(passed.is_update())))
     });
     pauses.collect()
@@ -280,7 +282,14 @@ fn changes(
         return pauses(held, behind, node, (ground, tries));
     }
     let mut found = Vec::new();
-    let (from, to, since) = (held.from, node, held.natural);
+    let (from, since) = (held.from, held.natural);
+    let change = |kind, passed: &Heard| Change {
+        kind,
+        from,
+        to: node,
+        since,
+        until: passed.at.behind(behind_ns),
+    };
     let last_turn = ground.last_turn_to_move(node);
     if held.at.turn > last_turn {
         return found;
@@ -292,57 +301,26 @@ fn changes(
         }
         if passed.from == held.from {
             if tries.overtakes {
-                let (at, until) = (since, passed.at.behind(behind_ns));
-                let delay = Change::Delay {
-                    from,
-                    to,
-                    at,
-                    until,
-                };
-                found.push((delay, 4));
+                found.push((change(ChangeKind::Delay, passed), 4));
             }
             continue;
         }
         let class = u8::from(held.is_update()) + u8::from(passed.is_update());
-        let until = passed.at.behind(behind_ns);
-        let hold = Change::Hold {
-            from,
-            to,
-            since,
-            until,
-        };
-        found.push((hold, class));
+        found.push((change(ChangeKind::Hold, passed), class));
         if tries.repeats {
-            let (at, again) = (since, until);
-            let repeat = Change::Repeat {
-                from,
-                to,
-                at,
-                again,
-            };
-            found.push((repeat, class + 6));
+            found.push((change(ChangeKind::Repeat, passed), class + 6));
         }
     }
     if tries.losses > 0 {
-        found.push((
-            Change::Lose {
-                from,
-                to,
-                at: since,
-            },
-            4,
-        ));
+        found.push((Change::at(ChangeKind::Lose, (from, node), since), 4));
     }
     let next = held.sent.filter(|_| tries.deaths && !held.is_update());
     if let Some(turn) = next.map(|packet| packet.turn + 1)
         && let Some(of) = ground.nodes.get(from)
         && let Some(it) = of.turns.get(turn as usize)
     {
-        let stop = Change::Stop {
-            node: from,
-            turn,
-            ns: it.at_ns,
-        };
+        let ns = it.at_ns;
+        let stop = Change::at(ChangeKind::Stop, (from, from), Moment { turn, ns });
         found.push((stop, 5));
     }
     found
@@ -452,7 +430,8 @@ mod tests {
             heard(2, 2, migrate),
             heard(3, 3, destroy),
         ];
-        let hold = |from, since: u32, until: u32| Change::Hold {
+        let hold = |from, since: u32, until: u32| Change {
+            kind: ChangeKind::Hold,
             from,
             to: 0,
             since: heard(since, 0, create).at,
@@ -480,7 +459,8 @@ mod tests {
         let mut moved = heard(3, 1, create);
         moved.natural = heard(1, 1, create).at;
         let moved = orders(&[heard(2, 2, migrate), moved], &recorded);
-        let back = Change::Hold {
+        let back = Change {
+            kind: ChangeKind::Hold,
             from: 2,
             to: 0,
             since: heard(2, 0, create).at,

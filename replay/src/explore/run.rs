@@ -7,7 +7,7 @@ use netreel_reel::Event;
 use netreel_transport::{Layer, ObjectBelief, Shared};
 use netreel_wire::Wire;
 
-use super::change::Change;
+use super::change::{Change, ChangeKind};
 use super::cut::{Cut, PacketId};
 use super::ground::{Begins, Ground};
 use super::looks::{Looks, Row, Watch};
@@ -341,7 +341,7 @@ impl<'a, E> Runner<'a, E> {
 
     /// What a node believes now; whether anybody says so, and the node lives.
     fn read(&self, changes: &[Change], node: usize, rows: &mut Vec<Row>) -> bool {
-        let stops = |it: &Change| matches!(it, Change::Stop { node: of, .. } if *of == node);
+        let stops = |it: &Change| it.kind == ChangeKind::Stop && it.to == node;
         !changes.iter().any(stops) && read(self.layers[node].as_deref(), &self.net, node, rows)
     }
 
@@ -469,7 +469,9 @@ impl<'a, E> Runner<'a, E> {
                 continue;
             }
             for turn in due(changes, node, turn) {
-                let stops = |it: &Change| matches!(it, Change::Stop { node: of, turn: at, .. } if *of == node && *at <= turn);
+                let stops = |it: &Change| {
+                    it.kind == ChangeKind::Stop && it.to == node && it.since.turn <= turn
+                };
                 let plays = cut.as_ref().is_none_or(|cut| cut.plays(node, turn));
                 if changes.iter().any(stops) || !plays {
                     continue;

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use serde::{Deserialize, Serialize};
+
 /// What a node believes of each object that lives there: its owner, and a number for its values.
 pub type Table = BTreeMap<u64, Belief>;
 
@@ -10,7 +12,7 @@ pub type Table = BTreeMap<u64, Belief>;
 pub type Belief = (Option<u64>, u64);
 
 /// In what nodes part.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Parting {
     /// Whether the object lives.
     Existence,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::change::{Change, Moment};
+use super::change::{Change, ChangeKind, Moment};
 use super::run::Runner;
 use super::search::Outcome;
 
@@ -34,25 +34,23 @@ pub fn tighten<E>(
         }
     }
     for place in 0..changes.len() {
-        let Change::Hold { since, until, .. } = changes[place] else {
+        let Change {
+            kind,
+            to,
+            since,
+            until,
+            ..
+        } = changes[place];
+        if kind != ChangeKind::Hold {
             continue;
-        };
+        }
         // The shortest lies in a turn between: it is looked for by halves, as far as halves tell.
         let (mut low, mut high) = (since.turn, until.turn);
         while high.saturating_sub(low) > 1 {
             let middle = low + (high - low) / 2;
-            let Change::Hold { from, to, .. } = changes[place] else {
-                break;
-            };
             let ns = ground.turn_ns(to, middle).unwrap_or(until.ns);
-            let shorter = Change::Hold {
-                from,
-                to,
-                since,
-                until: Moment { turn: middle, ns },
-            };
             let mut tried = changes.clone();
-            tried[place] = shorter;
+            tried[place].until = Moment { turn: middle, ns };
             if fails(&tried)? {
                 (changes, high) = (tried, middle)
             } else {

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::bytes::fields;
+use serde::{Deserialize, Serialize};
+
 use super::change::Change;
 use super::counts::Counts;
 use super::races::Candidate;
@@ -18,17 +19,15 @@ const OTHERS_MAX: usize = 4;
 type Cost = (usize, u8, i64, u64);
 
 /// The order that a way should lead to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Meant {
     order: u64,
     /// Whether a run says itself that it came there.
     is_told: bool,
 }
 
-fields!(Meant { order, is_told });
-
 /// A way that waits.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Way {
     pub before: Arc<[Change]>,
     /// `None`: it was tried, and what may be changed besides is still to be looked for; or it is a way by
@@ -36,12 +35,6 @@ pub(super) struct Way {
     pub change: Option<Change>,
     pub meant: Option<Meant>,
 }
-
-fields!(Way {
-    before,
-    change,
-    meant,
-});
 
 impl Way {
     pub fn changes(&self) -> Vec<Change> {
@@ -51,7 +44,7 @@ impl Way {
 
 /// Ways that wait, the cheapest first; of those to one order only one is tried, unless it does not lead
 /// there.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Waiting {
     ways: BTreeMap<Cost, Way>,
     reached: BTreeSet<u64>,
@@ -62,16 +55,6 @@ pub(super) struct Waiting {
     unreached: u64,
     given_up: u64,
 }
-
-fields!(Waiting {
-    ways,
-    reached,
-    others,
-    added,
-    saved,
-    unreached,
-    given_up,
-});
 
 impl Waiting {
     pub fn is_empty(&self) -> bool {
@@ -191,7 +174,7 @@ fn length_ns(changes: &[Change]) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::change::Moment;
+    use super::super::change::{ChangeKind, Moment};
     use super::*;
 
     fn candidate(order: u64, length: u32) -> Candidate {
@@ -200,7 +183,8 @@ mod tests {
             ns: turn.into(),
         };
         Candidate {
-            change: Change::Hold {
+            change: Change {
+                kind: ChangeKind::Hold,
                 from: 0,
                 to: 1,
                 since: at(1),

@@ -9,9 +9,9 @@ use std::time::Duration;
 use netreel_protocol::session::PacketId;
 use netreel_reel::{EventNumber, Reel};
 use netreel_replay::explore::{
-    ByChance, Change, Cut, Explored, Ground, GroundOptions, Limits, MakeNode, Moment, Outcome,
-    PacketId as PlayedPacket, Parting, Runner, Told, Tries, Wrong, explore, in_order, legal_orders,
-    shrink, tighten,
+    ByChance, Change, ChangeKind, Cut, Explored, Ground, GroundOptions, Limits, MakeNode, Moment,
+    Outcome, PacketId as PlayedPacket, Parting, Runner, Told, Tries, Wrong, explore, in_order,
+    legal_orders, shrink, tighten,
 };
 use netreel_replay::together::Reels;
 use netreel_sample_engine::{
@@ -198,7 +198,8 @@ fn holds(reels: &[Vec<u8>], ground: &Ground, seed: u64, count: usize) -> Vec<Cha
         let (from, to, since) = comings[first];
         let mut behind = comings[first..].iter().filter(|it| it.1 == to);
         let until = behind.nth(draw.below(60) as usize)?.2;
-        (until > since).then_some(Change::Hold {
+        (until > since).then_some(Change {
+            kind: ChangeKind::Hold,
             from,
             to,
             since,
@@ -256,10 +257,11 @@ fn a_packet_that_is_delayed_is_overtaken_on_its_link() {
     let (one, next) = (&recorded[40], &recorded[41]);
     let at = |number| ground.came(3, number).expect("it was given to the layer");
     let from = (0..3).find(|&from| {
-        let change = |from| Change::Delay {
+        let change = |from| Change {
+            kind: ChangeKind::Delay,
             from,
             to: 3,
-            at: at(one.0),
+            since: at(one.0),
             until: at(next.0).behind(1),
         };
         let changed = received(&written(&ground, &[change(from)])[3]);

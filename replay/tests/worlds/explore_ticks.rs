@@ -6,7 +6,9 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use netreel_reel::{Event, Reel};
-use netreel_replay::explore::{ByChance, Change, Ground, MakeNode, Told, Wrong, explore};
+use netreel_replay::explore::{
+    ByChance, Change, ChangeKind, Ground, MakeNode, Told, Wrong, explore,
+};
 use netreel_sample_engine::{
     Call, Mode, NetLayer, ObjectId, Peer, Script, SimWorldStart, Start, Topology, cube,
 };
@@ -120,7 +122,14 @@ fn a_call_behind_what_came_later_takes_a_node_that_stands_still() {
     assert_eq!(said(&ground, false, GONE), None);
     let found = said(&ground, true, GONE).expect("a run");
     assert!(
-        matches!(found.changes[..], [Change::Pause { node: 2, .. }]),
+        matches!(
+            found.changes[..],
+            [Change {
+                kind: ChangeKind::Pause,
+                to: 2,
+                ..
+            }]
+        ),
         "{:?}",
         found.changes
     );
@@ -142,7 +151,15 @@ fn a_call_before_what_came_earlier_takes_a_hold() {
     assert_eq!(said(&ground, false, UNSEEN), None);
     let found = said(&ground, true, UNSEEN).expect("a run");
     assert!(
-        matches!(found.changes[..], [Change::Hold { from: 1, to: 2, .. }]),
+        matches!(
+            found.changes[..],
+            [Change {
+                kind: ChangeKind::Hold,
+                from: 1,
+                to: 2,
+                ..
+            }]
+        ),
         "{:?}",
         found.changes
     );
