@@ -1,52 +1,22 @@
 //! What can be asked on the command line.
 
-mod check;
-mod demo;
-mod diff;
-mod events;
-mod explore;
-mod gdb;
+mod games;
 #[cfg(feature = "gui")]
 mod inspect;
-mod onto;
-mod play;
-mod program;
-mod run;
-mod shrink;
-mod sit;
-mod state;
-mod stats;
-mod together;
-mod why;
+mod replays;
+mod sessions;
+mod source;
 mod wire;
 
-pub use check::{Check, FailOn, ReportFormat};
-pub use demo::{Demo, DemoNode, Migration, Topology};
-pub use diff::Diff;
-pub use events::Events;
-pub use explore::Explore;
-pub use gdb::Gdb;
+pub use games::*;
 #[cfg(feature = "gui")]
 pub use inspect::Inspect;
-pub use onto::Onto;
-pub use play::Play;
-pub use program::{Program, Threads};
-pub use run::{Console, Emit, Run};
-pub use shrink::Shrink;
-pub use sit::{Sit, Switch};
-pub use state::State;
-pub use stats::{Stats, StatsBy};
-pub use together::Together;
-pub use why::Why;
-pub use wire::{
-    Like, Wire, WireCheck, WireDecode, WireEncode, WireFormat, WireGuess, WireLsp, WireNew,
-    WireTest,
-};
+pub use replays::*;
+pub use sessions::*;
+pub use source::*;
+pub use wire::*;
 
-#[cfg(feature = "gui")]
-use std::path::Path;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
@@ -225,22 +195,6 @@ pub struct Completions {
     pub shell: clap_complete::Shell,
 }
 
-/// The time that [`seconds_or_never`] took.
-pub fn longest(seconds: f64) -> Duration {
-    match seconds > 0.0 {
-        true => Duration::from_secs_f64(seconds),
-        false => Duration::MAX,
-    }
-}
-
-/// Seconds, 0 for never.
-pub(crate) fn seconds_or_never(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(seconds) if (0.0..=86_400.0).contains(&seconds) => Ok(seconds),
-        _ => Err("write seconds from 0 to 86400".to_owned()),
-    }
-}
-
 /// What `netreel trigger` asks for.
 #[derive(Debug, Args)]
 pub struct Trigger {
@@ -268,121 +222,6 @@ pub struct Import {
     /// Put this wire into the reels, so that they explain themselves.
     #[arg(long, value_name = "FILE")]
     pub wire: Option<PathBuf>,
-}
-
-/// What is read, and with which wire.
-#[derive(Clone, Debug, Args)]
-pub struct Source {
-    /// Reels, folders of reels, or packet captures (pcap, pcapng).
-    #[arg(required = true, value_name = "PATH")]
-    pub paths: Vec<PathBuf>,
-    /// A key log for encrypted layers; without it `keys.log` beside what is read, where there is one.
-    #[arg(long, value_name = "FILE")]
-    pub keys: Option<PathBuf>,
-    /// Decode with this wire instead of the one inside the reels.
-    #[arg(long, value_name = "FILE")]
-    pub wire: Option<PathBuf>,
-    /// Judge by the numbers in this file; without it `bounds.toml` beside what is read, where there is
-    /// one (docs/check.md).
-    #[arg(long, value_name = "FILE")]
-    pub bounds: Option<PathBuf>,
-    /// Read the reels, and neither use nor keep an index beside them (docs/large-sessions.md).
-    #[arg(long)]
-    pub no_index: bool,
-}
-
-#[cfg(feature = "gui")]
-impl Source {
-    /// What is recorded at a path, with nothing beside it, and no index of it.
-    pub fn alone(path: &Path) -> Source {
-        Source {
-            paths: vec![path.to_owned()],
-            keys: None,
-            wire: None,
-            bounds: None,
-            no_index: true,
-        }
-    }
-}
-
-/// What every reading command takes.
-#[derive(Debug, Args)]
-pub struct Read {
-    #[command(flatten)]
-    pub source: Source,
-    /// Print JSON (docs/json.md).
-    #[arg(long)]
-    pub json: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct Info {
-    #[command(flatten)]
-    pub read: Read,
-    /// Count messages, objects, resends and round trips too where there are more than 100 000
-    /// packets, and list each endpoint, group, broadcast address and address that nothing could be
-    /// sent to
-    #[arg(long)]
-    pub all: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct Filtered {
-    #[command(flatten)]
-    pub read: Read,
-    /// Only what fits, for example `from == A && kind == create && object == 42`
-    /// (docs/filter.md).
-    #[arg(long, value_name = "EXPR")]
-    pub filter: Option<String>,
-}
-
-#[derive(Debug, Args)]
-pub struct Packets {
-    #[command(flatten)]
-    pub filtered: Filtered,
-    /// Print what is sent and received while it is recorded, and end with the recording
-    /// (docs/record.md).
-    #[arg(long, conflicts_with = "filter")]
-    pub follow: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct Show {
-    #[command(flatten)]
-    pub read: Read,
-    #[command(flatten)]
-    pub which: Which,
-    /// Whose event it is; may be left out where there is only one reel.
-    #[arg(long, value_name = "NAME", requires = "event")]
-    pub node: Option<String>,
-}
-
-/// Which packets are shown.
-#[derive(Debug, Args)]
-#[group(required = true, multiple = false)]
-pub struct Which {
-    /// The packet's number, as `packets` prints it.
-    #[arg(long, value_name = "N")]
-    pub packet: Option<u32>,
-    /// The event's number in the reel of --node, as `events` and `check` print it.
-    #[arg(long, value_name = "N")]
-    pub event: Option<u64>,
-    /// Every packet that fits, for example `kind == migrate` (docs/filter.md).
-    #[arg(long, value_name = "EXPR")]
-    pub filter: Option<String>,
-}
-
-#[derive(Debug, Args)]
-pub struct Objects {
-    #[command(flatten)]
-    pub filtered: Filtered,
-    /// Only what was believed at this time of the session, for example `1.25s`.
-    #[arg(long, value_name = "TIME")]
-    pub at: Option<String>,
-    /// How they changed owners: who asked, who was told when, what of that came back, and when the new
-    /// owner first spoke.
-    #[arg(long, conflicts_with = "at")]
-    pub migrations: bool,
 }
 
 #[derive(Debug, Args)]
@@ -467,36 +306,6 @@ pub enum Addresses {
     Recorded,
     /// One for each node.
     Node,
-}
-
-#[derive(Debug, Args)]
-pub struct Replay {
-    #[command(flatten)]
-    pub read: Read,
-    /// The node to replay; where it is left out, all nodes are, one after the other.
-    #[arg(long, value_name = "NAME")]
-    pub node: Option<String>,
-    /// Change one of the sample engine's constants first, to see where that shows, for example
-    /// `resend_delay_ns=20000000`; a name that is not one lists them all.
-    #[arg(long, value_name = "NAME=VALUE")]
-    pub tune: Vec<String>,
-    #[command(flatten)]
-    pub sit: Sit,
-    /// Change another of the sample engine's start conditions first, for example `mode=owner`.
-    #[arg(long, value_name = "NAME=VALUE")]
-    pub set: Vec<String>,
-    #[command(flatten)]
-    pub together: Together,
-    #[command(flatten)]
-    pub program: Program,
-    #[command(flatten)]
-    pub onto: Onto,
-    /// How long what does not come is waited for: by a program behind `--`, until it is ended as
-    /// standing still (10; 0 waits for ever), and with `--to` (1).
-    #[arg(long, value_name = "SECS", value_parser = seconds_or_never)]
-    pub patience: Option<f64>,
-    #[command(flatten)]
-    pub gdb: Gdb,
 }
 
 #[derive(Debug, Args)]

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use netreel_protocol::export::readable;
 
-use crate::outcome::Failure;
+use crate::outcome::Result;
 use crate::whole;
 
 /// A longer file is none of ours.
@@ -201,7 +201,7 @@ fn put(file: &Path, kept: &Bookmarks) -> std::io::Result<()> {
 ///
 /// # Errors
 /// They cannot be printed.
-pub fn print(paths: &[PathBuf], out: &mut dyn Write) -> Result<(), Failure> {
+pub fn print(paths: &[PathBuf], out: &mut dyn Write) -> Result {
     let (found, file) = match read(paths) {
         Ok((found, Some(file))) if !found.bookmarks.is_empty() => (found, file),
         Ok(_) => return Ok(()),

@@ -17,13 +17,13 @@ use netreel_protocol::verdict::{Judgement, Verdict};
 use crate::arguments::Check;
 use crate::misfits;
 use crate::open;
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Answer, Result};
 use crate::packets::json;
 use crate::rules;
 use crate::text;
 use report::SessionReport;
 
-pub fn run(arguments: &Check, out: &mut dyn Write) -> Result<Answer, Failure> {
+pub fn run(arguments: &Check, out: &mut dyn Write) -> Result<Answer> {
     let rules = rules_of(arguments)?;
     let story = open::story_with_facts(&arguments.filtered.read.source)?;
     let unread = story.unread.clone();
@@ -37,8 +37,8 @@ pub fn run(arguments: &Check, out: &mut dyn Write) -> Result<Answer, Failure> {
     let judgement = Judgement::new(&session, &history, arguments.fail_on.level(), &unread);
     if let Some(format) = arguments.format {
         let paths = arguments.filtered.read.source.paths.iter();
-        let name: Vec<String> = paths.map(|it| it.display().to_string()).collect();
-        let told = SessionReport::new(name.join(" "), &session, &history, &judgement);
+        let name = text::joined(paths.map(|it| it.display().to_string()), " ");
+        let told = SessionReport::new(name, &session, &history, &judgement);
         report::print(format, &[told], arguments.partial, out)?;
     } else if arguments.filtered.read.json {
         json(&export::check(&session, &history, &judgement), out)?;
@@ -51,7 +51,7 @@ pub fn run(arguments: &Check, out: &mut dyn Write) -> Result<Answer, Failure> {
 }
 
 /// The rules that were named, with the path of their file.
-fn rules_of(arguments: &Check) -> Result<Option<(&Path, RuleFile)>, Failure> {
+fn rules_of(arguments: &Check) -> Result<Option<(&Path, RuleFile)>> {
     let Some(path) = arguments.rules.as_deref() else {
         return Ok(None);
     };
@@ -63,7 +63,7 @@ fn filter(
     (arguments, own_rules): (&Check, Option<&RuleFile>),
     session: &Session,
     history: &mut History,
-) -> Result<(), Failure> {
+) -> Result {
     let Some(filter) = arguments.filtered.filter.as_deref() else {
         return Ok(());
     };
@@ -86,7 +86,7 @@ fn answer(arguments: &Check, judgement: &Judgement) -> Answer {
 }
 
 /// Prints the verdict for people, and what could not be judged, a line each.
-pub fn verdict(judgement: &Judgement, out: &mut dyn Write) -> Result<(), Failure> {
+pub fn verdict(judgement: &Judgement, out: &mut dyn Write) -> Result {
     let style = verdict_style(judgement.verdict);
     let headline = judgement.headline();
     let word = judgement.verdict.name();
@@ -121,12 +121,7 @@ fn verdict_style(verdict: Verdict) -> anstyle::Style {
 }
 
 /// Prints the findings for people.
-pub fn report(
-    session: &Session,
-    history: &History,
-    verbose: bool,
-    out: &mut dyn Write,
-) -> Result<(), Failure> {
+pub fn report(session: &Session, history: &History, verbose: bool, out: &mut dyn Write) -> Result {
     for (place, finding) in history.findings.iter().enumerate() {
         let number = Some(history.finding_number(place));
         one(session, finding, (number, verbose), out)?;
@@ -135,7 +130,7 @@ pub fn report(
 }
 
 /// Names the pages that say what the findings mean.
-fn pages(findings: &[Finding], out: &mut dyn Write) -> Result<(), Failure> {
+fn pages(findings: &[Finding], out: &mut dyn Write) -> Result {
     let rules: BTreeSet<&str> = findings
         .iter()
         .map(|finding| finding.rule)
@@ -144,8 +139,8 @@ fn pages(findings: &[Finding], out: &mut dyn Write) -> Result<(), Failure> {
     if rules.is_empty() {
         return Ok(());
     }
-    let pages: Vec<String> = rules.iter().map(|rule| format!("{rule}.md")).collect();
-    writeln!(out, "what they mean (docs/findings): {}", pages.join(", "))?;
+    let pages = text::joined(rules.iter().map(|rule| format!("{rule}.md")), ", ");
+    writeln!(out, "what they mean (docs/findings): {pages}")?;
     Ok(())
 }
 
@@ -156,7 +151,7 @@ fn one(
     finding: &Finding,
     (number, verbose): (Option<u32>, bool),
     out: &mut dyn Write,
-) -> Result<(), Failure> {
+) -> Result {
     let style = style(finding.level);
     let number = number.map(|number| format!("  finding {number}"));
     writeln!(
@@ -187,7 +182,7 @@ fn one(
 }
 
 /// Prints how many findings there are of each level.
-fn counts(findings: &[Finding], out: &mut dyn Write) -> Result<(), Failure> {
+fn counts(findings: &[Finding], out: &mut dyn Write) -> Result {
     let levels = [
         (Level::Error, "error"),
         (Level::Warning, "warning"),
@@ -208,7 +203,7 @@ fn counts(findings: &[Finding], out: &mut dyn Write) -> Result<(), Failure> {
     Ok(())
 }
 
-fn pieces(session: &Session, evidence: &[Evidence], out: &mut dyn Write) -> Result<(), Failure> {
+fn pieces(session: &Session, evidence: &[Evidence], out: &mut dyn Write) -> Result {
     for evidence in evidence {
         writeln!(
             out,

@@ -13,7 +13,8 @@ use rustyline::{Editor, Helper, Highlighter, Hinter, Validator};
 use serde_json::json;
 
 use crate::arguments::Console;
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Answer, Failure, Result};
+use crate::text;
 
 /// What stands before each line that is typed.
 const PROMPT: &str = "> ";
@@ -25,7 +26,7 @@ struct Node {
 
 type Nodes = Arc<Mutex<Vec<Node>>>;
 
-pub fn run(arguments: &Console, out: &mut dyn Write) -> Result<Answer, Failure> {
+pub fn run(arguments: &Console, out: &mut dyn Write) -> Result<Answer> {
     let patience = Duration::from_secs_f64(arguments.patience);
     let token = arguments
         .token
@@ -39,10 +40,10 @@ pub fn run(arguments: &Console, out: &mut dyn Write) -> Result<Answer, Failure> 
         let name = name.clone();
         Ok(Node { name, remote })
     };
-    let nodes: Result<Vec<Node>, Failure> = arguments.nodes.iter().map(connect).collect();
+    let nodes: Result<Vec<Node>> = arguments.nodes.iter().map(connect).collect();
     let nodes: Nodes = Arc::new(Mutex::new(nodes?));
     let mut answer = Answer::Clean;
-    let mut hear = |line: &str, out: &mut dyn Write| -> Result<(), Failure> {
+    let mut hear = |line: &str, out: &mut dyn Write| -> Result {
         if !say(&nodes, line, (patience, arguments.json), out)? {
             answer = Answer::Wrong;
         }
@@ -65,10 +66,7 @@ pub fn run(arguments: &Console, out: &mut dyn Write) -> Result<Answer, Failure> 
 }
 
 /// Reads lines at a terminal, with the history of earlier ones.
-fn prompt(
-    helper: Completes,
-    hear: &mut dyn FnMut(&str) -> Result<(), Failure>,
-) -> Result<(), Failure> {
+fn prompt(helper: Completes, hear: &mut dyn FnMut(&str) -> Result) -> Result {
     let mut editor: Editor<Completes, DefaultHistory> = Editor::new().map_err(Failure::new)?;
     editor.set_helper(Some(helper));
     loop {
@@ -91,7 +89,7 @@ fn say(
     line: &str,
     (patience, is_json): (Duration, bool),
     out: &mut dyn Write,
-) -> Result<bool, Failure> {
+) -> Result<bool> {
     let mut nodes = nodes.lock().unwrap_or_else(PoisonError::into_inner);
     let (to, line) = match line.trim().strip_prefix('@') {
         Some(named) => {
@@ -103,11 +101,8 @@ fn say(
     if let Some(to) = to
         && !nodes.iter().any(|node| node.name == to)
     {
-        let names: Vec<&str> = nodes.iter().map(|node| node.name.as_str()).collect();
-        anstream::eprintln!(
-            "netreel: there is no node {to:?}; there are {}",
-            names.join(", ")
-        );
+        let names = text::joined(nodes.iter().map(|node| node.name.as_str()), ", ");
+        anstream::eprintln!("netreel: there is no node {to:?}; there are {names}");
         return Ok(false);
     }
     let meant = nodes

@@ -9,14 +9,14 @@ use netreel_protocol::session::SessionTime;
 
 use crate::arguments::{self, Source};
 use crate::open::{self, Story};
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Answer, Failure, Result};
 use crate::packets::json;
 use crate::text;
 
 /// How many differences of a kind are told, unless all are asked for.
 const TOLD: usize = 8;
 
-pub fn run(arguments: &arguments::Diff, out: &mut dyn Write) -> Result<Answer, Failure> {
+pub fn run(arguments: &arguments::Diff, out: &mut dyn Write) -> Result<Answer> {
     let [mut first, mut second] = [
         story(arguments, &arguments.first)?,
         story(arguments, &arguments.second)?,
@@ -48,14 +48,10 @@ pub fn run(arguments: &arguments::Diff, out: &mut dyn Write) -> Result<Answer, F
             )));
         }
     }
-    Ok(if told.same {
-        Answer::Clean
-    } else {
-        Answer::Wrong
-    })
+    Ok(Answer::clean_if(told.same))
 }
 
-fn story(arguments: &arguments::Diff, path: &Path) -> Result<Story, Failure> {
+fn story(arguments: &arguments::Diff, path: &Path) -> Result<Story> {
     open::story(&Source {
         paths: vec![path.to_owned()],
         keys: arguments.keys.clone(),
@@ -72,7 +68,7 @@ struct Telling<'a> {
 }
 
 impl Telling<'_> {
-    fn print(&self, out: &mut dyn Write) -> Result<(), Failure> {
+    fn print(&self, out: &mut dyn Write) -> Result {
         let told = self.told;
         let compared = format!(
             "{}, {}, {}, {}",
@@ -129,7 +125,7 @@ impl Telling<'_> {
     }
 
     /// Messages with other fields, those of one kind with the same fields together.
-    fn changed(&self, out: &mut dyn Write) -> Result<(), Failure> {
+    fn changed(&self, out: &mut dyn Write) -> Result {
         let alike = self.told.changed_alike();
         let all = self.told.changed.len();
         if all == 0 {
@@ -167,7 +163,7 @@ impl Telling<'_> {
         Ok(())
     }
 
-    fn findings(&self, out: &mut dyn Write) -> Result<(), Failure> {
+    fn findings(&self, out: &mut dyn Write) -> Result {
         let told = self.told;
         for (findings, which) in pairs(&told.findings_only) {
             let title = format!("in the {which} alone");
@@ -187,7 +183,7 @@ impl Telling<'_> {
         all: &[T],
         out: &mut dyn Write,
         words: impl Fn(&T) -> String,
-    ) -> Result<(), Failure> {
+    ) -> Result {
         if all.is_empty() {
             return Ok(());
         }

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 
-use crate::outcome::Failure;
+use crate::outcome::{Failure, Result};
 use crate::progress::Progress;
 
 /// The folders in and below `paths` that hold reels, in the order of their names. Each is a session.
-pub fn folders(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+pub fn folders(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let mut folders = Vec::new();
     for path in paths {
         find(path, &mut folders)?;
@@ -27,8 +27,8 @@ pub fn folders(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
 }
 
 /// Adds the folders that hold reels, in the order of their names. Links to folders are not followed.
-fn find(path: &Path, folders: &mut Vec<PathBuf>) -> Result<(), Failure> {
-    let failed = |error: std::io::Error| Failure::new(format!("{}: {error}", path.display()));
+fn find(path: &Path, folders: &mut Vec<PathBuf>) -> Result {
+    let failed = |error: std::io::Error| Failure::at(path, error);
     let mut inside = Vec::new();
     let mut holds_reels = false;
     for entry in std::fs::read_dir(path).map_err(failed)? {
@@ -50,9 +50,9 @@ fn find(path: &Path, folders: &mut Vec<PathBuf>) -> Result<(), Failure> {
 /// handed what comes of it in the order of the folders. The first failure ends it.
 pub fn each<T: Send>(
     folders: &[PathBuf],
-    work: impl Fn(&Path, usize) -> Result<T, Failure> + Sync,
-    mut tell: impl FnMut(&Path, T) -> Result<(), Failure>,
-) -> Result<(), Failure> {
+    work: impl Fn(&Path, usize) -> Result<T> + Sync,
+    mut tell: impl FnMut(&Path, T) -> Result,
+) -> Result {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = processors.min(folders.len()).max(1);
     let next = AtomicUsize::new(0);

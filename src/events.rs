@@ -13,7 +13,7 @@ use serde_json::json;
 
 use crate::arguments::Events;
 use crate::open;
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Answer, Failure, Result};
 use crate::packets::json;
 use crate::text;
 use calls::Calls;
@@ -23,7 +23,7 @@ pub use one::show;
 /// How many bytes of an event stand in its line.
 const BYTES_MAX: usize = 16;
 
-pub fn run(arguments: &Events, out: &mut dyn Write) -> Result<Answer, Failure> {
+pub fn run(arguments: &Events, out: &mut dyn Write) -> Result<Answer> {
     let story = open::story(&arguments.read.source)?;
     let session = &story.session;
     let wanted = Listed::new(arguments, &story)?;
@@ -45,16 +45,15 @@ pub fn run(arguments: &Events, out: &mut dyn Write) -> Result<Answer, Failure> {
 pub fn chosen<'a, 's>(
     reels: &'a [SessionReel<'s>],
     name: Option<&str>,
-) -> Result<Vec<&'a SessionReel<'s>>, Failure> {
+) -> Result<Vec<&'a SessionReel<'s>>> {
     let Some(name) = name else {
         return Ok(reels.iter().collect());
     };
     let chosen: Vec<_> = reels.iter().filter(|reel| reel.name == name).collect();
     if chosen.is_empty() {
-        let names: Vec<&str> = reels.iter().map(|reel| reel.name.as_str()).collect();
+        let names = text::joined(reels.iter().map(|reel| reel.name.as_str()), ", ");
         return Err(Failure::new(format!(
-            "--node {name}: there is no reel of that name here; there are: {}",
-            names.join(", ")
+            "--node {name}: there is no reel of that name here; there are: {names}"
         )));
     }
     Ok(chosen)
@@ -68,7 +67,7 @@ struct Listed {
 }
 
 impl Listed {
-    fn new(arguments: &Events, story: &open::Story) -> Result<Listed, Failure> {
+    fn new(arguments: &Events, story: &open::Story) -> Result<Listed> {
         let session = &story.session;
         let packets = match arguments.filter.as_deref() {
             None => None,
@@ -139,7 +138,7 @@ impl<'a> Listing<'a> {
         }
     }
 
-    fn list(&mut self, out: &mut dyn Write) -> Result<(), Failure> {
+    fn list(&mut self, out: &mut dyn Write) -> Result {
         if !self.json {
             self.line(["event", "time s", "thread", "packet"], "kind", "what", out)?;
         }
@@ -159,7 +158,7 @@ impl<'a> Listing<'a> {
         Ok(())
     }
 
-    fn event(&mut self, record: &Record<'_>, out: &mut dyn Write) -> Result<(), Failure> {
+    fn event(&mut self, record: &Record<'_>, out: &mut dyn Write) -> Result {
         let missing = record.number.0.saturating_sub(self.next.0);
         if missing > 0 && self.wanted.all() {
             self.missing(missing, out)?;
@@ -191,7 +190,7 @@ impl<'a> Listing<'a> {
         self.line(numbers, record.event.kind().name(), &words, out)
     }
 
-    fn missing(&self, count: u64, out: &mut dyn Write) -> Result<(), Failure> {
+    fn missing(&self, count: u64, out: &mut dyn Write) -> Result {
         let first = self.next;
         if self.json {
             let line = json!({
@@ -213,7 +212,7 @@ impl<'a> Listing<'a> {
         kind: &str,
         words: &str,
         out: &mut dyn Write,
-    ) -> Result<(), Failure> {
+    ) -> Result {
         let [numbers, times, threads, packets] = self.widths;
         let line = format!(
             "{number:>numbers$}  {time:>times$}  {thread:>threads$}  {packet:>packets$}  \
@@ -239,11 +238,13 @@ fn first_bytes(event: &Event<'_>) -> String {
     let Some(bytes) = bytes else {
         return String::new();
     };
-    let first: Vec<String> = bytes
-        .iter()
-        .take(BYTES_MAX)
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let first = text::joined(
+        bytes
+            .iter()
+            .take(BYTES_MAX)
+            .map(|byte| format!("{byte:02x}")),
+        " ",
+    );
     let more = if bytes.len() > BYTES_MAX { " …" } else { "" };
-    format!(": {}{more}", first.join(" "))
+    format!(": {first}{more}")
 }

@@ -14,11 +14,11 @@ use netreel_protocol::session::PacketId;
 
 use crate::arguments::{Addresses, CommentsOf, Export, ExportFormat, FramesOf};
 use crate::open::{self, Story};
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Answer, Failure, Result};
 use crate::packets::json;
 use crate::text;
 
-pub fn run(arguments: &Export, out: &mut dyn Write) -> Result<Answer, Failure> {
+pub fn run(arguments: &Export, out: &mut dyn Write) -> Result<Answer> {
     if arguments.format == ExportFormat::Parquet {
         return dataset(arguments, out);
     }
@@ -70,12 +70,12 @@ pub fn run(arguments: &Export, out: &mut dyn Write) -> Result<Answer, Failure> {
 }
 
 #[cfg(feature = "parquet")]
-fn dataset(arguments: &Export, out: &mut dyn Write) -> Result<Answer, Failure> {
+fn dataset(arguments: &Export, out: &mut dyn Write) -> Result<Answer> {
     dataset::run(arguments, out)
 }
 
 #[cfg(not(feature = "parquet"))]
-fn dataset(_: &Export, _: &mut dyn Write) -> Result<Answer, Failure> {
+fn dataset(_: &Export, _: &mut dyn Write) -> Result<Answer> {
     Err(without())
 }
 
@@ -93,13 +93,13 @@ fn without() -> Failure {
 /// # Errors
 /// It cannot, and why.
 #[cfg(feature = "parquet")]
-pub fn can_write_datasets() -> Result<(), Failure> {
+pub fn can_write_datasets() -> Result {
     Ok(())
 }
 
 /// See above.
 #[cfg(not(feature = "parquet"))]
-pub fn can_write_datasets() -> Result<(), Failure> {
+pub fn can_write_datasets() -> Result {
     Err(without())
 }
 
@@ -115,22 +115,18 @@ pub enum Rows {
 
 /// Adds the session of a match to a dataset: a program that cannot says so.
 #[cfg(not(feature = "parquet"))]
-pub fn add(
-    _: (&Story, &str),
-    _: &Path,
-    _: (Rows, &netreel_scenario::Match),
-) -> Result<(), Failure> {
+pub fn add(_: (&Story, &str), _: &Path, _: (Rows, &netreel_scenario::Match)) -> Result {
     Err(without())
 }
 
 /// Adds a dataset to another one: a program that cannot says so.
 #[cfg(not(feature = "parquet"))]
-pub fn add_all(_: &Path, _: &Path) -> Result<u64, Failure> {
+pub fn add_all(_: &Path, _: &Path) -> Result<u64> {
     Err(without())
 }
 
 /// Refuses to write over what is read.
-fn spare(path: &Path, read: &[std::path::PathBuf]) -> Result<(), Failure> {
+fn spare(path: &Path, read: &[std::path::PathBuf]) -> Result {
     let Ok(target) = path.canonicalize() else {
         return Ok(());
     };
@@ -148,7 +144,7 @@ fn spare(path: &Path, read: &[std::path::PathBuf]) -> Result<(), Failure> {
 }
 
 /// Writes the story, and says what it wrote.
-fn write(arguments: &Export, story: &Story, out: &mut dyn Write) -> Result<String, Failure> {
+fn write(arguments: &Export, story: &Story, out: &mut dyn Write) -> Result<String> {
     let query = open::query(arguments.filter.as_deref(), &story.session)?;
     let all = (0, story.session.packet_count());
     let chosen = query.packets(&story.session, &|| story.history(), all);
@@ -185,7 +181,7 @@ fn write(arguments: &Export, story: &Story, out: &mut dyn Write) -> Result<Strin
     Ok(text::counted(count, "packet"))
 }
 
-fn options(arguments: &Export) -> Result<PcapngOptions, Failure> {
+fn options(arguments: &Export) -> Result<PcapngOptions> {
     Ok(PcapngOptions {
         frames: match arguments.frames {
             FramesOf::Both => Frames::Both,

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::arguments::Read;
 use crate::open;
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Answer, Failure, Result};
 use crate::packets::{MESSAGES_MAX, json, kinds_of};
 use crate::text;
 
@@ -22,7 +22,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// A reel that cannot be opened for this long is named: no recorder takes that long to write a header.
 const UNOPENED: Duration = Duration::from_secs(1);
 
-pub fn run(arguments: &Read, out: &mut dyn Write) -> Result<Answer, Failure> {
+pub fn run(arguments: &Read, out: &mut dyn Write) -> Result<Answer> {
     let source = &arguments.source;
     let keys = open::keys(source.keys.as_deref(), &source.paths)?;
     let wire = source.wire.as_deref().map(open::wire).transpose()?;
@@ -97,7 +97,7 @@ struct Reel {
 
 impl Following {
     /// Opens what is new below the paths.
-    fn find(&mut self, paths: &[PathBuf]) -> Result<(), Failure> {
+    fn find(&mut self, paths: &[PathBuf]) -> Result {
         let mut unopened = BTreeMap::new();
         let mut fresh = Vec::new();
         for path in paths {
@@ -170,7 +170,7 @@ impl Following {
     }
 
     /// What came since the last look.
-    fn look(&mut self) -> Result<Vec<LiveEvent>, Failure> {
+    fn look(&mut self) -> Result<Vec<LiveEvent>> {
         let mut events = Vec::new();
         for reel in &mut self.reels {
             if reel.end.is_some() {
@@ -301,7 +301,7 @@ struct Columns {
 
 impl Columns {
     /// Prints what came together, and before the first of it the heads.
-    fn print(&mut self, lines: &[Line], out: &mut dyn Write) -> Result<(), Failure> {
+    fn print(&mut self, lines: &[Line], out: &mut dyn Write) -> Result {
         if lines.is_empty() {
             return Ok(());
         }
@@ -337,7 +337,7 @@ impl Columns {
         }
     }
 
-    fn line(&self, line: &Line, out: &mut dyn Write) -> Result<(), Failure> {
+    fn line(&self, line: &Line, out: &mut dyn Write) -> Result {
         let (times, nodes) = (self.time, self.node);
         let Line { time, node, rest } = line;
         write!(out, "{time:>times$}  {node:<nodes$}")?;

@@ -11,12 +11,12 @@ use netreel_wire::Wire;
 
 use crate::arguments::Import;
 use crate::open;
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Answer, Failure, Result};
 use crate::text;
 
-pub fn run(arguments: &Import, out: &mut dyn Write) -> Result<Answer, Failure> {
+pub fn run(arguments: &Import, out: &mut dyn Write) -> Result<Answer> {
     let path = &arguments.capture;
-    let failed = |why: &dyn std::fmt::Display| Failure::new(format!("{}: {why}", path.display()));
+    let failed = |why: &dyn std::fmt::Display| Failure::at(path, why);
     let mut file = File::open(path).map_err(|error| failed(&error))?;
     let is_file = file.metadata().is_ok_and(|found| found.is_file());
     if !is_file {
@@ -73,15 +73,13 @@ pub fn run(arguments: &Import, out: &mut dyn Write) -> Result<Answer, Failure> {
         netreel_capture::pcap::Ending::Whole | netreel_capture::pcap::Ending::Open
     );
     // What a snap length cut was asked for; the ends of a capture miss fragments by nature.
-    if whole && !empty && counts.dropped == 0 && counts.not_readable() == 0 {
-        Ok(Answer::Clean)
-    } else {
-        Ok(Answer::Wrong)
-    }
+    Ok(Answer::clean_if(
+        whole && !empty && counts.dropped == 0 && counts.not_readable() == 0,
+    ))
 }
 
 /// The text of a wire and its name, as a reel carries it: with what it imports in one bundle.
-pub fn wire_text(path: &Path) -> Result<WireText, Failure> {
+pub fn wire_text(path: &Path) -> Result<WireText> {
     let name = path.file_name().unwrap_or(path.as_os_str());
     let name = name.to_string_lossy().into_owned();
     let text = open::wire(path)?.text().to_owned();
@@ -100,13 +98,13 @@ fn targets(
     folder: &Path,
     origin: &Origin,
     nodes: Vec<NamedNode>,
-) -> Result<(Vec<Target<FileAppend>>, Vec<PathBuf>), Failure> {
+) -> Result<(Vec<Target<FileAppend>>, Vec<PathBuf>)> {
     let told = |path: &Path, error: std::io::Error| match error.kind() {
         std::io::ErrorKind::AlreadyExists => Failure::new(format!(
             "{}: there is a file already; choose another --out or remove it",
             path.display()
         )),
-        _ => Failure::new(format!("{}: {error}", path.display())),
+        _ => Failure::at(path, error),
     };
     std::fs::create_dir_all(folder).map_err(|error| told(folder, error))?;
     let mut whose: Vec<Option<NamedNode>> = nodes.into_iter().map(Some).collect();
@@ -152,12 +150,7 @@ pub fn without_packets(reel: &Path) -> String {
 }
 
 /// Says what was made; whether a node that was named has no packet.
-fn told(
-    imported: &Imported,
-    reels: &[PathBuf],
-    named: bool,
-    out: &mut dyn Write,
-) -> Result<bool, Failure> {
+fn told(imported: &Imported, reels: &[PathBuf], named: bool, out: &mut dyn Write) -> Result<bool> {
     let counts = &imported.counts;
     for (path, packets) in reels.iter().zip(&imported.packets) {
         let packets = text::counted(*packets, "packet");

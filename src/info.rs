@@ -15,12 +15,12 @@ use crate::arguments::Info;
 use crate::bookmarks;
 use crate::misfits;
 use crate::open;
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Answer, Failure, Result};
 use crate::packets::json as print_json;
 use crate::table::{self, Align::Left, Align::Right};
 use crate::text;
 
-pub fn run(arguments: &Info, out: &mut dyn Write) -> Result<Answer, Failure> {
+pub fn run(arguments: &Info, out: &mut dyn Write) -> Result<Answer> {
     let story = open::story(&arguments.read.source)?;
     let session = &story.session;
     // What the wire says of very many packets takes a while, and is not what `info` is for.
@@ -60,11 +60,7 @@ pub fn run(arguments: &Info, out: &mut dyn Write) -> Result<Answer, Failure> {
 }
 
 /// All of it as JSON.
-fn print_info(
-    session: &Session,
-    history: Option<&History>,
-    out: &mut dyn Write,
-) -> Result<(), Failure> {
+fn print_info(session: &Session, history: Option<&History>, out: &mut dyn Write) -> Result {
     let info = match history {
         Some(history) => export::info(session, history),
         None => export::info_of_packets(session),
@@ -83,11 +79,7 @@ fn print_info(
 }
 
 /// When it was recorded, and how much there is.
-fn summary(
-    session: &Session,
-    history: Option<&History>,
-    out: &mut dyn Write,
-) -> Result<(), Failure> {
+fn summary(session: &Session, history: Option<&History>, out: &mut dyn Write) -> Result {
     let start = chrono::DateTime::from_timestamp_nanos(session.start_utc_ns);
     let length = session.span.end.0 - session.span.start.0;
     writeln!(
@@ -150,7 +142,7 @@ fn end_json(end: ProcessEnd) -> Value {
 }
 
 /// How each program ended.
-fn ended(session: &Session, out: &mut dyn Write) -> Result<(), Failure> {
+fn ended(session: &Session, out: &mut dyn Write) -> Result {
     for it in programs(session) {
         let how = match (ProcessEnd::of(it.reel), ProcessEnd::hint(it.reel)) {
             (Some(end), _) => format!("with {end}"),
@@ -247,12 +239,7 @@ fn endpoints(of: &[Endpoint], all: bool) -> String {
     words.join(" ")
 }
 
-fn nodes(
-    session: &Session,
-    folded: &Folded,
-    all: bool,
-    out: &mut dyn Write,
-) -> Result<(), Failure> {
+fn nodes(session: &Session, folded: &Folded, all: bool, out: &mut dyn Write) -> Result {
     // Where all share one clock nothing is to be said of it.
     let off = session
         .nodes
@@ -336,7 +323,7 @@ fn links(
     history: Option<&History>,
     folded: &Folded,
     out: &mut dyn Write,
-) -> Result<(), Failure> {
+) -> Result {
     writeln!(out)?;
     let heads = [
         "link", "packets", "bytes", "lost", "dupl.", "reord.", "resent", "latency", "rtt",
@@ -394,7 +381,7 @@ fn links(
 
 /// Connections, where there is more to say of them than that nodes talk: some met anew, or an address
 /// changed.
-fn connections(session: &Session, history: &History, out: &mut dyn Write) -> Result<(), Failure> {
+fn connections(session: &Session, history: &History, out: &mut dyn Write) -> Result {
     let all = history.connections(session);
     let is_more = |it: &Connection| it.epoch > 1 || it.goes_on.is_some();
     let telling: BTreeSet<(NodeId, NodeId)> = all
@@ -433,7 +420,7 @@ fn connections(session: &Session, history: &History, out: &mut dyn Write) -> Res
     Ok(table::print(&sides, &rows, out)?)
 }
 
-fn observed(observer: &Observer, out: &mut dyn Write) -> Result<(), Failure> {
+fn observed(observer: &Observer, out: &mut dyn Write) -> Result {
     writeln!(
         out,
         "observer   {}: {} from {} to {} s{}",
@@ -464,7 +451,7 @@ fn observed(observer: &Observer, out: &mut dyn Write) -> Result<(), Failure> {
 }
 
 /// Each trigger once, whichever nodes it was told to.
-fn triggers(session: &Session, out: &mut dyn Write) -> Result<(), Failure> {
+fn triggers(session: &Session, out: &mut dyn Write) -> Result {
     let nodes = session.nodes.iter().map(|it| (&it.name, &it.triggers));
     let observers = session.observers.iter();
     let told = nodes.chain(observers.map(|it| (&it.name, &it.triggers)));
@@ -489,9 +476,8 @@ fn triggers(session: &Session, out: &mut dyn Write) -> Result<(), Failure> {
     for (name, it) in own {
         writeln!(
             out,
-            "trigger    at {} s at {} ({}): {}",
+            "trigger    at {} s at {name} ({}): {}",
             text::seconds(it.time),
-            name,
             it.trigger.cause.name(),
             it.text
         )?;
@@ -514,7 +500,7 @@ fn passed(interface: &Interface) -> String {
 }
 
 /// What stands in the reels for people, each sentence once, with the nodes that say it.
-fn notes(session: &Session, out: &mut dyn Write) -> Result<(), Failure> {
+fn notes(session: &Session, out: &mut dyn Write) -> Result {
     let nodes = session.nodes.iter();
     let captured: Vec<Vec<String>> = nodes
         .map(|node| node.interfaces.iter().map(passed).collect())

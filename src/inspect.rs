@@ -28,7 +28,7 @@ use netreel_system::Cancel;
 
 use crate::arguments::{Inspect, Source};
 use crate::open;
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Answer, Failure, Result};
 use crate::replay::boxes::Changes;
 use crate::replay::engine::Engine;
 use crate::replay::watched;
@@ -40,7 +40,7 @@ use models::{Own, filtered, ruled};
 /// What opens within this is shown with the first frame, or told on the terminal where it fails.
 const AT_ONCE: Duration = Duration::from_millis(400);
 
-pub fn run(arguments: &Inspect, out: &mut dyn Write) -> Result<Answer, Failure> {
+pub fn run(arguments: &Inspect, out: &mut dyn Write) -> Result<Answer> {
     let Some(layer) = &arguments.layer else {
         return run_here(arguments, out);
     };
@@ -66,7 +66,7 @@ struct Asked {
 }
 
 impl Asked {
-    fn read(arguments: &Inspect) -> Result<Asked, Failure> {
+    fn read(arguments: &Inspect) -> Result<Asked> {
         let workspace = arguments
             .workspace
             .as_deref()
@@ -103,13 +103,13 @@ impl Asked {
     }
 
     /// Fails where the filter is none for this session.
-    fn check_filter(&self, session: &Session) -> Result<(), Failure> {
+    fn check_filter(&self, session: &Session) -> Result {
         let own = self.rules.as_ref().map_or(&[][..], |(_, file)| &file.rules);
         open::query_beside(Some(&self.filter), session, own).map(drop)
     }
 }
 
-fn run_here(arguments: &Inspect, out: &mut dyn Write) -> Result<Answer, Failure> {
+fn run_here(arguments: &Inspect, out: &mut dyn Write) -> Result<Answer> {
     let asked = Asked::read(arguments)?;
     let is_named = !arguments.source.paths.is_empty();
     if !is_named && (arguments.screenshot.is_some() || arguments.follow) {
@@ -128,7 +128,7 @@ fn draw_asked(
     asked: Asked,
     file: &Path,
     out: &mut dyn Write,
-) -> Result<Answer, Failure> {
+) -> Result<Answer> {
     let looks = Looks {
         shown: asked.shown,
         theme: asked.theme.unwrap_or_default(),
@@ -177,7 +177,7 @@ fn draw_asked(
 }
 
 /// Shows what was asked for in the window, until it is closed.
-fn show_asked(arguments: &Inspect, asked: Asked, out: &mut dyn Write) -> Result<Answer, Failure> {
+fn show_asked(arguments: &Inspect, asked: Asked, out: &mut dyn Write) -> Result<Answer> {
     let mut opener = Opener::new(arguments.source.clone(), asked.filter.clone());
     opener.rules.clone_from(&asked.rules);
     opener.layer.clone_from(&arguments.layer);
@@ -229,7 +229,7 @@ fn show_asked(arguments: &Inspect, asked: Asked, out: &mut dyn Write) -> Result<
 }
 
 /// Shows the time and the packet that were asked for.
-fn point(model: &mut Model, arguments: &Inspect) -> Result<(), Failure> {
+fn point(model: &mut Model, arguments: &Inspect) -> Result {
     if let Some(number) = arguments.select {
         let packet = PacketId(number);
         let count = model.session().packet_count();
@@ -266,7 +266,7 @@ fn point(model: &mut Model, arguments: &Inspect) -> Result<(), Failure> {
 }
 
 /// Opens the window on a session that is there; returns when it is closed.
-pub fn window(model: Model, folder: &Path) -> Result<(), Failure> {
+pub fn window(model: Model, folder: &Path) -> Result {
     let opener = Opener::new(Source::alone(folder), String::new());
     let paths = [folder.to_owned()];
     let looks = (None, None, Place::Whole);
@@ -285,7 +285,7 @@ fn show(
     (theme, scale, place): (Option<Theme>, Option<f32>, Place),
     paths: &[PathBuf],
     opener: Opener,
-) -> Result<(), Failure> {
+) -> Result {
     let mut settings = settings::kept();
     let recent = settings.recent.clone();
     settings.opened(paths);

@@ -21,7 +21,6 @@ mod index;
 mod info;
 #[cfg(feature = "gui")]
 mod inspect;
-mod lengths;
 mod manual;
 mod misfits;
 mod objects;
@@ -52,7 +51,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use arguments::Command;
-use outcome::{Answer, Failure};
+use outcome::{Answer, Failure, Result};
 
 /// Memory that is asked for in pieces of more bytes goes back to the system as soon as it is let go.
 const OWN_PAGES: u32 = 256 << 10;
@@ -125,7 +124,7 @@ fn print_error(line: &serde_json::Value) {
     let _ = writeln!(std::io::stdout(), "{line}");
 }
 
-fn run(command: &Command, out: &mut dyn Write) -> Result<Answer, Failure> {
+fn run(command: &Command, out: &mut dyn Write) -> Result<Answer> {
     match command {
         Command::Demo(arguments) => demo::run(arguments, out),
         Command::DemoNode(arguments) => demo::node::run(arguments),

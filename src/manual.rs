@@ -6,16 +6,17 @@ use std::io::Write;
 use clap::{Arg, Command, CommandFactory};
 
 use crate::arguments::{self, Arguments};
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Answer, Result};
+use crate::text;
 
 /// Prints `netreel.1`.
-pub fn run(out: &mut dyn Write) -> Result<Answer, Failure> {
+pub fn run(out: &mut dyn Write) -> Result<Answer> {
     out.write_all(page().as_bytes())?;
     Ok(Answer::Clean)
 }
 
 /// Prints what a shell needs to complete commands and options.
-pub fn completions(shell: clap_complete::Shell, out: &mut dyn Write) -> Result<Answer, Failure> {
+pub fn completions(shell: clap_complete::Shell, out: &mut dyn Write) -> Result<Answer> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut arguments::command(), "netreel", &mut script);
     out.write_all(&script)?;
@@ -176,7 +177,7 @@ fn lines(words: &str) -> String {
             line
         }
     });
-    lines.collect::<Vec<_>>().join("\n")
+    text::joined(lines, "\n")
 }
 
 fn escaped(words: &str) -> String {

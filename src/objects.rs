@@ -11,11 +11,11 @@ use netreel_protocol::session::{NodeId, Session, SessionTime};
 
 use crate::arguments::Objects;
 use crate::open;
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Answer, Failure, Result};
 use crate::packets::json;
 use crate::text;
 
-pub fn run(arguments: &Objects, out: &mut dyn Write) -> Result<Answer, Failure> {
+pub fn run(arguments: &Objects, out: &mut dyn Write) -> Result<Answer> {
     let story = open::story(&arguments.filtered.read.source)?;
     let answer = open::answer(&story.unread);
     let (session, mut history) = story.into_parts();
@@ -82,7 +82,7 @@ pub fn run(arguments: &Objects, out: &mut dyn Write) -> Result<Answer, Failure> 
 }
 
 /// A migration, a line a step.
-fn migration(session: &Session, migration: &Migration, out: &mut dyn Write) -> Result<(), Failure> {
+fn migration(session: &Session, migration: &Migration, out: &mut dyn Write) -> Result {
     let counter = migration.counter.map(|it| format!(" at counter {it}"));
     let ends = migration.steps.first().zip(migration.steps.last());
     let took_ns = ends.map_or(0, |(first, last)| last.at.0.saturating_sub(first.at.0));
@@ -163,7 +163,7 @@ fn moment(
     at: SessionTime,
     widths: &Widths,
     out: &mut dyn Write,
-) -> Result<(), Failure> {
+) -> Result {
     for (place, node) in session
         .nodes
         .iter()
@@ -209,7 +209,7 @@ fn lane(
     (node, spans): (NodeId, &[Span]),
     widths: &Widths,
     out: &mut dyn Write,
-) -> Result<(), Failure> {
+) -> Result {
     let Widths { node: names, time } = *widths;
     for span in spans {
         writeln!(

@@ -16,7 +16,7 @@ use netreel_wire::{CompileError, Keys, Wire};
 
 use crate::arguments::Source;
 use crate::index::Index;
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Answer, Failure, Result};
 use crate::progress::Progress;
 use crate::text;
 
@@ -115,7 +115,7 @@ impl Story {
     }
 
     /// The answer of a command that has printed what it had to say: the index is kept.
-    pub fn answered(mut self, out: &mut dyn Write) -> Result<Answer, Failure> {
+    pub fn answered(mut self, out: &mut dyn Write) -> Result<Answer> {
         out.flush()?;
         self.keep_index();
         Ok(answer(&self.unread))
@@ -152,12 +152,12 @@ pub struct Reels {
 const WIRE_BYTES_MAX: u64 = 1 << 20;
 
 /// Opens what `source` names. What is missing is said on the error output.
-pub fn story(source: &Source) -> Result<Story, Failure> {
+pub fn story(source: &Source) -> Result<Story> {
     story_read(source, Session::builder(), |_, _| {})
 }
 
 /// The same, for who asks about all packets.
-pub fn story_with_facts(source: &Source) -> Result<Story, Failure> {
+pub fn story_with_facts(source: &Source) -> Result<Story> {
     story_read(source, Session::builder().with_facts(), |_, _| {})
 }
 
@@ -167,7 +167,7 @@ pub fn story_while(
     source: &Source,
     cancel: &Cancel,
     begun: impl FnOnce(&[ReelInput], &SessionBuilder),
-) -> Result<Story, Failure> {
+) -> Result<Story> {
     story_read(source, Session::builder().cancel(cancel), begun)
 }
 
@@ -175,7 +175,7 @@ fn story_read(
     source: &Source,
     how: SessionBuilder,
     begun: impl FnOnce(&[ReelInput], &SessionBuilder),
-) -> Result<Story, Failure> {
+) -> Result<Story> {
     let wire = source.wire.as_deref().map(wire).transpose()?;
     let paths: Vec<String> = source
         .paths
@@ -197,7 +197,7 @@ pub fn in_silence(
     paths: &[impl AsRef<Path>],
     wire: Option<Arc<Wire>>,
     how: SessionBuilder,
-) -> Result<Story, Failure> {
+) -> Result<Story> {
     opened(source, paths, (wire, how), |_, _| {})
 }
 
@@ -206,7 +206,7 @@ fn opened(
     paths: &[impl AsRef<Path>],
     (wire, how): (Option<Arc<Wire>>, SessionBuilder),
     begun: impl FnOnce(&[ReelInput], &SessionBuilder),
-) -> Result<Story, Failure> {
+) -> Result<Story> {
     let keys = keys(source.keys.as_deref(), paths)?;
     let bounds = bounds(source.bounds.as_deref(), paths)?;
     let reels = reels_while(paths, how.cancelled_by())?;
@@ -230,7 +230,7 @@ fn opened(
 }
 
 /// How what `source` names is read: with its wire, its keys and its bounds.
-pub fn how(source: &Source) -> Result<SessionBuilder, Failure> {
+pub fn how(source: &Source) -> Result<SessionBuilder> {
     let keys = keys(source.keys.as_deref(), &source.paths)?;
     let wire = source.wire.as_deref().map(wire).transpose()?;
     let bounds = bounds(source.bounds.as_deref(), &source.paths)?;
@@ -238,10 +238,10 @@ pub fn how(source: &Source) -> Result<SessionBuilder, Failure> {
 }
 
 /// The key log that is named, or the one that lies beside what is read: `keys.log`.
-pub fn keys(named: Option<&Path>, beside: &[impl AsRef<Path>]) -> Result<Keys, Failure> {
+pub fn keys(named: Option<&Path>, beside: &[impl AsRef<Path>]) -> Result<Keys> {
     let mut keys = Keys::default();
     for path in named_or_beside(named, beside, "keys.log") {
-        let failed = |why: String| Failure::new(format!("{}: {why}", path.display()));
+        let failed = |why: String| Failure::at(&path, why);
         let text = wire_text(&path).map_err(failed)?;
         keys.extend(Keys::parse(&text).map_err(|error| failed(error.to_string()))?);
     }
@@ -250,10 +250,10 @@ pub fn keys(named: Option<&Path>, beside: &[impl AsRef<Path>]) -> Result<Keys, F
 
 /// The bounds of rules in the file that is named, or in the one that lies beside what is read:
 /// `bounds.toml`.
-pub fn bounds(named: Option<&Path>, beside: &[impl AsRef<Path>]) -> Result<Bounds, Failure> {
+pub fn bounds(named: Option<&Path>, beside: &[impl AsRef<Path>]) -> Result<Bounds> {
     let mut all: Vec<(PathBuf, Bounds)> = Vec::new();
     for path in named_or_beside(named, beside, "bounds.toml") {
-        let failed = |why: String| Failure::new(format!("{}: {why}", path.display()));
+        let failed = |why: String| Failure::at(&path, why);
         let text = wire_text(&path).map_err(failed)?;
         let bounds = Bounds::parse(&text).map_err(|error| failed(error.to_string()))?;
         if let Some((first, other)) = all.first()
@@ -288,7 +288,7 @@ fn named_or_beside(named: Option<&Path>, beside: &[impl AsRef<Path>], name: &str
 }
 
 /// Makes a story of reels. What is missing is said on the error output.
-pub fn build(reels: Reels, wire: Option<Arc<Wire>>) -> Result<Story, Failure> {
+pub fn build(reels: Reels, wire: Option<Arc<Wire>>) -> Result<Story> {
     build_by(reels, |inputs| Session::builder().wire(wire).build(inputs))
 }
 
@@ -296,7 +296,7 @@ pub fn build(reels: Reels, wire: Option<Arc<Wire>>) -> Result<Story, Failure> {
 pub fn build_by(
     reels: Reels,
     build: impl FnOnce(Vec<ReelInput>) -> Result<Session, SessionError>,
-) -> Result<Story, Failure> {
+) -> Result<Story> {
     let story = put_together(reels, build)?;
     story.warn();
     Ok(story)
@@ -305,7 +305,7 @@ pub fn build_by(
 fn put_together(
     reels: Reels,
     build: impl FnOnce(Vec<ReelInput>) -> Result<Session, SessionError>,
-) -> Result<Story, Failure> {
+) -> Result<Story> {
     let Reels {
         inputs,
         unread,
@@ -342,11 +342,11 @@ fn put_together(
 }
 
 /// Opens the reels that `paths` name; fails where not one can be opened.
-pub fn reels(paths: &[impl AsRef<Path>]) -> Result<Reels, Failure> {
+pub fn reels(paths: &[impl AsRef<Path>]) -> Result<Reels> {
     reels_while(paths, &Cancel::default())
 }
 
-fn reels_while(paths: &[impl AsRef<Path>], cancel: &Cancel) -> Result<Reels, Failure> {
+fn reels_while(paths: &[impl AsRef<Path>], cancel: &Cancel) -> Result<Reels> {
     for path in paths.iter().map(AsRef::as_ref) {
         let folder = path.is_dir().then_some(path).or_else(|| path.parent());
         folder.inspect(|folder| netreel_capture::tidy(folder));
@@ -376,7 +376,7 @@ impl From<OpenedSession> for Reels {
 }
 
 /// Compiles a wire file and what it imports.
-pub fn wire(path: &Path) -> Result<Arc<Wire>, Failure> {
+pub fn wire(path: &Path) -> Result<Arc<Wire>> {
     let text = wire_text(path).map_err(|why| {
         Failure::new(format!(
             "--wire {}: {why}; name a file in the language of docs/wire-language.md",
@@ -418,16 +418,12 @@ pub fn wire_text(path: &Path) -> Result<String, String> {
 
 /// The filter that was given, or one that everything fits. A name that the session does not have
 /// is a mistake: what it asks for would never be found.
-pub fn query(filter: Option<&str>, session: &Session) -> Result<Query, Failure> {
+pub fn query(filter: Option<&str>, session: &Session) -> Result<Query> {
     query_beside(filter, session, &[])
 }
 
 /// The same where these rules were asked beside those that are built in, by their ids.
-pub fn query_beside(
-    filter: Option<&str>,
-    session: &Session,
-    own_rules: &[&str],
-) -> Result<Query, Failure> {
+pub fn query_beside(filter: Option<&str>, session: &Session, own_rules: &[&str]) -> Result<Query> {
     let query = read(filter.unwrap_or_default(), Query::parse, session, own_rules);
     query.map_err(|why| Failure::new(format!("--filter: {why}")))
 }
@@ -458,7 +454,7 @@ fn read(
 }
 
 /// What `--at` says: a time that the session has.
-pub fn moment(session: &Session, at: &str) -> Result<SessionTime, Failure> {
+pub fn moment(session: &Session, at: &str) -> Result<SessionTime> {
     let at = time(at)?;
     let Range { start, end } = session.span;
     if (start..=end).contains(&at) {
@@ -473,7 +469,7 @@ pub fn moment(session: &Session, at: &str) -> Result<SessionTime, Failure> {
 }
 
 /// A time of the session: `1.25s`, `300ms`, or seconds without a unit.
-pub fn time(text: &str) -> Result<SessionTime, Failure> {
+pub fn time(text: &str) -> Result<SessionTime> {
     let units = [
         ("ns", 1.0),
         ("us", 1e3),

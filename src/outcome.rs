@@ -1,6 +1,9 @@
 //! How a command ends.
 
 use std::fmt;
+use std::path::Path;
+
+use netreel_protocol::verdict::Verdict;
 
 /// An answer, good or bad.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,10 +27,39 @@ pub enum Failure {
     Output(std::io::Error),
 }
 
+/// What comes of a step of a command, where nothing fails.
+pub type Result<T = (), E = Failure> = std::result::Result<T, E>;
+
+impl Answer {
+    /// Done; and whether nothing is wrong.
+    pub fn clean_if(is_clean: bool) -> Answer {
+        if is_clean {
+            Answer::Clean
+        } else {
+            Answer::Wrong
+        }
+    }
+}
+
+impl From<Verdict> for Answer {
+    fn from(verdict: Verdict) -> Answer {
+        match verdict {
+            Verdict::Clean => Answer::Clean,
+            Verdict::Wrong => Answer::Wrong,
+            Verdict::Unknown => Answer::Unknown,
+        }
+    }
+}
+
 impl Failure {
     /// A failure that says `why`.
     pub fn new(why: impl fmt::Display) -> Failure {
         Failure::Told(why.to_string())
+    }
+
+    /// A failure at a file or a folder.
+    pub fn at(path: &Path, why: impl fmt::Display) -> Failure {
+        Failure::Told(format!("{}: {why}", path.display()))
     }
 }
 

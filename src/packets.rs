@@ -11,10 +11,10 @@ use netreel_wire::{Kind, MessageFacts};
 
 use crate::arguments::Packets;
 use crate::open::{self, Story};
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Answer, Result};
 use crate::text;
 
-pub fn run(arguments: &Packets, out: &mut dyn Write) -> Result<Answer, Failure> {
+pub fn run(arguments: &Packets, out: &mut dyn Write) -> Result<Answer> {
     let arguments = &arguments.filtered;
     let story = open::story(&arguments.read.source)?;
     let query = open::query(arguments.filter.as_deref(), &story.session)?;
@@ -40,7 +40,7 @@ pub fn run(arguments: &Packets, out: &mut dyn Write) -> Result<Answer, Failure> 
 }
 
 /// Prints a value as one line of JSON.
-pub fn json(value: &impl serde::Serialize, out: &mut dyn Write) -> Result<(), Failure> {
+pub fn json(value: &impl serde::Serialize, out: &mut dyn Write) -> Result {
     serde_json::to_writer(&mut *out, value).map_err(std::io::Error::from)?;
     Ok(writeln!(out)?)
 }
@@ -78,11 +78,7 @@ impl Columns {
     }
 
     /// Prints a line: what `cell` says for each column.
-    fn line(
-        &self,
-        cell: impl Fn(PacketField) -> String,
-        out: &mut dyn Write,
-    ) -> Result<(), Failure> {
+    fn line(&self, cell: impl Fn(PacketField) -> String, out: &mut dyn Write) -> Result {
         let mut line = String::new();
         for &(field, width) in &self.0 {
             let cell = cell(field);
@@ -143,12 +139,7 @@ fn width(story: &Story, field: PacketField) -> usize {
     }
 }
 
-fn line(
-    story: &Story,
-    id: PacketId,
-    columns: &Columns,
-    out: &mut dyn Write,
-) -> Result<(), Failure> {
+fn line(story: &Story, id: PacketId, columns: &Columns, out: &mut dyn Write) -> Result {
     let session = &story.session;
     let look = session.look(id);
     let line = PacketAt::with(session, &|| story.history(), (id, Some(&look)), |it| {
@@ -211,7 +202,7 @@ pub fn kinds_of(
         1 => part,
         _ => format!("{part} x{times}"),
     });
-    parts.collect::<Vec<_>>().join(", ")
+    text::joined(parts, ", ")
 }
 
 /// What became of a packet, and what is known of it where nobody recorded that.

@@ -12,13 +12,13 @@ use netreel_reel::Reel;
 
 use crate::arguments::{KeepBytes, KeepTexts, Redact};
 use crate::open;
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Answer, Failure, Result};
 use crate::text;
 
 /// More packets of a reel are counted, not listed.
 const LISTED_MAX: usize = 10;
 
-pub fn run(arguments: &Redact, out: &mut dyn Write) -> Result<Answer, Failure> {
+pub fn run(arguments: &Redact, out: &mut dyn Write) -> Result<Answer> {
     let opened = netreel_capture::open_session(&[&arguments.path]).map_err(Failure::new)?;
     if let Some(why) = opened.failed.first() {
         return Err(Failure::new(format!(
@@ -71,14 +71,14 @@ struct Out<'p> {
 
 impl Out<'_> {
     /// Makes a folder that is empty, so that nothing in it is older than the redaction.
-    fn make(&mut self) -> Result<(), Failure> {
-        let failed = |error| told(self.path, error);
+    fn make(&mut self) -> Result {
+        let failed = |error| Failure::at(self.path, error);
         let is_new = !self.path.exists();
         std::fs::create_dir_all(self.path).map_err(failed)?;
         self.is_new = is_new;
         match std::fs::read_dir(self.path).map_err(failed)?.next() {
             None => Ok(()),
-            Some(_) => Err(told(self.path, "it is not empty; name a new folder")),
+            Some(_) => Err(Failure::at(self.path, "it is not empty; name a new folder")),
         }
     }
 
@@ -109,20 +109,20 @@ impl Folder for Out<'_> {
         part_path(Path::new(name), number).display().to_string()
     }
 
-    fn create(&mut self, name: &str) -> Result<FileAppend, Failure> {
+    fn create(&mut self, name: &str) -> Result<FileAppend> {
         let path = self.path.join(name);
-        let file = File::create_new(&path).map_err(|error| told(&path, error))?;
+        let file = File::create_new(&path).map_err(|error| Failure::at(&path, error))?;
         self.files.push(path);
         Ok(FileAppend::new(file))
     }
 
-    fn open(&self, name: &str) -> Result<FileSource, Failure> {
+    fn open(&self, name: &str) -> Result<FileSource> {
         let path = self.path.join(name);
-        let file = File::open(&path).map_err(|error| told(&path, error))?;
+        let file = File::open(&path).map_err(|error| Failure::at(&path, error))?;
         Ok(FileSource::new(file))
     }
 
-    fn reel(&self, name: &str) -> Result<Reel, Failure> {
+    fn reel(&self, name: &str) -> Result<Reel> {
         netreel_capture::open(self.path.join(name)).map_err(Failure::new)
     }
 }
@@ -139,7 +139,7 @@ fn failure(folder: &Out<'_>, error: CopyError<Failure>) -> Failure {
     match error {
         CopyError::Folder(failure) => failure,
         CopyError::Redact(error) => refused(error),
-        CopyError::File { file, why } => told(&folder.path.join(file), why),
+        CopyError::File { file, why } => Failure::at(&folder.path.join(file), why),
         CopyError::Broken { file, why } => {
             let path = file.map_or(folder.path.to_owned(), |file| folder.path.join(file));
             Failure::new(format!(
@@ -150,7 +150,7 @@ fn failure(folder: &Out<'_>, error: CopyError<Failure>) -> Failure {
     }
 }
 
-fn rules(arguments: &Redact) -> Result<Redaction, Failure> {
+fn rules(arguments: &Redact) -> Result<Redaction> {
     let key = match &arguments.key {
         Some(key) => key_of(key),
         None => {
@@ -200,12 +200,8 @@ fn rules(arguments: &Redact) -> Result<Redaction, Failure> {
     })
 }
 
-fn told(path: &Path, why: impl std::fmt::Display) -> Failure {
-    Failure::new(format!("{}: {why}", path.display()))
-}
-
 /// What was removed from one reel.
-fn print_copy(copy: &Copy, folder: &Path, out: &mut dyn Write) -> Result<(), Failure> {
+fn print_copy(copy: &Copy, folder: &Path, out: &mut dyn Write) -> Result {
     let Copy {
         name,
         files,
@@ -236,7 +232,7 @@ fn print_copy(copy: &Copy, folder: &Path, out: &mut dyn Write) -> Result<(), Fai
     Ok(())
 }
 
-fn print(arguments: &Redact, copies: &Copies, out: &mut dyn Write) -> Result<(), Failure> {
+fn print(arguments: &Redact, copies: &Copies, out: &mut dyn Write) -> Result {
     for copy in copies.copies() {
         print_copy(copy, &arguments.out, out)?;
     }

@@ -32,14 +32,14 @@ use netreel_replay::{Outcome, explain};
 
 use crate::arguments::Replay;
 use crate::open::{self, Reels};
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Answer, Failure, Result};
 use boxes::Changes;
 use engine::Engine;
 use reels::{choose, embedded_wire, names};
 use report::{as_json, print};
 use time_outs::TimeOuts;
 
-pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
+pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer> {
     let program = program::is_asked(arguments)?;
     let answers = program || arguments.onto.to.is_some();
     if arguments.patience.is_some() && !answers {
@@ -83,7 +83,7 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
 }
 
 /// Replays each node that was asked for by itself.
-fn nodes(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
+fn nodes(arguments: &Replay, out: &mut dyn Write) -> Result<Answer> {
     let changes = Changes {
         tune: &arguments.tune,
         set: &arguments.set,

@@ -9,10 +9,10 @@ use netreel_protocol::session::Session;
 
 use crate::arguments::Rules;
 use crate::open;
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Answer, Failure, Result};
 use crate::text;
 
-pub fn run(arguments: &Rules, out: &mut dyn Write) -> Result<Answer, Failure> {
+pub fn run(arguments: &Rules, out: &mut dyn Write) -> Result<Answer> {
     let file = read(&arguments.file)?;
     let mut failed = 0;
     for name in &file.tests {
@@ -31,14 +31,11 @@ pub fn run(arguments: &Rules, out: &mut dyn Write) -> Result<Answer, Failure> {
         "{rules} ({}), {tests}, {failed} failed",
         file.rules.join(", ")
     )?;
-    Ok(match failed {
-        0 => Answer::Clean,
-        _ => Answer::Wrong,
-    })
+    Ok(Answer::clean_if(failed == 0))
 }
 
 /// Rules whose tests have passed.
-pub fn tested(path: &Path) -> Result<RuleFile, Failure> {
+pub fn tested(path: &Path) -> Result<RuleFile> {
     let file = read(path)?;
     for name in &file.tests {
         file.test(name).map_err(|error| {
@@ -52,19 +49,14 @@ pub fn tested(path: &Path) -> Result<RuleFile, Failure> {
 }
 
 /// Adds what the rules of a file find.
-pub fn add(
-    (path, file): (&Path, &RuleFile),
-    session: &Session,
-    history: &mut History,
-) -> Result<(), Failure> {
-    let found = rules::find(file, session, history)
-        .map_err(|error| Failure::new(format!("{}: {error}", path.display())))?;
+pub fn add((path, file): (&Path, &RuleFile), session: &Session, history: &mut History) -> Result {
+    let found = rules::find(file, session, history).map_err(|error| Failure::at(path, error))?;
     history.add_findings(found);
     Ok(())
 }
 
-fn read(path: &Path) -> Result<RuleFile, Failure> {
-    let failed = |why: String| Failure::new(format!("{}: {why}", path.display()));
+fn read(path: &Path) -> Result<RuleFile> {
+    let failed = |why: String| Failure::at(path, why);
     let text = open::wire_text(path).map_err(failed)?;
     rules::parse(&text).map_err(|error| failed(error.to_string()))
 }

@@ -8,12 +8,12 @@ use netreel_protocol::why::Resend;
 
 use crate::arguments::{Show, Which};
 use crate::open::{self, Story};
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Answer, Failure, Result};
 use crate::packets::{fate, json, messages};
 use crate::text;
 use crate::tree::{diagnostics, hex, tree};
 
-pub fn run(arguments: &Show, out: &mut dyn Write) -> Result<Answer, Failure> {
+pub fn run(arguments: &Show, out: &mut dyn Write) -> Result<Answer> {
     let story = open::story(&arguments.read.source)?;
     if let Some(number) = arguments.which.event {
         let which = (arguments.node.as_deref(), number);
@@ -40,7 +40,7 @@ pub fn run(arguments: &Show, out: &mut dyn Write) -> Result<Answer, Failure> {
 }
 
 /// The packets that were asked for.
-fn chosen(story: &Story, which: &Which) -> Result<Vec<PacketId>, Failure> {
+fn chosen(story: &Story, which: &Which) -> Result<Vec<PacketId>> {
     let all = story.session.packet_count();
     let Some(number) = which.packet else {
         let query = open::query(which.filter.as_deref(), &story.session)?;
@@ -56,7 +56,7 @@ fn chosen(story: &Story, which: &Which) -> Result<Vec<PacketId>, Failure> {
     )))
 }
 
-fn packet(story: &Story, id: PacketId, out: &mut dyn Write) -> Result<(), Failure> {
+fn packet(story: &Story, id: PacketId, out: &mut dyn Write) -> Result {
     let session = &story.session;
     let Some(packet) = session.packet(id) else {
         return Ok(());
@@ -133,7 +133,7 @@ fn packet(story: &Story, id: PacketId, out: &mut dyn Write) -> Result<(), Failur
 }
 
 /// Says why messages of a packet were sent again, once for all that were sent together before.
-fn resends(story: &Story, id: PacketId, out: &mut dyn Write) -> Result<(), Failure> {
+fn resends(story: &Story, id: PacketId, out: &mut dyn Write) -> Result {
     let session = &story.session;
     let mut told: Vec<String> = Vec::new();
     for (message, _) in session.messages_of(id) {

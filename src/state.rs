@@ -14,12 +14,12 @@ use netreel_protocol::session::{NodeId, Session, SessionTime};
 
 use crate::arguments;
 use crate::open;
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Answer, Failure, Result};
 use crate::packets::json;
 use crate::table::{self, Align};
 use crate::text;
 
-pub fn run(arguments: &arguments::State, out: &mut dyn Write) -> Result<Answer, Failure> {
+pub fn run(arguments: &arguments::State, out: &mut dyn Write) -> Result<Answer> {
     let story = open::story(&arguments.filtered.read.source)?;
     let ended = open::answer(&story.unread);
     let (session, history) = story.into_parts();
@@ -85,7 +85,7 @@ fn print_state(
     (at, then): (Option<SessionTime>, SessionTime),
     is_one: bool,
     out: &mut dyn Write,
-) -> Result<(), Failure> {
+) -> Result {
     let when = text::seconds(then);
     match at {
         Some(_) => writeln!(out, "at {when} s")?,
@@ -118,11 +118,7 @@ fn print_state(
 const EXISTENCE_MAX: usize = 8;
 
 /// Says which objects exist at nodes, or do not, against the word of their owners.
-fn print_existence(
-    when: &str,
-    existence: &[StateExistence],
-    out: &mut dyn Write,
-) -> Result<(), Failure> {
+fn print_existence(when: &str, existence: &[StateExistence], out: &mut dyn Write) -> Result {
     for differs in existence.iter().take(EXISTENCE_MAX) {
         writeln!(out, "{when}: {}", differs.words)?;
     }
@@ -134,7 +130,7 @@ fn print_existence(
 }
 
 /// How many of the values are the games' own words, where some are.
-fn print_whose(objects: &[StateObject], out: &mut dyn Write) -> Result<(), Failure> {
+fn print_whose(objects: &[StateObject], out: &mut dyn Write) -> Result {
     let properties = objects.iter().flat_map(|object| &object.properties);
     let values = properties.flat_map(|property| &property.nodes);
     let (said, ruled): (Vec<_>, Vec<_>) = values.partition(|value| value.said.is_some());
@@ -150,7 +146,7 @@ fn print_whose(objects: &[StateObject], out: &mut dyn Write) -> Result<(), Failu
 }
 
 /// Without properties there is nothing to say.
-fn has_properties(session: &Session) -> Result<(), Failure> {
+fn has_properties(session: &Session) -> Result {
     let Some(wire) = &session.wire else {
         return Err(Failure::new(
             "without a wire nobody knows what packets say; name one with --wire FILE",
@@ -166,7 +162,7 @@ fn has_properties(session: &Session) -> Result<(), Failure> {
     Ok(())
 }
 
-fn named(session: &Session, option: &str, name: &str) -> Result<NodeId, Failure> {
+fn named(session: &Session, option: &str, name: &str) -> Result<NodeId> {
     let nodes = || (0u16..).map(NodeId).zip(&session.nodes);
     let mut found = nodes().filter(|(_, node)| node.name == name);
     match (found.next(), found.next()) {
@@ -178,19 +174,20 @@ fn named(session: &Session, option: &str, name: &str) -> Result<NodeId, Failure>
             "{option} {name}: several nodes are called so"
         ))),
         (None, _) => {
-            let names: Vec<&str> = nodes()
-                .filter(|(_, node)| node.recorded)
-                .map(|(_, node)| node.name.as_str())
-                .collect();
+            let names = text::joined(
+                nodes()
+                    .filter(|(_, node)| node.recorded)
+                    .map(|(_, node)| node.name.as_str()),
+                ", ",
+            );
             Err(Failure::new(format!(
-                "{option} {name}: there is no such node; recorded are {}",
-                names.join(", ")
+                "{option} {name}: there is no such node; recorded are {names}"
             )))
         }
     }
 }
 
-fn two(session: &Session, pair: &str) -> Result<(NodeId, NodeId), Failure> {
+fn two(session: &Session, pair: &str) -> Result<(NodeId, NodeId)> {
     let Some((one, other)) = pair.split_once(',') else {
         return Err(Failure::new(format!(
             "--diff {pair}: two nodes are compared; write `--diff A,B`"
@@ -226,7 +223,7 @@ fn print_object(
     object: &StateObject,
     (of_one, at): (bool, SessionTime),
     out: &mut dyn Write,
-) -> Result<(), Failure> {
+) -> Result {
     let title = title(object.object, object.object_type.as_ref());
     let owner = match &object.owners[..] {
         [] => {
@@ -311,7 +308,7 @@ fn together<'a>(
     found
 }
 
-fn print_rest(rest: &StateRest, out: &mut dyn Write) -> Result<(), Failure> {
+fn print_rest(rest: &StateRest, out: &mut dyn Write) -> Result {
     let when = "when all is delivered";
     print_existence(when, &rest.existence, out)?;
     let agreed = text::counted(rest.agreed, "value");
@@ -347,11 +344,7 @@ fn objects_of(existence: &[StateExistence]) -> u64 {
     objects.collect::<BTreeSet<u64>>().len() as u64
 }
 
-fn print_diff(
-    diff: &StateDiff,
-    at: Option<SessionTime>,
-    out: &mut dyn Write,
-) -> Result<(), Failure> {
+fn print_diff(diff: &StateDiff, at: Option<SessionTime>, out: &mut dyn Write) -> Result {
     let [one, other] = &diff.nodes;
     let when = text::seconds(SessionTime(diff.at_ns));
     let now: Vec<_> = diff.values.iter().filter(|it| it.now).collect();
@@ -394,7 +387,7 @@ fn print_diff(
 }
 
 /// The objects that live at one of the two nodes alone.
-fn print_lives_at_one(diff: &StateDiff, out: &mut dyn Write) -> Result<(), Failure> {
+fn print_lives_at_one(diff: &StateDiff, out: &mut dyn Write) -> Result {
     for lives in diff.lives_at_one.iter().take(EXISTENCE_MAX) {
         let name = title(lives.object, lives.object_type.as_ref());
         let why = if lives.destroyed {
@@ -420,7 +413,7 @@ fn print_lives_at_one(diff: &StateDiff, out: &mut dyn Write) -> Result<(), Failu
 }
 
 /// How often and how long each value differed.
-fn print_times(diff: &StateDiff, out: &mut dyn Write) -> Result<(), Failure> {
+fn print_times(diff: &StateDiff, out: &mut dyn Write) -> Result {
     let heads = [
         "object", "property", "differed", "in all", "longest", "from", "at most",
     ];

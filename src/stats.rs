@@ -10,7 +10,7 @@ use netreel_protocol::why::Cause;
 
 use crate::arguments::{self, StatsBy};
 use crate::open;
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Answer, Result};
 use crate::packets::{json, rpc_name};
 use crate::table::{self, Align};
 use crate::text;
@@ -20,7 +20,7 @@ const ROWS_MAX: usize = 12;
 
 const SECOND_NS: i64 = 1_000_000_000;
 
-pub fn run(arguments: &arguments::Stats, out: &mut dyn Write) -> Result<Answer, Failure> {
+pub fn run(arguments: &arguments::Stats, out: &mut dyn Write) -> Result<Answer> {
     let story = open::story(&arguments.filtered.read.source)?;
     let session = &story.session;
     let query = open::query(arguments.filtered.filter.as_deref(), session)?;
@@ -75,7 +75,7 @@ pub fn run(arguments: &arguments::Stats, out: &mut dyn Write) -> Result<Answer, 
 }
 
 /// Whether inputs came in time.
-fn inputs(session: &Session, stats: &Stats, out: &mut dyn Write) -> Result<(), Failure> {
+fn inputs(session: &Session, stats: &Stats, out: &mut dyn Write) -> Result {
     let heads = [
         "inputs",
         "ticks",
@@ -145,7 +145,7 @@ const LINK_HEADS: [&str; 13] = [
     "p99", "jitter", "rtt",
 ];
 
-fn links(session: &Session, stats: &Stats, out: &mut dyn Write) -> Result<(), Failure> {
+fn links(session: &Session, stats: &Stats, out: &mut dyn Write) -> Result {
     let mut table = vec![heads(&["link"])];
     let mut sides = vec![Align::Left];
     sides.extend([Align::Right; LINK_HEADS.len()]);
@@ -162,7 +162,7 @@ fn links(session: &Session, stats: &Stats, out: &mut dyn Write) -> Result<(), Fa
 }
 
 /// What losses follow, where that is not chance alone: of the whole session, whatever is filtered.
-fn losses(history: &History, out: &mut dyn Write) -> Result<(), Failure> {
+fn losses(history: &History, out: &mut dyn Write) -> Result {
     let mut patterns = history.loss_patterns().peekable();
     if patterns.peek().is_some() {
         writeln!(out)?;
@@ -174,7 +174,7 @@ fn losses(history: &History, out: &mut dyn Write) -> Result<(), Failure> {
 }
 
 /// What senders had heard when they sent messages again, where they did.
-fn resends(session: &Session, stats: &Stats, out: &mut dyn Write) -> Result<(), Failure> {
+fn resends(session: &Session, stats: &Stats, out: &mut dyn Write) -> Result {
     if stats.all.resent_for.is_empty() {
         return Ok(());
     }
@@ -248,12 +248,7 @@ fn cells(link: &LinkStats) -> Vec<String> {
 }
 
 /// Prints links by time; of each stretch the links, or all of them in one row.
-fn in_time(
-    session: &Session,
-    buckets: &[Bucket],
-    with_links: bool,
-    out: &mut dyn Write,
-) -> Result<(), Failure> {
+fn in_time(session: &Session, buckets: &[Bucket], with_links: bool, out: &mut dyn Write) -> Result {
     let first: &[&str] = if with_links {
         &["from s", "link"]
     } else {
@@ -287,7 +282,7 @@ fn rows(
     ledger: &Ledger,
     (stats, rows_max): (&Stats, usize),
     out: &mut dyn Write,
-) -> Result<(), Failure> {
+) -> Result {
     let heads = [
         name, "packets", "messages", "bytes", "share", "resent", "bytes",
     ];

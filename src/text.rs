@@ -3,6 +3,13 @@
 pub use netreel_protocol::figures::{bytes, counted, duration, percent, seconds};
 use netreel_protocol::session::{NodeId, Packet, Session};
 
+/// Words one behind the other, with what stands between them.
+pub fn joined(words: impl IntoIterator<Item = impl AsRef<str>>, between: &str) -> String {
+    let words: Vec<_> = words.into_iter().collect();
+    let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
+    words.join(between)
+}
+
 /// A style where the standard output shows colours; none where it goes to a file or another program.
 pub fn style(style: anstyle::Style) -> anstyle::Style {
     match anstream::AutoStream::choice(&std::io::stdout()) {

@@ -4,10 +4,10 @@ use std::io::Write;
 
 use netreel_wire::{Decoded, Name, Tree, TreeNode};
 
-use crate::outcome::Failure;
+use crate::outcome::Result;
 
 /// Prints what is wrong with a packet, a line each.
-pub fn diagnostics(decoded: &Decoded, out: &mut dyn Write) -> Result<(), Failure> {
+pub fn diagnostics(decoded: &Decoded, out: &mut dyn Write) -> Result {
     for diagnostic in &decoded.diagnostics {
         writeln!(
             out,
@@ -19,7 +19,7 @@ pub fn diagnostics(decoded: &Decoded, out: &mut dyn Write) -> Result<(), Failure
 }
 
 /// Prints a tree, a line a node.
-pub fn tree(tree: &Tree, out: &mut dyn Write) -> Result<(), Failure> {
+pub fn tree(tree: &Tree, out: &mut dyn Write) -> Result {
     let mut depths = Vec::with_capacity(tree.len());
     for node in tree.iter() {
         let above = node
@@ -50,7 +50,7 @@ fn name(node: TreeNode<'_>) -> String {
 }
 
 /// Prints bytes, sixteen a line.
-pub fn hex(bytes: &[u8], out: &mut dyn Write) -> Result<(), Failure> {
+pub fn hex(bytes: &[u8], out: &mut dyn Write) -> Result {
     for (row, line) in bytes.chunks(16).enumerate() {
         let digits = line
             .iter()

@@ -5,9 +5,9 @@ use std::io::Write;
 use netreel_capture::PresentRecorder;
 
 use crate::arguments::Trigger;
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Answer, Failure, Result};
 
-pub fn run(arguments: &Trigger, out: &mut dyn Write) -> Result<Answer, Failure> {
+pub fn run(arguments: &Trigger, out: &mut dyn Write) -> Result<Answer> {
     let folder = &arguments.folder;
     let shown = folder.display();
     let found =

@@ -9,7 +9,7 @@ use netreel_protocol::why::{Certainty, Fact, StepId, Why};
 
 use crate::arguments;
 use crate::open;
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Answer, Failure, Result};
 use crate::packets::json;
 use crate::rules;
 use crate::text;
@@ -23,7 +23,7 @@ const INDENT: usize = 2;
 /// What is further right than this is not moved any more.
 const INDENT_MAX: usize = 24;
 
-pub fn run(arguments: &arguments::Why, out: &mut dyn Write) -> Result<Answer, Failure> {
+pub fn run(arguments: &arguments::Why, out: &mut dyn Write) -> Result<Answer> {
     let rules = arguments.rules.as_deref();
     let rules = rules
         .map(|path| Ok::<_, Failure>((path, rules::tested(path)?)))
@@ -52,11 +52,7 @@ pub fn run(arguments: &arguments::Why, out: &mut dyn Write) -> Result<Answer, Fa
 }
 
 /// What was asked, and what led to it.
-fn asked(
-    arguments: &arguments::Why,
-    session: &Session,
-    history: &History,
-) -> Result<(WhyOf, Why), Failure> {
+fn asked(arguments: &arguments::Why, session: &Session, history: &History) -> Result<(WhyOf, Why)> {
     let of = &arguments.of;
     if let Some(packet) = of.packet {
         let found = Why::of_packet(session, history, PacketId(packet));
@@ -116,29 +112,17 @@ fn no_finding(history: &History, number: u32) -> Failure {
     })
 }
 
-fn node(session: &Session, name: &str) -> Result<NodeId, Failure> {
+fn node(session: &Session, name: &str) -> Result<NodeId> {
     let place = session.nodes.iter().position(|node| node.name == name);
     let place = place.and_then(|place| u16::try_from(place).ok());
     place.map(NodeId).ok_or_else(|| {
-        let names: Vec<&str> = session
-            .nodes
-            .iter()
-            .map(|node| node.name.as_str())
-            .collect();
-        Failure::new(format!(
-            "there is no node `{name}`; the nodes are {}",
-            names.join(", ")
-        ))
+        let names = text::joined(session.nodes.iter().map(|node| node.name.as_str()), ", ");
+        Failure::new(format!("there is no node `{name}`; the nodes are {names}"))
     })
 }
 
 /// Says what is explained.
-fn head(
-    session: &Session,
-    history: &History,
-    of: &WhyOf,
-    out: &mut dyn Write,
-) -> Result<(), Failure> {
+fn head(session: &Session, history: &History, of: &WhyOf, out: &mut dyn Write) -> Result {
     match of {
         WhyOf::Packet { packet } => {
             let known = session.packet(PacketId(*packet)).unwrap_or_default();
@@ -177,7 +161,7 @@ struct Printed<'a> {
 }
 
 impl Printed<'_> {
-    fn all(&self, out: &mut dyn Write) -> Result<(), Failure> {
+    fn all(&self, out: &mut dyn Write) -> Result {
         for (id, depth, again) in self.why.in_order() {
             match again {
                 // The answers themselves are told once.
@@ -195,7 +179,7 @@ impl Printed<'_> {
         Ok(())
     }
 
-    fn one(&self, id: StepId, depth: usize, out: &mut dyn Write) -> Result<(), Failure> {
+    fn one(&self, id: StepId, depth: usize, out: &mut dyn Write) -> Result {
         let Some(step) = self.why.step(id) else {
             return Ok(());
         };
@@ -208,7 +192,7 @@ impl Printed<'_> {
         line(id, depth, &format!("{sentence}{mark}"), out)
     }
 
-    fn again(&self, id: StepId, depth: usize, out: &mut dyn Write) -> Result<(), Failure> {
+    fn again(&self, id: StepId, depth: usize, out: &mut dyn Write) -> Result {
         // What nothing led to is not worth looking back for.
         let fact = self.why.step(id).map(|step| &step.fact);
         if matches!(fact, Some(Fact::Nothing { .. } | Fact::Rule { .. })) {
@@ -221,7 +205,7 @@ impl Printed<'_> {
 }
 
 /// Prints a sentence below the column of its number.
-fn line(id: StepId, depth: usize, sentence: &str, out: &mut dyn Write) -> Result<(), Failure> {
+fn line(id: StepId, depth: usize, sentence: &str, out: &mut dyn Write) -> Result {
     let indent = (depth * INDENT).min(INDENT_MAX);
     let width = COLUMNS.saturating_sub(indent + 6).max(40);
     let mut number = format!("{:>4}", id.0 + 1);

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::Source;
+use super::source::Source;
 
 #[derive(Debug, Args)]
 pub struct Inspect {

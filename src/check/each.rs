@@ -16,7 +16,7 @@ use serde_json::json;
 
 use super::report::{self, SessionReport};
 use crate::arguments::Check;
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Answer, Failure, Result};
 use crate::text;
 use crate::{each, open, rules};
 
@@ -37,7 +37,7 @@ struct Checked {
     told: SessionReport,
 }
 
-pub fn run(arguments: &Check, out: &mut dyn Write) -> Result<Answer, Failure> {
+pub fn run(arguments: &Check, out: &mut dyn Write) -> Result<Answer> {
     let source = &arguments.filtered.read.source;
     let folders = each::folders(&source.paths)?;
     let wire = source.wire.as_deref().map(open::wire).transpose()?;
@@ -74,7 +74,7 @@ fn one(
     (folder, rules): (&Path, Option<(&Path, &RuleFile)>),
     wire: Option<Arc<Wire>>,
     processors: usize,
-) -> Result<Checked, Failure> {
+) -> Result<Checked> {
     let source = &arguments.filtered.read.source;
     let name = folder.display().to_string();
     let how = Session::builder().workers(processors).with_facts();
@@ -131,7 +131,7 @@ fn one(
 }
 
 /// Prints what was found of one session.
-fn line(folder: &Path, checked: &Checked, out: &mut dyn Write) -> Result<(), Failure> {
+fn line(folder: &Path, checked: &Checked, out: &mut dyn Write) -> Result {
     let style = super::verdict_style(checked.verdict);
     let word = checked.verdict.name();
     let bad = checked
@@ -204,7 +204,7 @@ impl Total {
         }
     }
 
-    fn print(&self, out: &mut dyn Write) -> Result<(), Failure> {
+    fn print(&self, out: &mut dyn Write) -> Result {
         let [clean, wrong, unknown] = self.verdicts;
         let all = text::counted(clean + wrong + unknown, "session");
         writeln!(

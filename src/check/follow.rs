@@ -14,7 +14,7 @@ use netreel_protocol::verdict::Judgement;
 use crate::arguments::{Check, Source};
 use crate::check::{answer, counts, one, pages, rules_of, verdict};
 use crate::open;
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Answer, Failure, Result};
 use crate::packets::json;
 use crate::rules;
 use crate::watch::{Now, Pace, TENTH, Watch};
@@ -22,7 +22,7 @@ use crate::watch::{Now, Pace, TENTH, Watch};
 /// The pause after a look that found something.
 const PAUSE: Duration = Duration::from_millis(200);
 
-pub fn run(arguments: &Check, out: &mut dyn Write) -> Result<Answer, Failure> {
+pub fn run(arguments: &Check, out: &mut dyn Write) -> Result<Answer> {
     let source = &arguments.filtered.read.source;
     let mut watch = Watch::new(source.paths.clone(), open::how(source)?);
     // Nothing is waited for that cannot be judged.
@@ -60,7 +60,7 @@ pub fn run(arguments: &Check, out: &mut dyn Write) -> Result<Answer, Failure> {
 }
 
 /// What is there; nothing yet where a recorder may be about to begin.
-fn opened(source: &Source, opened: Result<Now, OpenError>) -> Result<Option<Now>, Failure> {
+fn opened(source: &Source, opened: Result<Now, OpenError>) -> Result<Option<Now>> {
     let error = match opened {
         Ok(now) => return Ok(Some(now)),
         Err(error) => error,
@@ -85,7 +85,7 @@ fn end(
     watch: &mut Watch,
     certain: &mut Certain,
     out: &mut dyn Write,
-) -> Result<Answer, Failure> {
+) -> Result<Answer> {
     let story = open::build_by(now.reels, |inputs| watch.growing().look(inputs))?;
     let unread = story.unread.clone();
     let (session, mut history) = story.into_parts();
@@ -116,7 +116,7 @@ fn print(
     findings: &[&Finding],
     (as_json, verbose): (bool, bool),
     out: &mut dyn Write,
-) -> Result<(), Failure> {
+) -> Result {
     findings.iter().try_for_each(|finding| {
         if as_json {
             json(&export::finding(session, finding), out)

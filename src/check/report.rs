@@ -10,7 +10,7 @@ use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 use serde_json::{Value, json};
 
 use crate::arguments::ReportFormat;
-use crate::outcome::Failure;
+use crate::outcome::{Failure, Result};
 use crate::text;
 
 /// What SARIF's schema is called.
@@ -102,7 +102,7 @@ pub fn print(
     all: &[SessionReport],
     partial: bool,
     out: &mut dyn Write,
-) -> Result<(), Failure> {
+) -> Result {
     match format {
         ReportFormat::Junit => {
             let mut report = quick_junit::Report::new("netreel check");
@@ -153,13 +153,14 @@ fn suite(told: &SessionReport, partial: bool) -> TestSuite {
 }
 
 fn with(mut status: TestCaseStatus, message: &str, told: &SessionReport) -> TestCaseStatus {
-    let reasons: Vec<String> = told
-        .reasons
-        .iter()
-        .map(|(id, said)| format!("{said} ({id})"))
-        .collect();
+    let reasons = text::joined(
+        told.reasons
+            .iter()
+            .map(|(id, said)| format!("{said} ({id})")),
+        "\n",
+    );
     status.set_message(message);
-    status.set_description(reasons.join("\n"));
+    status.set_description(reasons);
     status
 }
 
@@ -185,7 +186,7 @@ fn described(found: &[&Found]) -> String {
         );
         [&[head][..], &it.proof].concat().join("\n    ")
     });
-    each.collect::<Vec<_>>().join("\n")
+    text::joined(each, "\n")
 }
 
 fn sarif(all: &[SessionReport]) -> Value {

@@ -23,14 +23,14 @@ use serde_json::json;
 
 use crate::arguments::{Demo, Switch, Topology};
 use crate::open::{self, Story};
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Answer, Failure, Result};
 use crate::{boxes, check, replay, text};
 use processes::{Assignment, HowToPlay, Processes};
 
 /// A session that is not over by then has failed.
 const LIMIT: Duration = Duration::from_secs(60);
 
-pub fn run(arguments: &Demo, out: &mut dyn Write) -> Result<Answer, Failure> {
+pub fn run(arguments: &Demo, out: &mut dyn Write) -> Result<Answer> {
     let folder = prepare(arguments.out.as_deref(), "demo")?;
     // With --json the object is all that is printed.
     let mut told: Box<dyn Write + '_> = if arguments.json {
@@ -98,7 +98,7 @@ pub fn run(arguments: &Demo, out: &mut dyn Write) -> Result<Answer, Failure> {
 }
 
 /// The story of the reels in `folder`, and the reels.
-fn read(folder: &Path) -> Result<(Story, Vec<Arc<Reel>>), Failure> {
+fn read(folder: &Path) -> Result<(Story, Vec<Arc<Reel>>)> {
     let found = open::reels(&[folder])?;
     let reels = found
         .inputs
@@ -109,7 +109,7 @@ fn read(folder: &Path) -> Result<(Story, Vec<Arc<Reel>>), Failure> {
 }
 
 /// The folder for the reels: new, or empty. One that nobody named is named after `what`.
-pub fn prepare(out: Option<&Path>, what: &str) -> Result<PathBuf, Failure> {
+pub fn prepare(out: Option<&Path>, what: &str) -> Result<PathBuf> {
     let folder = match out {
         Some(folder) => folder.to_owned(),
         None => {
@@ -134,7 +134,7 @@ pub fn prepare(out: Option<&Path>, what: &str) -> Result<PathBuf, Failure> {
     Ok(folder)
 }
 
-fn play(arguments: &Demo, folder: &Path, out: &mut dyn Write) -> Result<Vec<PathBuf>, Failure> {
+fn play(arguments: &Demo, folder: &Path, out: &mut dyn Write) -> Result<Vec<PathBuf>> {
     let names = (0..arguments.nodes)
         .map(|peer| node_name(Peer(peer)))
         .collect::<Vec<_>>();
@@ -172,12 +172,7 @@ fn play(arguments: &Demo, folder: &Path, out: &mut dyn Write) -> Result<Vec<Path
 }
 
 #[cfg(feature = "gui")]
-fn show(
-    arguments: &Demo,
-    mut story: Story,
-    folder: &Path,
-    out: &mut dyn Write,
-) -> Result<(), Failure> {
+fn show(arguments: &Demo, mut story: Story, folder: &Path, out: &mut dyn Write) -> Result {
     use crate::inspect::drawn::{Shown, draw};
     use crate::inspect::models::model;
     use crate::inspect::window;
@@ -202,12 +197,7 @@ fn show(
 }
 
 #[cfg(not(feature = "gui"))]
-fn show(
-    _arguments: &Demo,
-    _story: Story,
-    folder: &Path,
-    out: &mut dyn Write,
-) -> Result<(), Failure> {
+fn show(_arguments: &Demo, _story: Story, folder: &Path, out: &mut dyn Write) -> Result {
     writeln!(
         out,
         "the reels: {}; built without the window: no picture",

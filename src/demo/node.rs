@@ -19,9 +19,9 @@ use netreel_transport::{Faults, LinkEnd, SnapshotPlan, UdpTransport, mix};
 use super::processes::Assignment;
 use crate::arguments::DemoNode;
 use crate::boxes;
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Answer, Failure, Result};
 
-pub fn run(arguments: &DemoNode) -> Result<Answer, Failure> {
+pub fn run(arguments: &DemoNode) -> Result<Answer> {
     // The parent shows what went wrong; a node's own error output would only repeat it.
     if let Err(failure) = play(arguments) {
         say(&format!("failed {failure}"))?;
@@ -29,7 +29,7 @@ pub fn run(arguments: &DemoNode) -> Result<Answer, Failure> {
     Ok(Answer::Clean)
 }
 
-fn play(arguments: &DemoNode) -> Result<(), Failure> {
+fn play(arguments: &DemoNode) -> Result {
     let local = SocketAddr::from((Ipv4Addr::LOCALHOST, arguments.port));
     let udp = UdpTransport::bind_seeded(local, mix(&[arguments.seed, u64::from(arguments.peer)]))
         .map_err(Failure::new)?;
@@ -110,7 +110,7 @@ fn play(arguments: &DemoNode) -> Result<(), Failure> {
 }
 
 /// Says where the node can be reached, and hears what it is to do.
-fn assigned(local: SocketAddr, asked: Option<&UdpSocket>) -> Result<Assignment, Failure> {
+fn assigned(local: SocketAddr, asked: Option<&UdpSocket>) -> Result<Assignment> {
     match asked {
         Some(socket) => {
             let asked = socket.local_addr().map_err(Failure::new)?;
@@ -177,7 +177,7 @@ fn ask_peers(
     peer: u8,
     assignment: &Assignment,
     triggers: &Triggers,
-) -> Result<Peers, Failure> {
+) -> Result<Peers> {
     let others = assignment.triggers.iter().enumerate();
     let others = others.filter(|(other, _)| *other != usize::from(peer));
     let options = PeerOptions {
@@ -239,7 +239,7 @@ fn quit_when_told(triggers: Triggers, thrown: Sender<bool>) -> Arc<AtomicBool> {
     quit
 }
 
-fn say(line: &str) -> Result<(), Failure> {
+fn say(line: &str) -> Result {
     let mut out = std::io::stdout().lock();
     writeln!(out, "{line}")?;
     Ok(out.flush()?)

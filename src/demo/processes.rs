@@ -20,7 +20,8 @@ use std::time::{Duration, Instant};
 use netreel_sample_engine::Mode;
 use serde::{Deserialize, Serialize};
 
-use crate::outcome::Failure;
+use crate::outcome::{Failure, Result};
+use crate::text;
 
 /// What a node must know before the first tick.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -94,7 +95,7 @@ struct Process {
 
 impl Processes {
     /// Starts one process a name; reels go to `out`.
-    pub fn start(names: &[String], out: &Path, how: HowToPlay) -> Result<Processes, Failure> {
+    pub fn start(names: &[String], out: &Path, how: HowToPlay) -> Result<Processes> {
         let program = std::env::current_exe()
             .map_err(|error| Failure::new(format!("cannot find the program itself: {error}")))?;
         let (sender, lines) = channel();
@@ -144,7 +145,7 @@ impl Processes {
 
     /// Waits until every node has told its endpoint, and in ring mode where it is asked for
     /// windows: both by peer number.
-    pub fn endpoints(&mut self) -> Result<(Vec<SocketAddr>, Vec<SocketAddr>), Failure> {
+    pub fn endpoints(&mut self) -> Result<(Vec<SocketAddr>, Vec<SocketAddr>)> {
         let mut endpoints = vec![None; self.nodes.len()];
         let mut triggers = vec![None; self.nodes.len()];
         while endpoints.iter().any(Option::is_none) {
@@ -160,7 +161,7 @@ impl Processes {
     }
 
     /// Tells one node something.
-    pub fn tell(&mut self, node: usize, line: &str) -> Result<(), Failure> {
+    pub fn tell(&mut self, node: usize, line: &str) -> Result {
         let Some(node) = self.nodes.get_mut(node) else {
             return Ok(());
         };
@@ -175,7 +176,7 @@ impl Processes {
     }
 
     /// What nodes have said of windows since the last time.
-    pub fn said(&mut self) -> Result<Vec<(usize, Said)>, Failure> {
+    pub fn said(&mut self) -> Result<Vec<(usize, Said)>> {
         let mut all = Vec::new();
         loop {
             match self.lines.try_recv() {
@@ -196,20 +197,20 @@ impl Processes {
     }
 
     /// Lets all nodes finish, whatever they do; what they still say of windows.
-    pub fn end(&mut self) -> Result<Vec<(usize, Said)>, Failure> {
+    pub fn end(&mut self) -> Result<Vec<(usize, Said)>> {
         self.deadline = Instant::now() + self.limit;
         self.quit()
     }
 
     /// Tells every node what it is part of: the session begins.
-    pub fn assign(&mut self, assignment: &Assignment) -> Result<(), Failure> {
+    pub fn assign(&mut self, assignment: &Assignment) -> Result {
         let line = serde_json::to_string(assignment).map_err(Failure::new)?;
         self.tell_all(&line)
     }
 
     /// Waits until all nodes have been idle at once for a while, then lets them finish: what they said last
     /// has come to rest then, and can be judged.
-    pub fn finish(&mut self) -> Result<(), Failure> {
+    pub fn finish(&mut self) -> Result {
         let mut rests: Option<Instant> = None;
         loop {
             let is_idle = self.nodes.iter().all(|node| node.idle);
@@ -234,7 +235,7 @@ impl Processes {
         }
     }
 
-    fn quit(&mut self) -> Result<Vec<(usize, Said)>, Failure> {
+    fn quit(&mut self) -> Result<Vec<(usize, Said)>> {
         let mut all = Vec::new();
         self.tell_all("quit")?;
         while !self.nodes.iter().all(|node| node.finished) {
@@ -255,11 +256,11 @@ impl Processes {
         Ok(all)
     }
 
-    fn tell_all(&mut self, line: &str) -> Result<(), Failure> {
+    fn tell_all(&mut self, line: &str) -> Result {
         (0..self.nodes.len()).try_for_each(|node| self.tell(node, line))
     }
 
-    fn next_line(&mut self, awaited: &str) -> Result<(usize, String), Failure> {
+    fn next_line(&mut self, awaited: &str) -> Result<(usize, String)> {
         let left = self.deadline.saturating_duration_since(Instant::now());
         match self.next_line_within(left)? {
             Some(next) => Ok(next),
@@ -268,7 +269,7 @@ impl Processes {
     }
 
     /// `None` where no line came in time.
-    fn next_line_within(&mut self, patience: Duration) -> Result<Option<(usize, String)>, Failure> {
+    fn next_line_within(&mut self, patience: Duration) -> Result<Option<(usize, String)>> {
         match self.lines.recv_timeout(patience) {
             Ok((peer, Some(line))) => match line.strip_prefix("failed ") {
                 Some(why) => Err(Failure::new(format!(
@@ -289,11 +290,8 @@ impl Processes {
     fn waited(&self, awaited: &str) -> Failure {
         let nodes = self.nodes.iter();
         let waiting = nodes.filter(|node| !node.idle && !node.finished);
-        let names: Vec<&str> = waiting.map(|node| node.name.as_str()).collect();
-        Failure::new(format!(
-            "waited too long for {} to {awaited}",
-            names.join(", ")
-        ))
+        let names = text::joined(waiting.map(|node| node.name.as_str()), ", ");
+        Failure::new(format!("waited too long for {names} to {awaited}"))
     }
 }
 
@@ -304,7 +302,7 @@ fn said(line: &str) -> Option<Said> {
         .or(told.map(|sentence| Said::Told(sentence.to_owned())))
 }
 
-fn own_port(first: Option<u16>, peer: usize) -> Result<u16, Failure> {
+fn own_port(first: Option<u16>, peer: usize) -> Result<u16> {
     let Some(first) = first else {
         return Ok(0);
     };

@@ -10,7 +10,7 @@ use super::keys::{Key, Keys};
 use super::processes::{Processes, Said};
 use crate::check;
 use crate::open;
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Answer, Result};
 use crate::text;
 
 /// How long a key is waited for before the nodes are listened to.
@@ -22,7 +22,7 @@ pub fn play(
     names: &[String],
     mut time_outs: bool,
     out: &mut dyn Write,
-) -> Result<Vec<PathBuf>, Failure> {
+) -> Result<Vec<PathBuf>> {
     let last = names.len();
     writeln!(
         out,
@@ -73,7 +73,7 @@ fn hear(
     names: &[String],
     windows: &mut BTreeSet<PathBuf>,
     out: &mut dyn Write,
-) -> Result<(), Failure> {
+) -> Result {
     let name = names.get(node).map_or("", String::as_str);
     match said {
         Said::Kept(folder) => {
@@ -86,7 +86,7 @@ fn hear(
 }
 
 /// Checks each window as the session that it is.
-pub fn report(windows: &[PathBuf], folder: &Path, out: &mut dyn Write) -> Result<Answer, Failure> {
+pub fn report(windows: &[PathBuf], folder: &Path, out: &mut dyn Write) -> Result<Answer> {
     if windows.is_empty() {
         writeln!(
             out,

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{Calls, chosen};
 use crate::open::Story;
-use crate::outcome::Failure;
+use crate::outcome::{Failure, Result};
 use crate::packets::{json as print_json, messages};
 use crate::text;
 use crate::tree::{diagnostics, hex, tree};
@@ -20,14 +20,13 @@ pub fn show(
     (node, number): (Option<&str>, u64),
     as_json: bool,
     out: &mut dyn Write,
-) -> Result<(), Failure> {
+) -> Result {
     let reels = story.session.session_reels();
     let chosen = chosen(&reels, node)?;
     let [reel] = chosen.as_slice() else {
-        let names: Vec<&str> = reels.iter().map(|reel| reel.name.as_str()).collect();
+        let names = text::joined(reels.iter().map(|reel| reel.name.as_str()), ", ");
         return Err(Failure::new(format!(
-            "--event {number}: each reel has its own numbers; name one with --node: {}",
-            names.join(", ")
+            "--event {number}: each reel has its own numbers; name one with --node: {names}"
         )));
     };
     let number = EventNumber(number);
@@ -79,7 +78,7 @@ fn print(
     reel: &SessionReel<'_>,
     record: &Record<'_>,
     out: &mut dyn Write,
-) -> Result<(), Failure> {
+) -> Result {
     let session = &story.session;
     let Record {
         number,

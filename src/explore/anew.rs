@@ -13,7 +13,7 @@ use netreel_replay::together::Reels;
 use netreel_wire::Wire;
 use serde_json::Value;
 
-use crate::outcome::Failure;
+use crate::outcome::{Failure, Result};
 use crate::replay::together;
 
 /// Plays a session anew.
@@ -58,7 +58,7 @@ impl Anew {
         runner: &mut Runner<'_, Failure>,
         changes: &[Change],
         cut: &Cut,
-    ) -> Result<(Written, Ran, Vec<PacketId>), Failure> {
+    ) -> Result<(Written, Ran, Vec<PacketId>)> {
         let names: Vec<String> = self.ground.names().map(str::to_owned).collect();
         let headers = (0..names.len()).map(|node| {
             let reel = self.ground.reel(node)?;
@@ -91,12 +91,12 @@ impl Anew {
     }
 
     /// Of what was written, the session.
-    pub fn session(&self, reels: &Written) -> Result<Session, Failure> {
+    pub fn session(&self, reels: &Written) -> Result<Session> {
         reels.session(self.wire.clone())
     }
 
     /// The errors of what was written.
-    pub fn findings(&self, reels: &Written) -> Result<Vec<CheckedError>, Failure> {
+    pub fn findings(&self, reels: &Written) -> Result<Vec<CheckedError>> {
         let session = self.session(reels)?;
         let history = History::build(&session);
         let errors = history
@@ -129,7 +129,7 @@ fn told(session: &Session, finding: &Finding) -> CheckedError {
 
 impl Written {
     /// The session that they are.
-    pub fn session(&self, wire: Option<Arc<Wire>>) -> Result<Session, Failure> {
+    pub fn session(&self, wire: Option<Arc<Wire>>) -> Result<Session> {
         let mut inputs = Vec::new();
         for (name, bytes) in &self.0 {
             let reel = Reel::from_bytes(bytes.clone()).map_err(Failure::new)?;
@@ -145,10 +145,8 @@ impl Written {
     }
 
     /// Writes each into a file of its node's name.
-    pub fn write(&self, folder: &Path) -> Result<(), Failure> {
-        let at = |path: &Path, error: std::io::Error| {
-            Failure::new(format!("{}: {error}", path.display()))
-        };
+    pub fn write(&self, folder: &Path) -> Result {
+        let at = |path: &Path, error: std::io::Error| Failure::at(path, error);
         std::fs::create_dir_all(folder).map_err(|error| at(folder, error))?;
         let mut names = together::Names::default();
         for (name, bytes) in &self.0 {

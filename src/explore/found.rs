@@ -12,7 +12,7 @@ use netreel_replay::explore::{
 use serde::{Deserialize, Serialize};
 
 use super::anew::{Anew, CheckedError, Written};
-use crate::outcome::Failure;
+use crate::outcome::{Failure, Result};
 
 /// Judges runs: by what nodes believe at the end, and by the rules of `netreel check`.
 pub struct Judge<'a> {
@@ -35,7 +35,7 @@ struct Patient<'a> {
 }
 
 impl<'a> Patient<'a> {
-    fn runner(&mut self, ground: &Ground) -> Result<&mut Runner<'a, Failure>, Failure> {
+    fn runner(&mut self, ground: &Ground) -> Result<&mut Runner<'a, Failure>> {
         let runner = match self.runner.take() {
             Some(runner) => runner,
             None => {
@@ -68,7 +68,7 @@ impl<'a> Judge<'a> {
         session: &Session,
         alone: bool,
         make: &'a dyn Fn() -> Box<MakeNode<'a, Failure>>,
-    ) -> Result<Judge<'a>, Failure> {
+    ) -> Result<Judge<'a>> {
         let ground = Arc::clone(runner.ground());
         let anew = Anew::new(&ground, session, "explore");
         let mut known = BTreeSet::new();
@@ -91,7 +91,7 @@ impl<'a> Judge<'a> {
         &mut self,
         runner: &mut Runner<'_, Failure>,
         wrong: &Wrong,
-    ) -> Result<Option<Found>, Failure> {
+    ) -> Result<Option<Found>> {
         let outcome = Outcome::of(&wrong.ran);
         let says = wrong.ran.is_wrong();
         let mut changes = wrong.changes.clone();
@@ -130,7 +130,7 @@ impl<'a> Judge<'a> {
     }
 
     /// Whether what is wrong with a run is so as well when nodes play on for longer.
-    fn stays(&mut self, changes: &[Change], outcome: &Outcome) -> Result<bool, Failure> {
+    fn stays(&mut self, changes: &[Change], outcome: &Outcome) -> Result<bool> {
         let patient = self.patient.runner(&self.anew.ground)?;
         Ok(outcome.is_in(&Outcome::of(&patient.ran(changes)?)))
     }
@@ -174,7 +174,7 @@ impl Found {
     }
 
     /// Writes its reels.
-    pub fn write(&mut self, folder: PathBuf) -> Result<(), Failure> {
+    pub fn write(&mut self, folder: PathBuf) -> Result {
         self.reels.write(&folder)?;
         self.folder = Some(folder);
         Ok(())

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::found::{Found, Known};
 use crate::arguments::Explore;
-use crate::outcome::Failure;
+use crate::outcome::{Failure, Result};
 
 /// The file in the folder of what was found.
 const FILE: &str = "exploration";
@@ -37,7 +37,7 @@ pub struct From {
 ///
 /// # Errors
 /// There is none, or it is of something else: which.
-pub fn read(folder: &Path, arguments: &Explore, ground: &Ground) -> Result<From, Failure> {
+pub fn read(folder: &Path, arguments: &Explore, ground: &Ground) -> Result<From> {
     let told = |why: String| {
         Failure::new(format!(
             "--continue: {why}; begin anew, without --continue, in another folder"
@@ -74,15 +74,14 @@ pub fn write(
     arguments: &Explore,
     ground: &Ground,
     (kept, found): (&Kept, Vec<Known>),
-) -> Result<(), Failure> {
+) -> Result {
     let of = of(arguments, ground)?;
     let mut bytes = serde_json::to_vec(&Head { of, found }).map_err(Failure::new)?;
     bytes.push(b'\n');
     bytes.extend(kept.to_bytes());
     bytes.extend(number_of(&bytes).to_le_bytes());
     let path = folder.join(FILE);
-    std::fs::write(&path, bytes)
-        .map_err(|error| Failure::new(format!("{}: {error}", path.display())))
+    std::fs::write(&path, bytes).map_err(|error| Failure::at(&path, error))
 }
 
 /// What is not as it was, in words behind the folder's name; `None`: nothing.
@@ -115,16 +114,15 @@ fn differs(before: &Of, now: &Of) -> Option<String> {
     ))
 }
 
-fn of(arguments: &Explore, ground: &Ground) -> Result<Of, Failure> {
+fn of(arguments: &Explore, ground: &Ground) -> Result<Of> {
     let read = &arguments.read.source;
     let yes = |is_so: bool| if is_so { "yes" } else { "" }.to_owned();
     let maybe = |value: Option<String>| value.unwrap_or_default();
-    let file = |path: Option<&Path>| -> Result<String, Failure> {
+    let file = |path: Option<&Path>| -> Result<String> {
         let Some(path) = path else {
             return Ok(String::new());
         };
-        let bytes = std::fs::read(path)
-            .map_err(|error| Failure::new(format!("{}: {error}", path.display())))?;
+        let bytes = std::fs::read(path).map_err(|error| Failure::at(path, error))?;
         Ok(format!("{} ({:016x})", path.display(), number_of(&bytes)))
     };
     let options = [

@@ -25,7 +25,7 @@ use netreel_replay::together::Plan;
 
 use crate::arguments::{Explore, longest};
 use crate::open;
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Answer, Failure, Result};
 use crate::progress::Progress;
 use crate::replay::boxes::Changes;
 use crate::replay::engine::Engine;
@@ -39,7 +39,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// So often it is looked within that time whether a layer has returned.
 const LOOKS_IN_PATIENCE: u32 = 10;
 
-pub fn run(arguments: &Explore, out: &mut dyn Write) -> Result<Answer, Failure> {
+pub fn run(arguments: &Explore, out: &mut dyn Write) -> Result<Answer> {
     in_a_process(arguments.layer.as_deref(), || explored(arguments, out))
 }
 
@@ -70,7 +70,7 @@ pub fn watch(ground: &Arc<Ground>) {
 
 /// A layer that does not do the same when it is given the same is not explored: what is said of one run says
 /// nothing of the next.
-pub fn same_again(runner: &mut Runner<'_, Failure>) -> Result<(), Failure> {
+pub fn same_again(runner: &mut Runner<'_, Failure>) -> Result {
     let Some(unlike) = runner.unlike_itself()? else {
         return Ok(());
     };
@@ -96,8 +96,8 @@ pub fn same_again(runner: &mut Runner<'_, Failure>) -> Result<(), Failure> {
 /// Does something with an engine; with a plugin in a process of its own, which may die of it or stand still.
 pub fn in_a_process(
     layer: Option<&Path>,
-    action: impl FnOnce() -> Result<Answer, Failure>,
-) -> Result<Answer, Failure> {
+    action: impl FnOnce() -> Result<Answer>,
+) -> Result<Answer> {
     let Some(plugin) = layer else {
         return action();
     };
@@ -111,7 +111,7 @@ pub fn in_a_process(
     answer
 }
 
-fn explored(arguments: &Explore, out: &mut dyn Write) -> Result<Answer, Failure> {
+fn explored(arguments: &Explore, out: &mut dyn Write) -> Result<Answer> {
     let (session, played) = session(arguments)?;
     let session = &*session;
     let ground = Arc::new(ground(arguments, session)?);
@@ -204,14 +204,11 @@ fn explored(arguments: &Explore, out: &mut dyn Write) -> Result<Answer, Failure>
         )?,
         false => told::end(of, &explored, arguments, pace, out)?,
     }
-    Ok(match found.is_empty() {
-        true => Answer::Clean,
-        false => Answer::Wrong,
-    })
+    Ok(Answer::clean_if(found.is_empty()))
 }
 
 /// What is explored: a recording, or a match that is played first, with its reels.
-fn session(arguments: &Explore) -> Result<(Arc<Session>, Option<Written>), Failure> {
+fn session(arguments: &Explore) -> Result<(Arc<Session>, Option<Written>)> {
     match (arguments.scenario, &arguments.read.source.paths[..]) {
         (false, _) => Ok((open::story(&arguments.read.source)?.session, None)),
         (true, [file]) => {
@@ -227,10 +224,7 @@ fn session(arguments: &Explore) -> Result<(Arc<Session>, Option<Written>), Failu
 
 /// Where an exploration of the same ended, and what it found; with --continue alone. Else the folder of what
 /// is found is made.
-fn ended_before(
-    arguments: &Explore,
-    ground: &Ground,
-) -> Result<(Option<Kept>, Vec<Known>), Failure> {
+fn ended_before(arguments: &Explore, ground: &Ground) -> Result<(Option<Kept>, Vec<Known>)> {
     match &arguments.out {
         Some(folder) if arguments.continues => {
             let from = kept::read(folder, arguments, ground)?;
@@ -256,7 +250,7 @@ fn take(
     wrong: &Wrong,
     known: &[Known],
     arguments: &Explore,
-) -> Result<Taken, Failure> {
+) -> Result<Taken> {
     let Some(mut found) = judge.judged(runner, wrong)? else {
         return Ok(Taken::Nothing);
     };
@@ -270,7 +264,7 @@ fn take(
     Ok(Taken::New(Box::new(found)))
 }
 
-fn ground(arguments: &Explore, session: &Session) -> Result<Ground, Failure> {
+fn ground(arguments: &Explore, session: &Session) -> Result<Ground> {
     let changes = Changes {
         tune: &arguments.tune,
         set: &arguments.set,

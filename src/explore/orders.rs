@@ -8,7 +8,7 @@ use netreel_replay::explore::{Cut, Ground, Moment, Runner, Table, in_order, lega
 use serde_json::{Value, json};
 
 use crate::arguments::Explore;
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Answer, Failure, Result};
 use crate::packets;
 
 /// More packets have too many orders for a table.
@@ -34,7 +34,7 @@ pub fn run(
     (ground, session): (&Ground, &Session),
     runner: &mut Runner<'_, Failure>,
     out: &mut dyn Write,
-) -> Result<Answer, Failure> {
+) -> Result<Answer> {
     let name = arguments.node.as_deref().unwrap_or_default();
     let node = ground.names().position(|it| it == name).unwrap_or_default();
     let mut moved = Vec::new();
@@ -71,18 +71,12 @@ pub fn run(
     } else {
         print(&rows, &moved, name, session, out)?
     }
-    Ok(if rows.iter().all(|row| row.table == rows[0].table) {
-        Answer::Clean
-    } else {
-        Answer::Wrong
-    })
+    Ok(Answer::clean_if(
+        rows.iter().all(|row| row.table == rows[0].table),
+    ))
 }
 
-fn packet(
-    number: usize,
-    node: usize,
-    (ground, session): (&Ground, &Session),
-) -> Result<Moved, Failure> {
+fn packet(number: usize, node: usize, (ground, session): (&Ground, &Session)) -> Result<Moved> {
     let told = |why: &str| Failure::new(format!("--orders: packet {number} {why}"));
     let found = session.packets().nth(number);
     let found =
@@ -127,7 +121,7 @@ fn print(
     name: &str,
     session: &Session,
     out: &mut dyn Write,
-) -> Result<(), Failure> {
+) -> Result {
     for it in moved {
         let from = &session.nodes[it.from].name;
         writeln!(

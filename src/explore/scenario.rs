@@ -19,7 +19,7 @@ use super::anew::{Anew, Written};
 use crate::arguments::Explore;
 use crate::boxes;
 use crate::open;
-use crate::outcome::Failure;
+use crate::outcome::{Failure, Result};
 use crate::replay::boxes::Changes;
 use crate::replay::engine::Engine;
 use crate::replay::together;
@@ -127,7 +127,7 @@ pub type Make<'a> = dyn Fn(Arc<Ground>) -> Box<MakeNode<'a, Failure>> + 'a;
 ///
 /// # Errors
 /// What of the file cannot be read, or what it lacks to be played.
-pub fn played(file: &Path, arguments: &Explore, make: &Make<'_>) -> Result<Written, Failure> {
+pub fn played(file: &Path, arguments: &Explore, make: &Make<'_>) -> Result<Written> {
     let told = |why: String| Failure::new(format!("--scenario {}: {why}", file.display()));
     let text = std::fs::read_to_string(file).map_err(|error| told(error.to_string()))?;
     let table: toml::Table = toml::from_str(&text).map_err(|error| told(error.to_string()))?;
@@ -164,7 +164,7 @@ pub fn played(file: &Path, arguments: &Explore, make: &Make<'_>) -> Result<Writt
 ///
 /// # Errors
 /// A wire that cannot be read.
-pub fn session(played: &Written, arguments: &Explore) -> Result<Session, Failure> {
+pub fn session(played: &Written, arguments: &Explore) -> Result<Session> {
     let wire = arguments.read.source.wire.as_deref();
     let wire = wire.map(open::wire).transpose()?;
     played.session(wire)
@@ -336,11 +336,7 @@ fn ticked(
 }
 
 /// What layers make of a session in which they have not sent anything: it is played once.
-fn by_layers(
-    empty: &Session,
-    times: &Times,
-    (layer, make): (&Path, &Make<'_>),
-) -> Result<Written, Failure> {
+fn by_layers(empty: &Session, times: &Times, (layer, make): (&Path, &Make<'_>)) -> Result<Written> {
     let engine = Engine::asked(Some(layer), Changes::default())?;
     let (nodes, _) = together::nodes(empty, &engine)?;
     let mut plan = together::plan(empty, nodes);

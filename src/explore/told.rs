@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::anew::PLAYED;
 use super::found::Found;
 use crate::arguments::Explore;
-use crate::outcome::Failure;
+use crate::outcome::Result;
 use crate::text;
 
 /// So many errors of a run are told.
@@ -22,7 +22,7 @@ pub fn begin(
     session: &Session,
     (unchanged, restless): (&Ran, &[usize]),
     out: &mut dyn Write,
-) -> Result<(), Failure> {
+) -> Result {
     let played = ground
         .names()
         .enumerate()
@@ -35,11 +35,10 @@ pub fn begin(
         names.join(", ")
     )?;
     if !restless.is_empty() {
-        let names: Vec<&str> = restless.iter().map(|node| ground.name(*node)).collect();
+        let names = text::joined(restless.iter().map(|node| ground.name(*node)), " and ");
         writeln!(
             out,
-            "without any change what {} believe does not come to rest; for how long they play on says --rest",
-            names.join(" and ")
+            "without any change what {names} believe does not come to rest; for how long they play on says --rest"
         )?;
     }
     if !unchanged.differences.is_empty() {
@@ -57,7 +56,7 @@ pub fn found(
     number: usize,
     (ground, arguments): (&Ground, &Explore),
     out: &mut dyn Write,
-) -> Result<(), Failure> {
+) -> Result {
     let kind = if found.confirmed {
         "confirmed"
     } else {
@@ -165,7 +164,7 @@ pub fn end(
     arguments: &Explore,
     (runs, took): (u64, Duration),
     out: &mut dyn Write,
-) -> Result<(), Failure> {
+) -> Result {
     let counts = &explored.counts;
     writeln!(out)?;
     if !explored.says_beliefs {

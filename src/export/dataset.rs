@@ -11,7 +11,7 @@ use netreel_scenario::{Match, Outcome, match_in};
 
 use crate::arguments::Export;
 use crate::open::{self, Story};
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Answer, Failure, Result};
 use crate::{each, text};
 
 /// What was written of one session.
@@ -21,7 +21,7 @@ struct Written {
     findings: u64,
 }
 
-pub fn run(arguments: &Export, out: &mut dyn Write) -> Result<Answer, Failure> {
+pub fn run(arguments: &Export, out: &mut dyn Write) -> Result<Answer> {
     let Some(folder) = &arguments.out else {
         return Err(Failure::new(
             "a dataset is a folder: name it with --out DIR. Sessions that are in it stay",
@@ -52,7 +52,7 @@ pub fn run(arguments: &Export, out: &mut dyn Write) -> Result<Answer, Failure> {
     story.answered(out)
 }
 
-fn every(arguments: &Export, folder: &Path, out: &mut dyn Write) -> Result<Answer, Failure> {
+fn every(arguments: &Export, folder: &Path, out: &mut dyn Write) -> Result<Answer> {
     let source = &arguments.source;
     let folders = each::folders(&source.paths)?;
     let wire = source.wire.as_deref().map(open::wire).transpose()?;
@@ -104,7 +104,7 @@ fn every(arguments: &Export, folder: &Path, out: &mut dyn Write) -> Result<Answe
     })
 }
 
-fn line(path: &str, written: &Written, out: &mut dyn Write) -> Result<(), Failure> {
+fn line(path: &str, written: &Written, out: &mut dyn Write) -> Result {
     Ok(writeln!(
         out,
         "date={}/session={}  {}, {}  {path}",
@@ -129,11 +129,7 @@ pub enum Rows {
 ///
 /// # Errors
 /// It is still being recorded, or the folder cannot be written.
-pub fn add(
-    (story, path): (&Story, &str),
-    folder: &Path,
-    (rows, played): (Rows, &Match),
-) -> Result<(), Failure> {
+pub fn add((story, path): (&Story, &str), folder: &Path, (rows, played): (Rows, &Match)) -> Result {
     let written = one((story, path), folder, (rows, Some(played)));
     written.map(drop).map_err(of_a_run)
 }
@@ -142,7 +138,7 @@ pub fn add(
 ///
 /// # Errors
 /// There is no dataset in the other folder, or one of both cannot be read or written.
-pub fn add_all(other: &Path, folder: &Path) -> Result<u64, Failure> {
+pub fn add_all(other: &Path, folder: &Path) -> Result<u64> {
     let failed = |error: std::io::Error| {
         Failure::new(format!(
             "{}: there is no dataset: {error}; a job writes one there if `netreel run --emit` was given --dataset",
@@ -169,7 +165,7 @@ pub fn add_all(other: &Path, folder: &Path) -> Result<u64, Failure> {
             let mut files = Files::new(folder);
             for table in Table::ALL {
                 let from = other.join(table.file(&name));
-                let told = |error| Failure::new(format!("{}: {error}", from.display()));
+                let told = |error| Failure::at(&from, error);
                 let mut from = File::open(&from).map_err(told)?;
                 let copied = files.begin(table, &name).and_then(|mut to| {
                     std::io::copy(&mut from, &mut to)?;
@@ -210,7 +206,7 @@ fn one(
     (story, path): (&Story, &str),
     folder: &Path,
     (rows, played): (Rows, Option<&Match>),
-) -> Result<Written, Failure> {
+) -> Result<Written> {
     let mut files = story.files.iter();
     if let Some(file) = files.find(|file| netreel_capture::is_recorded(Path::new(file))) {
         return Err(Failure::new(format!(
@@ -283,7 +279,7 @@ impl<'a> Files<'a> {
         Ok(Box::new(BufWriter::with_capacity(1 << 16, file)))
     }
 
-    fn finish(&mut self) -> Result<(), Failure> {
+    fn finish(&mut self) -> Result {
         self.begun.sort();
         for (_, new, place) in &self.begun {
             std::fs::rename(new, place).map_err(|error| self.failed(&error))?;

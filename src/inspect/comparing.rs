@@ -9,11 +9,11 @@ use super::models::model;
 use super::sitting::Changed;
 use crate::arguments::{Gdb, Onto, Program, Read, Replay, Sit, Source, Together};
 use crate::open;
-use crate::outcome::Failure;
+use crate::outcome::{Failure, Result};
 use crate::replay::together;
 
 /// Opens what is recorded at a path.
-pub fn opened(source: &Source, path: &Path, cancel: &Cancel) -> Result<Answer, Failure> {
+pub fn opened(source: &Source, path: &Path, cancel: &Cancel) -> Result<Answer> {
     let source = Source {
         paths: vec![path.to_owned()],
         keys: None,
@@ -29,7 +29,7 @@ pub fn opened(source: &Source, path: &Path, cancel: &Cancel) -> Result<Answer, F
 pub struct Folder(PathBuf);
 
 impl Folder {
-    fn fresh() -> Result<Folder, Failure> {
+    fn fresh() -> Result<Folder> {
         let all = std::env::temp_dir();
         let names = (1..1000).map(|number| {
             let own = std::process::id();
@@ -64,7 +64,7 @@ pub fn played_on(
     source: &Source,
     (changes, layer): (&str, Option<&Path>),
     cancel: &Cancel,
-) -> Result<(Answer, Folder), Failure> {
+) -> Result<(Answer, Folder)> {
     let changed = Changed::of_layer(changes, layer).map_err(Failure::new)?;
     let folder = Folder::fresh()?;
     let arguments = Replay {
@@ -127,7 +127,7 @@ mod tests {
     use crate::inspect::sample;
 
     #[track_caller]
-    fn both(answer: Result<Answer, Failure>) -> (Box<Model>, Box<Model>) {
+    fn both(answer: Result<Answer>) -> (Box<Model>, Box<Model>) {
         let Ok(Answer::Compared { model: other, .. }) = answer else {
             panic!("no other session");
         };

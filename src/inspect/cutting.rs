@@ -46,9 +46,8 @@ pub(super) fn write(part: &PartOf) -> Result<String, String> {
     let packets = packets(session, &is_in);
     let noun = if reels.len() == 1 { "reel" } else { "reels" };
     Ok(format!(
-        "{}: {} of {} packets in {} {noun}",
+        "{}: {packets} of {} packets in {} {noun}",
         folder.display(),
-        packets,
         session.packet_count(),
         reels.len()
     ))

@@ -5,13 +5,13 @@ use std::path::Path;
 use netreel_inspector::theme::Theme;
 use netreel_inspector::{Answer as Heard, Inspector, Model, Pane, Settings, Workspace};
 
-use crate::outcome::Failure;
+use crate::outcome::{Failure, Result};
 
 /// A workspace, where somebody chose one, and the pane of it that has all of the window.
 pub type Shown = (Option<Workspace>, Option<Pane>);
 
 /// `1600x1000`
-pub fn size(text: &str) -> Result<(u32, u32), Failure> {
+pub fn size(text: &str) -> Result<(u32, u32)> {
     let parsed = text.split_once('x').and_then(|(width, height)| {
         let size = (width.parse::<u32>().ok()?, height.parse::<u32>().ok()?);
         let sane = (320..=8192).contains(&size.0) && (240..=8192).contains(&size.1);
@@ -25,12 +25,7 @@ pub fn size(text: &str) -> Result<(u32, u32), Failure> {
 }
 
 /// Draws a picture of the window as it is laid out at first.
-pub fn draw(
-    model: Model,
-    looks: (Shown, Theme),
-    size: (u32, u32),
-    file: &Path,
-) -> Result<(), Failure> {
+pub fn draw(model: Model, looks: (Shown, Theme), size: (u32, u32), file: &Path) -> Result {
     let (shown, theme) = looks;
     let looks = Looks {
         shown,
@@ -54,7 +49,7 @@ pub fn draw_with(
     size: (u32, u32),
     file: &Path,
     heard: Vec<Heard>,
-) -> Result<(), Failure> {
+) -> Result {
     model.finish();
     let (workspace, alone) = looks.shown;
     let mut inspector = Inspector::new(model, workspace);

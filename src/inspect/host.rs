@@ -17,7 +17,7 @@ use crate::inspect::sitting::Seat;
 use crate::inspect::wires::Watched;
 use crate::inspect::{bookmarks, comparing, cutting, kept, listing, settings, wires};
 use crate::open::Story;
-use crate::outcome::Failure;
+use crate::outcome::{Failure, Result};
 
 /// The story that is shown, for whoever keeps its index when the window closes.
 pub type Shown = Arc<Mutex<Option<Story>>>;
@@ -331,7 +331,7 @@ impl Opener {
     /// Works on another session, beside whatever is worked on.
     fn beside(
         &mut self,
-        work: impl FnOnce(&Source, &Cancel) -> Result<(Answer, Brings), Failure> + Send + 'static,
+        work: impl FnOnce(&Source, &Cancel) -> Result<(Answer, Brings)> + Send + 'static,
     ) {
         self.give_up_comparing();
         let job = Job::Comparing(self.comparing);
@@ -419,7 +419,7 @@ impl Opener {
 }
 
 /// Records the demonstration; the folder of its reels, below the system's temporary folder.
-fn demonstrated() -> Result<PathBuf, Failure> {
+fn demonstrated() -> Result<PathBuf> {
     let failed = |error| Failure::new(format!("the demonstration cannot be played: {error}"));
     let program = std::env::current_exe().map_err(failed)?;
     let folder = std::env::temp_dir().join(format!("netreel-demonstration-{}", std::process::id()));

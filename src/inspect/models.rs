@@ -8,7 +8,7 @@ use netreel_protocol::history::History;
 use netreel_protocol::rules::RuleFile;
 
 use crate::open::Story;
-use crate::outcome::Failure;
+use crate::outcome::Result;
 use crate::rules;
 
 /// A file of rules, whose tests have passed.
@@ -25,7 +25,7 @@ pub fn model(story: &mut Story, filter: &str) -> Model {
 }
 
 /// The same with what the rules of a file find.
-pub fn ruled(story: &mut Story, filter: &str, rules: Option<&Own>) -> Result<Model, Failure> {
+pub fn ruled(story: &mut Story, filter: &str, rules: Option<&Own>) -> Result<Model> {
     let Some((path, file)) = rules else {
         return Ok(model(story, filter));
     };

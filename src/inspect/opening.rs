@@ -13,7 +13,7 @@ use crate::arguments::Source;
 use crate::inspect::comparing::Folder;
 use crate::inspect::models::{Own, filtered, ruled};
 use crate::open::{self, Story};
-use crate::outcome::Failure;
+use crate::outcome::{Failure, Result};
 use crate::text;
 use crate::watch::{Now, Watch};
 
@@ -116,7 +116,7 @@ pub(super) fn opened(
     source: &Source,
     (filter, rules): (&str, Option<&Own>),
     told: &Teller,
-) -> Result<(Answer, Story), Failure> {
+) -> Result<(Answer, Story)> {
     let title = Settings::named(&source.paths);
     told.working(format!("reading {title}"));
     let show = |session: Session| {
@@ -153,7 +153,7 @@ pub(super) fn opened(
 }
 
 /// Reads what `source` names once more, for whoever looks at it already.
-pub(super) fn reread(source: &Source, told: &Teller) -> Result<(Answer, Story), Failure> {
+pub(super) fn reread(source: &Source, told: &Teller) -> Result<(Answer, Story)> {
     let mut story = open::story_while(source, &told.cancel, |_, _| {})?;
     let answer = Answer::Reread {
         model: Box::new(ruled(&mut story, "", None)?),
@@ -217,7 +217,7 @@ fn beginning(reels: &[ReelInput], how: &SessionBuilder, sizes: &Sizes) -> Option
 }
 
 /// Looks at what `source` names again and again while it is recorded.
-pub(super) fn followed(source: &Source, told: &Teller) -> Result<(), Failure> {
+pub(super) fn followed(source: &Source, told: &Teller) -> Result {
     let mut watch = Watch::new(source.paths.clone(), open::how(source)?);
     let mut rhythm = Rhythm::default();
     told.working(format!("waiting for {}", Settings::named(&source.paths)));
@@ -249,7 +249,7 @@ pub(super) fn followed(source: &Source, told: &Teller) -> Result<(), Failure> {
 }
 
 /// What is there; nothing yet where a recorder may be about to begin.
-fn there(paths: &[PathBuf], opened: Result<Now, OpenError>) -> Result<Option<Now>, Failure> {
+fn there(paths: &[PathBuf], opened: Result<Now, OpenError>) -> Result<Option<Now>> {
     use netreel_reel::OpenError::{Empty, HeaderCut};
     let error = match opened {
         Ok(now) => return Ok(Some(now)),

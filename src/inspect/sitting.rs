@@ -10,7 +10,7 @@ use netreel_inspector::{Answer, Wake};
 
 use crate::arguments::{Inspect, Source};
 use crate::open::{self, Story};
-use crate::outcome::Failure;
+use crate::outcome::{Failure, Result};
 use crate::replay::boxes::Changes;
 use crate::replay::engine::{Engine, Tell};
 use crate::replay::program;
@@ -73,7 +73,7 @@ pub fn stands(
     story: &Story,
     node: &str,
     arguments: &Inspect,
-) -> Result<Vec<Answer>, Failure> {
+) -> Result<Vec<Answer>> {
     let changes = arguments.changed.as_deref().unwrap_or_default();
     let changes =
         Changed::parse(changes).map_err(|why| Failure::new(format!("--changed: {why}")))?;
@@ -148,7 +148,7 @@ fn sit(
     (layer, changes): (Option<&Path>, &Changed),
     commands: &Receiver<String>,
     say: &dyn Fn(Answer),
-) -> Result<(), Failure> {
+) -> Result {
     let story = match story {
         Some(story) => story,
         None => open::story(source)?,

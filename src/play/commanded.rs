@@ -12,14 +12,14 @@ use netreel_transport::UdpTransport;
 
 use super::gather::{gather, how};
 use crate::arguments::Play;
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Answer, Failure, Result};
 use crate::{boxes, text};
 
 /// Between two looks at whether the console has ended the game.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// Plays until the console says `quit`.
-pub fn run(arguments: &Play, address: SocketAddr, out: &mut dyn Write) -> Result<Answer, Failure> {
+pub fn run(arguments: &Play, address: SocketAddr, out: &mut dyn Write) -> Result<Answer> {
     let token = arguments
         .console_token
         .as_deref()
@@ -62,11 +62,7 @@ pub fn run(arguments: &Play, address: SocketAddr, out: &mut dyn Write) -> Result
 type Seat = (Setup, (Peer, UdpTransport));
 
 /// The node that is played here, once all are there; `None` where the console goes home instead.
-fn seated(
-    arguments: &Play,
-    commanded: &Commanded,
-    out: &mut dyn Write,
-) -> Result<Option<Seat>, Failure> {
+fn seated(arguments: &Play, commanded: &Commanded, out: &mut dyn Write) -> Result<Option<Seat>> {
     if arguments.host.is_some() || arguments.join.is_some() {
         let (setup, sockets) = gather(arguments, out)?;
         return Ok(sockets.into_iter().next().map(|socket| (setup, socket)));

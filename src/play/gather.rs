@@ -9,13 +9,11 @@ use netreel_transport::{UdpTransport, mix};
 
 use crate::arguments::{Play, Topology};
 use crate::boxes;
-use crate::outcome::Failure;
+use crate::outcome::{Failure, Result};
+use crate::text;
 
 /// All nodes here, or this machine's node once the others are there.
-pub fn gather(
-    arguments: &Play,
-    out: &mut dyn Write,
-) -> Result<(Setup, Vec<(Peer, UdpTransport)>), Failure> {
+pub fn gather(arguments: &Play, out: &mut dyn Write) -> Result<(Setup, Vec<(Peer, UdpTransport)>)> {
     if let Some(address) = arguments.join {
         writeln!(out, "joining {address}; the game begins when all are there")?;
         out.flush()?;
@@ -60,19 +58,14 @@ pub fn gather(
 }
 
 /// Which node it wants to be, where it joins.
-fn seat(arguments: &Play) -> Result<Option<Peer>, Failure> {
+fn seat(arguments: &Play) -> Result<Option<Peer>> {
     let Some(name) = &arguments.seat else {
         return Ok(None);
     };
     let mut peers = (1..16).map(Peer);
     let seat = peers.find(|peer| node_name(*peer) == *name);
-    let names: Vec<String> = (1..9).map(Peer).map(node_name).collect();
-    let known = || {
-        format!(
-            "--as {name}: there is no such node; there are {}",
-            names.join(", ")
-        )
-    };
+    let names = text::joined((1..9).map(Peer).map(node_name), ", ");
+    let known = || format!("--as {name}: there is no such node; there are {names}");
     seat.ok_or_else(|| Failure::new(known())).map(Some)
 }
 

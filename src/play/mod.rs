@@ -14,7 +14,7 @@ use netreel_reel::Header;
 use netreel_sample_engine::{Peer, Start, node_name};
 
 use crate::arguments::Play;
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Answer, Failure, Result};
 use crate::{boxes, demo, text};
 use gather::gather;
 
@@ -24,7 +24,7 @@ const LIMIT: Duration = Duration::from_secs(300);
 /// Between two looks of a script at what it waits for.
 const LOOK: Duration = Duration::from_millis(5);
 
-pub fn run(arguments: &Play, out: &mut dyn Write) -> Result<Answer, Failure> {
+pub fn run(arguments: &Play, out: &mut dyn Write) -> Result<Answer> {
     let names: Vec<String> = (0..arguments.nodes).map(Peer).map(node_name).collect();
     let script = script(arguments, &names)?;
     #[cfg(feature = "gui")]
@@ -54,7 +54,7 @@ pub fn run(arguments: &Play, out: &mut dyn Write) -> Result<Answer, Failure> {
     Ok(Answer::Clean)
 }
 
-fn script(arguments: &Play, names: &[String]) -> Result<Option<Script>, Failure> {
+fn script(arguments: &Play, names: &[String]) -> Result<Option<Script>> {
     if let Some(seconds) = arguments.free {
         let text = netreel_play::free(arguments.seed, names, seconds.into());
         let script = Script::parse(&text, names).map_err(Failure::new)?;
@@ -84,7 +84,7 @@ fn play(
     script: Option<Script>,
     folder: &Path,
     out: &mut dyn Write,
-) -> Result<u64, Failure> {
+) -> Result<u64> {
     let (setup, sockets) = gather(arguments, out)?;
     let seed = ("play", setup.seed);
     let header =

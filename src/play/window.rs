@@ -16,7 +16,7 @@ use super::gather::how;
 use crate::arguments::Play;
 use crate::boxes;
 use crate::inspect::drawn;
-use crate::outcome::Failure;
+use crate::outcome::{Failure, Result};
 
 /// How large the window is at first.
 const SIZE: (u32, u32) = (1400, 860);
@@ -33,7 +33,7 @@ pub fn play(
     (setup, here): (&Setup, Vec<Peer>),
     folder: &Path,
     inspects: bool,
-) -> Result<u64, Failure> {
+) -> Result<u64> {
     let about = about((setup.mode, setup.topology));
     let mut board = Board::new(setup.names(), here, about);
     let mut inspector = Inspector::default();
@@ -109,7 +109,7 @@ impl Inspector {
 }
 
 /// Plays a script in virtual time, and draws the window as it is then.
-pub fn draw(arguments: &Play, script: Script, file: &Path) -> Result<(), Failure> {
+pub fn draw(arguments: &Play, script: Script, file: &Path) -> Result {
     let how = how(arguments);
     let seed = arguments.seed;
     let header = |name: &str, start: &Start| boxes::header(name, [0; 16], ("play", seed), start);

@@ -10,7 +10,7 @@ use netreel_capture::live::{self, Outcome, Wanted};
 use super::line::{LiveLine, came_to};
 use crate::arguments::Record;
 use crate::import::{nobodys, wire_text, without_packets};
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Answer, Failure, Result};
 use crate::text;
 
 pub fn run(
@@ -18,7 +18,7 @@ pub fn run(
     interface: &str,
     folder: &Path,
     out: &mut dyn Write,
-) -> Result<Answer, Failure> {
+) -> Result<Answer> {
     let nodes = NamedNode::gather(arguments.live.node.clone())
         .map_err(|error| Failure::new(format!("--node: {error}")))?;
     let wires = arguments.live.wire.as_deref().map(wire_text).transpose()?;
@@ -72,15 +72,11 @@ pub fn run(
         writeln!(out, "capturing on {interface} ended: {why}; {before}")?;
         whole = false;
     }
-    if whole {
-        Ok(Answer::Clean)
-    } else {
-        Ok(Answer::Wrong)
-    }
+    Ok(Answer::clean_if(whole))
 }
 
 /// Says which reels ended early, and which have no packets. Whether all are there and have some.
-fn reels(outcome: &Outcome, out: &mut dyn Write) -> Result<bool, Failure> {
+fn reels(outcome: &Outcome, out: &mut dyn Write) -> Result<bool> {
     let mut whole = true;
     for (path, reel) in &outcome.reels {
         match reel {

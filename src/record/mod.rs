@@ -17,9 +17,9 @@ use std::path::{Path, PathBuf};
 use netreel_capture::Options;
 
 use crate::arguments::Record;
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Answer, Result};
 
-pub fn run(arguments: &Record, out: &mut dyn Write) -> Result<Answer, Failure> {
+pub fn run(arguments: &Record, out: &mut dyn Write) -> Result<Answer> {
     ways::check(arguments)?;
     let folder = arguments.out.clone().unwrap_or_else(new_folder);
     // What a recorder has left here that was killed.
@@ -37,14 +37,14 @@ mod live {
     use std::io::Write;
 
     use crate::arguments::Record;
-    use crate::outcome::{Answer, Failure};
+    use crate::outcome::{Answer, Failure, Result};
 
     pub fn run(
         _: &Record,
         interface: &str,
         _: &std::path::Path,
         _: &mut dyn Write,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<Answer> {
         Err(Failure::new(format!(
             "--live {interface}: this netreel was built without libpcap. Install libpcap-dev and \
              build it with the feature `pcap`; or capture with `tcpdump -i {interface} -w FILE udp` \
@@ -58,7 +58,7 @@ pub use ring::RingArguments;
 
 /// How to record, for all ways, and what may keep a window while the recording runs: the live line
 /// takes it along.
-fn options(arguments: &Record, folder: &Path) -> Result<(Options, Armed), Failure> {
+fn options(arguments: &Record, folder: &Path) -> Result<(Options, Armed)> {
     let mut options = arguments.recording.options();
     let armed = Armed::arm(
         &arguments.ring,

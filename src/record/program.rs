@@ -9,11 +9,11 @@ use netreel_system::process::{FORBIDDEN_CALL, signal_of};
 
 use super::line::{LiveLine, came_to};
 use crate::arguments::Record;
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Answer, Failure, Result};
 use crate::text;
 
 /// Nothing of ours goes to the standard output, which is the program's.
-pub fn run(arguments: &Record, folder: &Path) -> Result<Answer, Failure> {
+pub fn run(arguments: &Record, folder: &Path) -> Result<Answer> {
     let (options, armed) = super::options(arguments, folder)?;
     let wanted = Wanted {
         command: arguments.command.clone(),

@@ -14,7 +14,7 @@ use netreel_protocol::session::network_answers;
 
 use super::line::{LiveLine, came_to};
 use crate::arguments::Record;
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Answer, Failure, Result};
 use crate::text;
 
 /// The least room for what is pushed and not yet written: 200 ms of 100 000 small packets a second.
@@ -25,7 +25,7 @@ const CLIENTS: u16 = 256;
 /// A client is forgotten after this many silent seconds, unless it is said.
 const IDLE_SECONDS: u32 = 120;
 
-pub fn run(arguments: &Record, folder: &Path, out: &mut dyn Write) -> Result<Answer, Failure> {
+pub fn run(arguments: &Record, folder: &Path, out: &mut dyn Write) -> Result<Answer> {
     std::fs::create_dir_all(folder).map_err(|error| {
         Failure::new(format!(
             "cannot make the folder {}: {error}; choose another with --out",
@@ -166,7 +166,7 @@ fn tell(line: &mut LiveLine, report: Report) {
     }
 }
 
-fn summary(outcome: &Outcome, reel: &Path, out: &mut dyn Write) -> Result<Answer, Failure> {
+fn summary(outcome: &Outcome, reel: &Path, out: &mut dyn Write) -> Result<Answer> {
     let progress = &outcome.progress;
     let moved = outcome.reel.as_ref().ok();
     let reel = moved.and_then(|it| it.moved_to.as_deref()).unwrap_or(reel);

@@ -13,8 +13,8 @@ use netreel_system::trigger;
 
 use super::findings::Findings;
 use crate::arguments::FailOn;
-use crate::lengths::seconds;
-use crate::outcome::Failure;
+use crate::arguments::seconds;
+use crate::outcome::{Failure, Result};
 
 /// Ring mode, the same for all ways of recording (docs/record.md).
 #[derive(Clone, Debug, Default, Args)]
@@ -87,7 +87,7 @@ impl Armed {
         folder: &Path,
         options: &mut Options,
         wire: Option<&Path>,
-    ) -> Result<Armed, Failure> {
+    ) -> Result<Armed> {
         let triggers = options.triggers.clone();
         let news = triggers.news();
         options.ring = arguments.ring();
@@ -166,7 +166,7 @@ impl Armed {
     }
 }
 
-fn peers(arguments: &RingArguments) -> Result<Option<PeerOptions>, Failure> {
+fn peers(arguments: &RingArguments) -> Result<Option<PeerOptions>> {
     if arguments.trigger_listen.is_none() && arguments.trigger_peers.is_empty() {
         return Ok(None);
     }

@@ -1,7 +1,7 @@
 //! Which options of `netreel record` belong to which way of recording.
 
 use crate::arguments::Record;
-use crate::outcome::Failure;
+use crate::outcome::{Failure, Result};
 
 /// A way of recording, as it is asked for.
 const PROGRAM: &str = "`-- CMD`";
@@ -12,7 +12,7 @@ const LIVE: &str = "`--live`";
 ///
 /// # Errors
 /// The first option that is out of place, and where it belongs.
-pub fn check(arguments: &Record) -> Result<(), Failure> {
+pub fn check(arguments: &Record) -> Result {
     let (proxy, live) = (&arguments.proxy, &arguments.live);
     let chosen = match &live.interface {
         Some(_) => LIVE,

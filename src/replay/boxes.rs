@@ -8,7 +8,7 @@ use netreel_sample_engine::{Event, NetLayer, Refusal, Start};
 use netreel_transport::{InputError, Layer, ObjectBelief, Transport};
 
 use crate::boxes::ENGINE;
-use crate::outcome::Failure;
+use crate::outcome::{Failure, Result};
 
 /// What of the start conditions is to be another than recorded, each as `NAME=VALUE`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -77,7 +77,7 @@ pub fn unlike_recorded(reel: &Reel, changes: Changes<'_>) -> Vec<Changed> {
 }
 
 /// The start conditions of a reel, with the changes that were asked for.
-pub fn start(reel: &Reel, changes: Changes<'_>) -> Result<Start, Failure> {
+pub fn start(reel: &Reel, changes: Changes<'_>) -> Result<Start> {
     let header = reel.header();
     if header.engine != ENGINE {
         return Err(Failure::new(format!(
@@ -107,7 +107,7 @@ pub fn start(reel: &Reel, changes: Changes<'_>) -> Result<Start, Failure> {
 }
 
 /// The layer that starts from these conditions.
-pub fn layer(reel: &Reel, start: Start, changes: Changes<'_>) -> Result<NetLayer, Failure> {
+pub fn layer(reel: &Reel, start: Start, changes: Changes<'_>) -> Result<NetLayer> {
     let asked = match changes.words() {
         words if words.is_empty() => {
             format!("the start conditions in the reel of {}", reel.header().node)
@@ -128,7 +128,7 @@ fn changed(
     mut fields: serde_json::Value,
     change: &str,
     wrong: &Wrong<'_>,
-) -> Result<serde_json::Value, Failure> {
+) -> Result<serde_json::Value> {
     let (name, value) = change
         .split_once('=')
         .ok_or_else(|| wrong(&"write it as NAME=VALUE"))?;
@@ -204,7 +204,7 @@ fn words(because: Refusal) -> &'static str {
 }
 
 /// Plays `reel` into a fresh layer of the engine that it was recorded at.
-pub fn replay(reel: &Arc<Reel>, changes: Changes<'_>) -> Result<Report, Failure> {
+pub fn replay(reel: &Arc<Reel>, changes: Changes<'_>) -> Result<Report> {
     let driver = Driver::new(Arc::clone(reel)).map_err(Failure::new)?;
     let start = start(reel, changes)?;
     let mut layer = layer(reel, start, changes)?;
@@ -213,7 +213,7 @@ pub fn replay(reel: &Arc<Reel>, changes: Changes<'_>) -> Result<Report, Failure>
 
 /// Plays a reel into the sample engine's layer, with what is to be another than recorded. Says what is
 /// wrong with the reel or with the changes before anything else.
-pub fn stepper(reel: &Arc<Reel>, changes: Changes<'_>) -> Result<Stepper, Failure> {
+pub fn stepper(reel: &Arc<Reel>, changes: Changes<'_>) -> Result<Stepper> {
     let of = Arc::clone(reel);
     let (tune, set) = (changes.tune.to_vec(), changes.set.to_vec());
     netreel_replay::check_replayable(&of).map_err(Failure::new)?;

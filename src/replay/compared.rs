@@ -19,7 +19,7 @@ use super::likely;
 use super::reels::names;
 use crate::check;
 use crate::open::Story;
-use crate::outcome::Failure;
+use crate::outcome::Result;
 use crate::text;
 
 /// How many refused calls of a node are told one by one.
@@ -144,7 +144,7 @@ impl<'a> Compared<'a> {
         }
     }
 
-    pub fn print(&self, out: &mut dyn Write) -> Result<(), Failure> {
+    pub fn print(&self, out: &mut dyn Write) -> Result {
         let on = self.on;
         match &on.unchanged {
             None if !on.changes.is_empty() => {
@@ -188,7 +188,7 @@ impl<'a> Compared<'a> {
         }
     }
 
-    fn node(&self, node: &PlayedNode, out: &mut dyn Write) -> Result<(), Failure> {
+    fn node(&self, node: &PlayedNode, out: &mut dyn Write) -> Result {
         let name = &node.name;
         if let Some(left) = &node.left {
             let time = text::seconds(SessionTime(left.at_ns));
@@ -281,7 +281,7 @@ impl<'a> Compared<'a> {
         }
     }
 
-    fn counts(&self, out: &mut dyn Write) -> Result<(), Failure> {
+    fn counts(&self, out: &mut dyn Write) -> Result {
         let nodes = &self.on.played.nodes;
         let widest = nodes.iter().map(|node| node.name.chars().count()).max();
         let width = widest.unwrap_or(0).max("packets sent".len());
@@ -319,7 +319,7 @@ impl<'a> Compared<'a> {
         Ok(())
     }
 
-    fn findings(&self, out: &mut dyn Write) -> Result<(), Failure> {
+    fn findings(&self, out: &mut dyn Write) -> Result {
         let (before, after) = (
             self.before.findings.len(),
             self.after.history().findings.len(),
@@ -420,7 +420,7 @@ impl<'a> Compared<'a> {
     }
 }
 
-fn one(word: &str, told: &KnownFinding, out: &mut dyn Write) -> Result<(), Failure> {
+fn one(word: &str, told: &KnownFinding, out: &mut dyn Write) -> Result {
     let style = check::style(told.level);
     writeln!(
         out,

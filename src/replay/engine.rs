@@ -16,7 +16,7 @@ use super::boxes::{self, Alone, Changed, Changes};
 use super::likely::{Likely, Plays, Unchanged};
 use super::watched;
 use crate::boxes::ENGINE;
-use crate::outcome::Failure;
+use crate::outcome::{Failure, Result};
 
 /// An engine's network layer.
 pub enum Engine<'a> {
@@ -48,7 +48,7 @@ pub type Tell = Arc<dyn Fn(String) + Send + Sync>;
 
 impl<'a> Engine<'a> {
     /// The engine that was asked for.
-    pub fn asked(plugin: Option<&'a Path>, changes: Changes<'a>) -> Result<Engine<'a>, Failure> {
+    pub fn asked(plugin: Option<&'a Path>, changes: Changes<'a>) -> Result<Engine<'a>> {
         let Some(path) = plugin else {
             return Ok(Engine::Boxes(changes));
         };
@@ -139,7 +139,7 @@ impl<'a> Engine<'a> {
     }
 
     /// The start conditions that it begins with.
-    pub fn start(&self, reel: &Reel) -> Result<Vec<u8>, Failure> {
+    pub fn start(&self, reel: &Reel) -> Result<Vec<u8>> {
         match self {
             Engine::Boxes(changes) => {
                 let start = boxes::start(reel, *changes)?;
@@ -152,11 +152,7 @@ impl<'a> Engine<'a> {
     }
 
     /// The layer of a node that is played on.
-    pub fn layer(
-        &self,
-        reel: &Reel,
-        io: impl Sockets + 'static,
-    ) -> Result<Box<dyn Layer>, Failure> {
+    pub fn layer(&self, reel: &Reel, io: impl Sockets + 'static) -> Result<Box<dyn Layer>> {
         match self {
             Engine::Boxes(changes) => {
                 let layer = boxes::layer(reel, boxes::start(reel, *changes)?, *changes)?;
@@ -167,11 +163,7 @@ impl<'a> Engine<'a> {
     }
 
     /// The same for whoever plays again and again: where a layer fails, it panics with what it says.
-    pub fn tried_layer(
-        &self,
-        reel: &Reel,
-        io: impl Sockets + 'static,
-    ) -> Result<Box<dyn Layer>, Failure> {
+    pub fn tried_layer(&self, reel: &Reel, io: impl Sockets + 'static) -> Result<Box<dyn Layer>> {
         match self {
             Engine::Boxes(_) => self.layer(reel, io),
             Engine::Plugin(loaded) => {
@@ -183,12 +175,12 @@ impl<'a> Engine<'a> {
     }
 
     /// Plays a reel into a fresh layer.
-    pub fn replay(&self, reel: &Arc<Reel>) -> Result<Report, Failure> {
+    pub fn replay(&self, reel: &Arc<Reel>) -> Result<Report> {
         self.played(reel, |driver, layer| driver.run(layer))
     }
 
     /// The same with the layer's time-outs off; whether it has a switch for them.
-    pub fn replay_without_time_outs(&self, reel: &Arc<Reel>) -> Result<(Report, bool), Failure> {
+    pub fn replay_without_time_outs(&self, reel: &Arc<Reel>) -> Result<(Report, bool)> {
         self.played(reel, |driver, layer| driver.run_without_time_outs(layer))
     }
 
@@ -196,7 +188,7 @@ impl<'a> Engine<'a> {
         &self,
         reel: &Arc<Reel>,
         run: impl FnOnce(Driver, &mut dyn Layer) -> T,
-    ) -> Result<T, Failure> {
+    ) -> Result<T> {
         if let Some(why) = self.cannot_play(reel) {
             return Err(Failure::new(why));
         }
@@ -224,7 +216,7 @@ impl<'a> Engine<'a> {
     }
 
     /// Plays a reel into a layer, turn by turn. `tell` hears what fails in a plugin, as it happens.
-    pub fn stepper(self, reel: &Arc<Reel>, tell: Tell) -> Result<Stepper, Failure> {
+    pub fn stepper(self, reel: &Arc<Reel>, tell: Tell) -> Result<Stepper> {
         if let Some(why) = self.cannot_play(reel) {
             return Err(Failure::new(why));
         }
@@ -258,7 +250,7 @@ impl<'a> Engine<'a> {
     }
 
     /// Fails where a layer has failed: what came after it says nothing.
-    pub fn check_alive(&self) -> Result<(), Failure> {
+    pub fn check_alive(&self) -> Result {
         watched::say_safe(false);
         let Engine::Plugin(loaded) = self else {
             return Ok(());
@@ -280,7 +272,7 @@ impl Loaded<'_> {
         self.plugin.name()
     }
 
-    fn layer(&self, reel: &Reel, sockets: Box<dyn Sockets>) -> Result<Watched, Failure> {
+    fn layer(&self, reel: &Reel, sockets: Box<dyn Sockets>) -> Result<Watched> {
         let made = self.made(reel, sockets)?;
         self.layers
             .borrow_mut()
@@ -288,7 +280,7 @@ impl Loaded<'_> {
         Ok(made)
     }
 
-    fn made(&self, reel: &Reel, sockets: Box<dyn Sockets>) -> Result<Watched, Failure> {
+    fn made(&self, reel: &Reel, sockets: Box<dyn Sockets>) -> Result<Watched> {
         let node = reel.header().node.clone();
         watched::say(&format!("at {node}, while its layer was made"));
         Ok(Watched {

@@ -7,13 +7,13 @@ use netreel_replay::Stop;
 use serde_json::json;
 
 use super::sitting::Sitting;
-use crate::outcome::Failure;
+use crate::outcome::{Failure, Result};
 use crate::packets::json as print_json;
 use crate::text;
 
 impl Sitting<'_> {
     /// Starts at a time, by way of the snapshot before it.
-    pub fn start_at(&mut self, time: SessionTime, out: &mut dyn Write) -> Result<(), Failure> {
+    pub fn start_at(&mut self, time: SessionTime, out: &mut dyn Write) -> Result {
         let Some(event) = self.reel.event_at(time) else {
             let time = text::seconds(time);
             return Err(Failure::new(format!(
@@ -30,7 +30,7 @@ impl Sitting<'_> {
     }
 
     /// Plays to the end, whatever the breakpoints.
-    pub fn play_out(&mut self, out: &mut dyn Write) -> Result<(), Failure> {
+    pub fn play_out(&mut self, out: &mut dyn Write) -> Result {
         let moved = self.go_forward(|_| false, out)?;
         // What lies between the snapshot and where one begins was played and compared as well.
         let from = self.player.played_from();

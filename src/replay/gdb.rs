@@ -16,7 +16,8 @@ use super::program::asked::refuse;
 use crate::arguments::{Replay, Switch};
 use crate::events::chosen;
 use crate::open;
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Answer, Failure, Result};
+use crate::text;
 
 /// What the replay calls before each event (`replay/src/before.rs`).
 const FUNCTION: &str = "netreel_before_event";
@@ -47,7 +48,7 @@ pub fn attach(pid: u32) -> Option<Child> {
     Command::new("gdb").args(arguments).spawn().ok()
 }
 
-pub fn run(arguments: &Replay, expression: &str, out: &mut dyn Write) -> Result<Answer, Failure> {
+pub fn run(arguments: &Replay, expression: &str, out: &mut dyn Write) -> Result<Answer> {
     if cfg!(windows) {
         return Err(Failure::new(
             "--gdb: netreel starts a debugger on Linux alone; here stop the replay with --step, and attach your \
@@ -117,7 +118,7 @@ pub fn run(arguments: &Replay, expression: &str, out: &mut dyn Write) -> Result<
     for stop in &stops {
         let words = stop.of_gdb(&program);
         let words = words.iter().map(|word| quoted(&word.to_string_lossy()));
-        writeln!(out, "gdb {}", words.collect::<Vec<_>>().join(" "))?;
+        writeln!(out, "gdb {}", text::joined(words, " "))?;
     }
     Ok(Answer::Clean)
 }
@@ -229,7 +230,7 @@ fn is_own(text: &str, program: &str) -> bool {
 ///
 /// # Errors
 /// Somebody else's file is there, or it cannot be written.
-pub fn write_launch(file: &Path, program: &str, configurations: &[Json]) -> Result<(), Failure> {
+pub fn write_launch(file: &Path, program: &str, configurations: &[Json]) -> Result {
     let there = std::fs::read_to_string(file);
     let is_lost = match &there {
         Ok(text) => !is_own(text, program),

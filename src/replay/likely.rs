@@ -8,7 +8,8 @@ use netreel_replay::{Report, cause};
 use serde_json::{Value as Json, json};
 
 use super::boxes::Changed;
-use crate::outcome::Failure;
+use crate::outcome::Result;
+use crate::text;
 
 /// What is played into the layer that is replayed, beside what was recorded.
 #[derive(Clone)]
@@ -83,7 +84,7 @@ impl Likely {
     }
 
     /// A line for each.
-    pub fn print(&self, out: &mut dyn Write) -> Result<(), Failure> {
+    pub fn print(&self, out: &mut dyn Write) -> Result {
         for sentence in self.sentences() {
             writeln!(out, "    {sentence}")?;
         }
@@ -167,7 +168,7 @@ pub fn words(changed: &[Changed]) -> String {
         } = it;
         format!("changed setting {name} = {now} (recorded: {recorded})")
     });
-    each.collect::<Vec<_>>().join(", ")
+    text::joined(each, ", ")
 }
 
 /// The same as `--json` prints it.

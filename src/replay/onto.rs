@@ -14,7 +14,7 @@ use serde_json::{Value as Json, json};
 use super::reels::{choose, embedded_wire, names};
 use crate::arguments::Replay;
 use crate::open::{self, Reels};
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Answer, Failure, Result};
 use crate::text;
 
 /// The largest datagram.
@@ -25,7 +25,7 @@ const WAIT_MIN: Duration = Duration::from_micros(50);
 /// How long what does not come is waited for, in seconds.
 const PATIENCE_S: f64 = 1.0;
 
-pub fn run(arguments: &Replay, to: &str, out: &mut dyn Write) -> Result<Answer, Failure> {
+pub fn run(arguments: &Replay, to: &str, out: &mut dyn Write) -> Result<Answer> {
     let Reels { inputs, unread, .. } = open::reels(&arguments.read.source.paths)?;
     for why in &unread {
         anstream::eprintln!("netreel: {why}");
@@ -35,7 +35,7 @@ pub fn run(arguments: &Replay, to: &str, out: &mut dyn Write) -> Result<Answer, 
         let names = inputs.iter().map(|it| it.reel.header().node.as_str());
         return Err(Failure::new(format!(
             "one node at a time can speak to a live endpoint; name it with --node: {}",
-            names.collect::<Vec<_>>().join(", ")
+            text::joined(names, ", ")
         )));
     };
     let given = arguments.read.source.wire.as_deref().map(open::wire);
@@ -75,7 +75,7 @@ pub fn run(arguments: &Replay, to: &str, out: &mut dyn Write) -> Result<Answer, 
 }
 
 /// Whom the node spoke to.
-fn peer(arguments: &Replay, input: &ReelInput, inputs: &[ReelInput]) -> Result<Endpoint, Failure> {
+fn peer(arguments: &Replay, input: &ReelInput, inputs: &[ReelInput]) -> Result<Endpoint> {
     let reels: Vec<_> = inputs.iter().map(|it| it.reel.clone()).collect();
     let name = names(&reels);
     let peers = onto::peers(&input.reel);
@@ -85,7 +85,7 @@ fn peer(arguments: &Replay, input: &ReelInput, inputs: &[ReelInput]) -> Result<E
             let known = name(*endpoint).map_or(String::new(), |name| format!("{name} at "));
             format!("{known}{endpoint} ({})", text::counted(peer.sent, "packet"))
         });
-        peers.collect::<Vec<_>>().join(", ")
+        text::joined(peers, ", ")
     };
     let Some(asked) = &arguments.onto.peer else {
         let mut all = peers.keys();
@@ -109,7 +109,7 @@ fn peer(arguments: &Replay, input: &ReelInput, inputs: &[ReelInput]) -> Result<E
         .ok_or_else(|| Failure::new(format!("--peer {asked}: {node} spoke to: {}", listed())))
 }
 
-fn resolve(to: &str) -> Result<SocketAddr, Failure> {
+fn resolve(to: &str) -> Result<SocketAddr> {
     let failed = |why: String| {
         Failure::new(format!(
             "--to {to}: {why}; write an address or a host's name, and a port: 127.0.0.1:7000"
@@ -124,7 +124,7 @@ fn resolve(to: &str) -> Result<SocketAddr, Failure> {
 }
 
 /// Says all of it; whether the other machine said that nobody listens there.
-fn speak(onto: &mut Onto<'_>, live: SocketAddr) -> Result<bool, Failure> {
+fn speak(onto: &mut Onto<'_>, live: SocketAddr) -> Result<bool> {
     let failed = |error: std::io::Error| Failure::new(format!("{live}: {error}"));
     let any: SocketAddr = match live {
         SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
@@ -166,7 +166,7 @@ fn speak(onto: &mut Onto<'_>, live: SocketAddr) -> Result<bool, Failure> {
 }
 
 /// A line a packet, in the order in which they were sent and came.
-fn print(node: &str, onto: &Onto<'_>, refused: bool, out: &mut dyn Write) -> Result<(), Failure> {
+fn print(node: &str, onto: &Onto<'_>, refused: bool, out: &mut dyn Write) -> Result {
     let mut lines: Vec<(Duration, String)> = Vec::new();
     for sent in onto.sent() {
         let mut line = format!(

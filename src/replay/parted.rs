@@ -11,11 +11,11 @@ use super::reels::names;
 use super::report::{as_json, print};
 use super::sitting::Sitting;
 use super::states;
-use crate::outcome::Failure;
+use crate::outcome::Result;
 
 impl Sitting<'_> {
     /// Says where the layer parts from the recording, and what that likely comes from.
-    pub(super) fn print_parted(&self, out: &mut dyn Write) -> Result<(), Failure> {
+    pub(super) fn print_parted(&self, out: &mut dyn Write) -> Result {
         if let Some((judged, tape)) = self.player.ended() {
             return told::print(&self.reel.name, judged, tape, out);
         }

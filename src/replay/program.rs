@@ -26,14 +26,14 @@ use super::breaks::Condition;
 use crate::arguments::Replay;
 use crate::arguments::Threads;
 use crate::open;
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Answer, Failure, Result};
 use crate::text;
 
 /// How long a program may do nothing, in seconds.
 const PATIENCE_S: f64 = 10.0;
 
 /// Whether a program is to be started again. Options that say nothing then, or only then, are wrong.
-pub fn is_asked(arguments: &Replay) -> Result<bool, Failure> {
+pub fn is_asked(arguments: &Replay) -> Result<bool> {
     let program = &arguments.program;
     let wrong = |option: &str, why: &str| Err(Failure::new(format!("{option}: {why}")));
     if !program.is_asked() {
@@ -67,7 +67,7 @@ pub use stepped::Stepped;
 const NO_PROGRAM: &str = "it is about a program that is started again; `--` at the end of the command \
                           starts the recorded one";
 
-pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
+pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer> {
     let wire = arguments.read.source.wire.as_deref();
     let wire = wire.map(open::wire).transpose()?;
     let (meant, stop_at) = meant(arguments, wire)?;
@@ -111,7 +111,7 @@ pub struct Prepared {
 
 impl Prepared {
     /// Refuses what is not the program that was recorded, or cannot be started again.
-    pub fn new(meant: Meant, arguments: &Replay) -> Result<Prepared, Failure> {
+    pub fn new(meant: Meant, arguments: &Replay) -> Result<Prepared> {
         let source = &arguments.read.source;
         let reel = &meant.reel;
         let began = Began::of(reel);
@@ -206,10 +206,7 @@ pub struct Meant {
 
 /// Finds it, and the event before which it is to be stopped. The session of all reels is put together only
 /// where a condition or a name needs it.
-fn meant(
-    arguments: &Replay,
-    wire: Option<Arc<Wire>>,
-) -> Result<(Meant, Option<EventNumber>), Failure> {
+fn meant(arguments: &Replay, wire: Option<Arc<Wire>>) -> Result<(Meant, Option<EventNumber>)> {
     let source = &arguments.read.source;
     let (node, until) = (arguments.node.as_deref(), wanted_stop(arguments));
     if until.is_none() {
@@ -252,7 +249,7 @@ impl Meant {
         reel: &SessionReel<'_>,
         all: &[SessionReel<'_>],
         wire: Option<Arc<Wire>>,
-    ) -> Result<Meant, Failure> {
+    ) -> Result<Meant> {
         Ok(Meant {
             name: reel.name.clone(),
             reel: Arc::clone(reel.reel),
@@ -263,7 +260,7 @@ impl Meant {
 }
 
 /// The wire that was given, or that of the reel.
-fn own_wire(wire: Option<Arc<Wire>>, reel: &Reel) -> Result<Option<Arc<Wire>>, Failure> {
+fn own_wire(wire: Option<Arc<Wire>>, reel: &Reel) -> Result<Option<Arc<Wire>>> {
     match wire {
         Some(wire) => Ok(Some(wire)),
         None => super::reels::embedded_wire(reel),
@@ -305,11 +302,7 @@ fn answer(judged: &Judged) -> Answer {
 }
 
 /// The first event that is looked for.
-fn first(
-    condition: &Condition,
-    reel: &SessionReel<'_>,
-    asked: &str,
-) -> Result<EventNumber, Failure> {
+fn first(condition: &Condition, reel: &SessionReel<'_>, asked: &str) -> Result<EventNumber> {
     let mut found = None;
     reel.reel.for_each(|record| {
         if found.is_none() && condition.is_met(reel, record) {

@@ -8,7 +8,8 @@ use netreel_reel::{Endpoint, Reel};
 use netreel_wire::Wire;
 
 use crate::events::chosen;
-use crate::outcome::Failure;
+use crate::outcome::{Failure, Result};
+use crate::text;
 
 /// The names of the nodes behind endpoints, as far as `reels` tell.
 pub fn names(reels: &[Arc<Reel>]) -> impl Fn(Endpoint) -> Option<String> + use<> {
@@ -22,10 +23,7 @@ pub fn names(reels: &[Arc<Reel>]) -> impl Fn(Endpoint) -> Option<String> + use<>
 }
 
 /// The reels of a node; all without one.
-pub fn choose<'a>(
-    inputs: &'a [ReelInput],
-    node: Option<&str>,
-) -> Result<Vec<&'a ReelInput>, Failure> {
+pub fn choose<'a>(inputs: &'a [ReelInput], node: Option<&str>) -> Result<Vec<&'a ReelInput>> {
     let Some(node) = node else {
         return Ok(inputs.iter().collect());
     };
@@ -37,14 +35,14 @@ pub fn choose<'a>(
         let names = inputs.iter().map(|input| input.reel.header().node.as_str());
         return Err(Failure::new(format!(
             "no reel of node {node} here; there are: {}",
-            names.collect::<Vec<_>>().join(", ")
+            text::joined(names, ", ")
         )));
     }
     Ok(chosen)
 }
 
 /// The wire that stands in a reel.
-pub fn embedded_wire(reel: &Reel) -> Result<Option<Arc<Wire>>, Failure> {
+pub fn embedded_wire(reel: &Reel) -> Result<Option<Arc<Wire>>> {
     let Some(wire) = reel.header().wires.first() else {
         return Ok(None);
     };
@@ -58,16 +56,15 @@ pub fn one<'a>(
     reels: &'a [SessionReel<'a>],
     node: Option<&str>,
     (done, fits): (&str, fn(&Reel) -> bool),
-) -> Result<&'a SessionReel<'a>, Failure> {
+) -> Result<&'a SessionReel<'a>> {
     let mut chosen = chosen(reels, node)?;
     chosen.retain(|reel| node.is_some() || fits(reel.reel));
     match chosen.as_slice() {
         [reel] => Ok(reel),
         _ => {
-            let names: Vec<&str> = chosen.iter().map(|reel| reel.name.as_str()).collect();
+            let names = text::joined(chosen.iter().map(|reel| reel.name.as_str()), ", ");
             Err(Failure::new(format!(
-                "one node at a time can be {done}; name it with --node: {}",
-                names.join(", ")
+                "one node at a time can be {done}; name it with --node: {names}"
             )))
         }
     }

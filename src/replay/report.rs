@@ -6,7 +6,7 @@ use netreel_replay::{Agreed, Explanation, FieldDifference, Outcome, Report};
 use serde_json::{Value, json};
 
 use super::stretches;
-use crate::outcome::Failure;
+use crate::outcome::Result;
 use crate::text;
 
 /// Prints what a replay came to.
@@ -15,7 +15,7 @@ pub fn print(
     report: &Report,
     explanation: Option<&Explanation>,
     out: &mut dyn Write,
-) -> Result<(), Failure> {
+) -> Result {
     let mut played = format!(
         "{}, {} and {} of {}",
         text::counted(report.ticks, "tick"),
@@ -80,7 +80,7 @@ pub fn print(
 }
 
 /// Prints the last events that were as recorded.
-pub fn print_agreed(agreed: &[Agreed], out: &mut dyn Write) -> Result<(), Failure> {
+pub fn print_agreed(agreed: &[Agreed], out: &mut dyn Write) -> Result {
     for it in agreed {
         writeln!(out, "    agreed    event {}: {}", it.number, it.words)?;
     }

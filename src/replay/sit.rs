@@ -19,12 +19,12 @@ use super::sitting::{Going, Played, Sitting};
 use super::time_outs::NO_SWITCH;
 use crate::arguments::Replay;
 use crate::open::{self, Story};
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Answer, Failure, Result};
 
 /// A line of a script that is longer is refused.
 const LINE_BYTES_MAX: usize = 1 << 16;
 
-pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
+pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer> {
     let source = &arguments.read.source;
     let story = open::story(source)?;
     let reels = story.session.session_reels();
@@ -94,7 +94,7 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
 }
 
 /// The layer that was asked for, before the first event of a reel.
-fn layer(arguments: &Replay, reel: &SessionReel<'_>) -> Result<Played, Failure> {
+fn layer(arguments: &Replay, reel: &SessionReel<'_>) -> Result<Played> {
     refuse(reel.reel, &arguments.read.source.paths)?;
     let changes = Changes {
         tune: &arguments.tune,
@@ -112,14 +112,14 @@ fn program(
     arguments: &Replay,
     story: &Story,
     (reel, reels): (&SessionReel<'_>, &[SessionReel<'_>]),
-) -> Result<Walk<Stepped>, Failure> {
+) -> Result<Walk<Stepped>> {
     let meant = Meant::of(reel, reels, story.session.wire.clone())?;
     let prepared = Prepared::new(meant, arguments)?;
     Walk::new(reel.reel, Stepped::new(prepared)).map_err(Failure::new)
 }
 
 /// Reads commands at a terminal.
-fn prompt(sitting: &mut Sitting<'_>, out: &mut dyn Write) -> Result<(), Failure> {
+fn prompt(sitting: &mut Sitting<'_>, out: &mut dyn Write) -> Result {
     let mut editor = rustyline::DefaultEditor::new().map_err(Failure::new)?;
     let mut latest = String::new();
     loop {
@@ -142,7 +142,7 @@ fn prompt(sitting: &mut Sitting<'_>, out: &mut dyn Write) -> Result<(), Failure>
 }
 
 /// Reads commands from a script, and shows each before its answer.
-fn script(sitting: &mut Sitting<'_>, out: &mut dyn Write) -> Result<(), Failure> {
+fn script(sitting: &mut Sitting<'_>, out: &mut dyn Write) -> Result {
     let mut input = std::io::stdin().lock();
     let mut line = Vec::new();
     loop {

@@ -17,7 +17,7 @@ use super::likely::Plays;
 use super::program::{Stepped, told};
 use crate::events::calls::Calls;
 use crate::open::{self, Story};
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Answer, Failure, Result};
 use crate::packets::{json as print_json, kinds_of, messages};
 use crate::text;
 
@@ -139,7 +139,7 @@ impl<'a> Sitting<'a> {
     }
 
     /// Goes on to where a condition is met; where one is does not count.
-    pub fn until(&mut self, condition: &Condition, out: &mut dyn Write) -> Result<Stop, Failure> {
+    pub fn until(&mut self, condition: &Condition, out: &mut dyn Write) -> Result<Stop> {
         let reel = self.reel;
         let moved = self.go_forward(|it| condition.is_met(reel, it), out)?;
         self.message = None;
@@ -153,7 +153,7 @@ impl<'a> Sitting<'a> {
     }
 
     /// Does what a command says.
-    pub fn command(&mut self, line: &str, out: &mut dyn Write) -> Result<Going, Failure> {
+    pub fn command(&mut self, line: &str, out: &mut dyn Write) -> Result<Going> {
         match self.obey(line.trim(), out) {
             Ok(going) => Ok(going),
             Err(Trouble::Output(failure @ Failure::Output(_))) => Err(failure),
@@ -351,7 +351,7 @@ impl<'a> Sitting<'a> {
     }
 
     /// Says where a move led.
-    pub(super) fn moved(&mut self, moved: Moved, out: &mut dyn Write) -> Result<(), Failure> {
+    pub(super) fn moved(&mut self, moved: Moved, out: &mut dyn Write) -> Result {
         let (moved, again) = self.with_time_outs_again(moved)?;
         if let Some(why) = again.as_ref().filter(|_| !self.json) {
             writeln!(out, "{why}")?;
@@ -431,7 +431,7 @@ impl<'a> Sitting<'a> {
     }
 
     /// Says what a move took: that all began anew, or that something is missing on its way.
-    fn print_way(&self, moved: &Moved, out: &mut dyn Write) -> Result<(), Failure> {
+    fn print_way(&self, moved: &Moved, out: &mut dyn Write) -> Result {
         match (self.player.process(), moved.restarted) {
             (_, false) => {}
             (Some(process), true) => writeln!(
@@ -461,7 +461,7 @@ impl<'a> Sitting<'a> {
     }
 
     /// Says what is here, in a line.
-    pub fn here(&mut self, out: &mut dyn Write) -> Result<(), Failure> {
+    pub fn here(&mut self, out: &mut dyn Write) -> Result {
         if self.json {
             return print_json(&self.here_json(), out);
         }
@@ -561,7 +561,7 @@ impl<'a> Sitting<'a> {
     }
 
     /// Shows what is here to the last bit.
-    pub fn show(&mut self, out: &mut dyn Write) -> Result<(), Failure> {
+    pub fn show(&mut self, out: &mut dyn Write) -> Result {
         let Some(record) = self.player.record() else {
             // There is nothing here but the end.
             return self.here(out);

@@ -5,10 +5,10 @@ use std::io::Write;
 use netreel_replay::Report;
 use serde_json::{Value, json};
 
-use crate::outcome::Failure;
+use crate::outcome::Result;
 
 /// Says from where to where was played, where that is not simply the whole reel.
-pub fn print(report: &Report, out: &mut dyn Write) -> Result<(), Failure> {
+pub fn print(report: &Report, out: &mut dyn Write) -> Result {
     let first = report.stretches.first();
     if report.stretches.len() < 2 && first.is_none_or(|it| !it.snapshot && !it.breaks_off) {
         return Ok(());

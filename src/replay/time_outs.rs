@@ -16,7 +16,7 @@ use super::commands::Trouble;
 use super::engine::Engine;
 use super::sitting::Sitting;
 use crate::arguments::Sit;
-use crate::outcome::Failure;
+use crate::outcome::{Failure, Result};
 use crate::packets::json as print_json;
 
 /// How the switch stood in a replay.
@@ -38,7 +38,7 @@ impl TimeOuts {
         engine: &Engine<'_>,
         asked: &Sit,
         reel: &Arc<Reel>,
-    ) -> Result<(Report, TimeOuts), Failure> {
+    ) -> Result<(Report, TimeOuts)> {
         if !asked.without_time_outs() {
             return Ok((engine.replay(reel)?, TimeOuts::AsRecorded));
         }
@@ -72,7 +72,7 @@ impl TimeOuts {
         }
     }
 
-    pub fn print(self, out: &mut dyn Write) -> Result<(), Failure> {
+    pub fn print(self, out: &mut dyn Write) -> Result {
         if let Some(sentence) = self.sentence() {
             writeln!(out, "    {sentence}")?;
         }
@@ -121,7 +121,7 @@ fn parted_at(report: &Report) -> Option<EventNumber> {
 
 impl Sitting<'_> {
     /// Throws the switch: the layer is played once more to where it is.
-    pub fn throw_time_outs(&mut self, on: bool) -> Result<Moved, Failure> {
+    pub fn throw_time_outs(&mut self, on: bool) -> Result<Moved> {
         self.player.time_outs(on).map_err(Failure::new)
     }
 
@@ -157,7 +157,7 @@ impl Sitting<'_> {
         Ok(self.moved(moved, out)?)
     }
 
-    fn say_time_outs(&self, out: &mut dyn Write) -> Result<(), Failure> {
+    fn say_time_outs(&self, out: &mut dyn Write) -> Result {
         let word = self.time_outs_word();
         if self.json {
             print_json(&json!({ "time_outs": word }), out)
@@ -177,7 +177,7 @@ impl Sitting<'_> {
         &mut self,
         wanted: impl Fn(&netreel_reel::Record<'_>) -> bool,
         out: &mut dyn Write,
-    ) -> Result<Moved, Failure> {
+    ) -> Result<Moved> {
         let moved = self.player.forward(&mut &wanted).map_err(Failure::new)?;
         let (moved, again) = self.with_time_outs_again(moved)?;
         let Some(why) = again else {
@@ -194,10 +194,7 @@ impl Sitting<'_> {
 
     /// Where the layer parts with its time-outs off: the same with them on, which counts. If it does
     /// not part with them, it stays before the event where it had; a sentence says so.
-    pub(super) fn with_time_outs_again(
-        &mut self,
-        moved: Moved,
-    ) -> Result<(Moved, Option<String>), Failure> {
+    pub(super) fn with_time_outs_again(&mut self, moved: Moved) -> Result<(Moved, Option<String>)> {
         let off = self.player.are_time_outs_on() == Some(false);
         let parted = self
             .player

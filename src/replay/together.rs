@@ -23,19 +23,15 @@ use super::compared::{Before, Compared, PlayedOn};
 use super::engine::Engine;
 use crate::arguments::Replay;
 use crate::open;
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Answer, Failure, Result};
 
-pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer, Failure> {
+pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer> {
     run_while(arguments, out, &Cancel::default())
 }
 
 /// The same as long as somebody wants it; where nobody does any more it fails, and nothing is left
 /// of it.
-pub fn run_while(
-    arguments: &Replay,
-    out: &mut dyn Write,
-    cancel: &Cancel,
-) -> Result<Answer, Failure> {
+pub fn run_while(arguments: &Replay, out: &mut dyn Write, cancel: &Cancel) -> Result<Answer> {
     let Some(folder) = &arguments.together.out else {
         return Err(Failure::new(
             "--together writes new reels: name a new folder for them with --out",
@@ -115,7 +111,7 @@ fn unchanged(
     (plan, nodes): (&Arc<Plan>, &[StoryNode]),
     seed: u64,
     cancel: &Cancel,
-) -> Result<Option<Played>, Failure> {
+) -> Result<Option<Played>> {
     let recorded = Engine::Boxes(Changes::default());
     let reels = nodes.iter().filter_map(|node| node.reel.as_ref());
     let is_known = reels
@@ -139,7 +135,7 @@ struct Recording<'a> {
 
 impl Recording<'_> {
     /// Plays it; where that fails, the folder goes.
-    fn record(&self, reels: Reels<FileAppend>, cancel: &Cancel) -> Result<Played, Failure> {
+    fn record(&self, reels: Reels<FileAppend>, cancel: &Cancel) -> Result<Played> {
         // Half a session helps nobody, and keeps the next one from its folder.
         let remove = |failure: Failure| {
             remove(self.folder);
@@ -162,10 +158,7 @@ impl Recording<'_> {
 }
 
 /// The nodes of a session, those that can be played with their reels; and why others cannot.
-pub fn nodes(
-    session: &Session,
-    engine: &Engine<'_>,
-) -> Result<(Vec<StoryNode>, Vec<String>), Failure> {
+pub fn nodes(session: &Session, engine: &Engine<'_>) -> Result<(Vec<StoryNode>, Vec<String>)> {
     let mut left_out = Vec::new();
     let mut nodes = Vec::new();
     for (node, reel) in session.nodes.iter().zip(&session.reels) {
@@ -234,7 +227,7 @@ fn run_layers(
     (engine, seed): (&Engine<'_>, u64),
     sink: Box<dyn Sink>,
     cancel: &Cancel,
-) -> Result<Played, Failure> {
+) -> Result<Played> {
     let mut layer = |node: usize, io| {
         let reel = nodes
             .get(node)
@@ -252,7 +245,7 @@ fn headers(
     engine: &Engine<'_>,
     changes: &str,
     seed: u64,
-) -> Result<Vec<Option<Header>>, Failure> {
+) -> Result<Vec<Option<Header>>> {
     let header = |reel: &Arc<Reel>| {
         let recorded = reel.header();
         let mut header = recorded.clone();
@@ -282,7 +275,7 @@ fn note(changes: &str, seed: u64) -> String {
     format!("played on from a recording (netreel replay --together), {changes}, seed {seed}")
 }
 
-pub fn prepare(folder: &Path) -> Result<(), Failure> {
+pub fn prepare(folder: &Path) -> Result {
     let told = |why: String| Failure::new(format!("--out {}: {why}", folder.display()));
     std::fs::create_dir_all(folder).map_err(|error| told(error.to_string()))?;
     let mut files = std::fs::read_dir(folder).map_err(|error| told(error.to_string()))?;
@@ -314,7 +307,7 @@ pub fn remove(folder: &Path) {
 
 type Written = (Reels<FileAppend>, Vec<PathBuf>);
 
-fn create(folder: &Path, headers: Vec<Option<Header>>) -> Result<Written, Failure> {
+fn create(folder: &Path, headers: Vec<Option<Header>>) -> Result<Written> {
     let (mut paths, mut names) = (Vec::new(), Names::default());
     let mut slots = Vec::new();
     for header in headers {
@@ -323,8 +316,7 @@ fn create(folder: &Path, headers: Vec<Option<Header>>) -> Result<Written, Failur
             continue;
         };
         let path = names.file(folder, &header.node);
-        let made = File::create_new(&path)
-            .map_err(|error| Failure::new(format!("{}: {error}", path.display())))?;
+        let made = File::create_new(&path).map_err(|error| Failure::at(&path, error))?;
         slots.push(Some((header, FileAppend::new(made))));
         paths.push(path);
     }

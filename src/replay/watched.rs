@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use netreel_system::file::write_all_at;
 use netreel_system::process::{DEBUGGER, crash_without_asking, death_of};
 
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Answer, Failure, Result};
 
 /// The file in which the process that runs the plugin says where it is.
 const PLACE: &str = "NETREEL_PLUGIN_PLACE";
@@ -29,7 +29,7 @@ pub fn is_child() -> bool {
 }
 
 /// Runs this command once more, in a process that may die of `plugin`.
-pub fn run(plugin: &Path) -> Result<Answer, Failure> {
+pub fn run(plugin: &Path) -> Result<Answer> {
     let place = std::env::temp_dir().join(format!("netreel-plugin-{}", std::process::id()));
     let told = |why: std::io::Error| {
         let path = place.display();
@@ -49,7 +49,7 @@ pub fn run(plugin: &Path) -> Result<Answer, Failure> {
     answer(plugin, ended?, said.trim_end())
 }
 
-fn answer(plugin: &Path, ended: ExitStatus, said: &str) -> Result<Answer, Failure> {
+fn answer(plugin: &Path, ended: ExitStatus, said: &str) -> Result<Answer> {
     let dead = |how: String| {
         let at = match said {
             "" => "when it was loaded",

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::judge;
 use crate::arguments::Run;
-use crate::outcome::Failure;
+use crate::outcome::{Failure, Result};
 
 /// So long a match is shrunk, at the most. Seconds.
 const SECONDS: &str = "20";
@@ -58,7 +58,7 @@ impl After<'_> {
 
     /// # Errors
     /// Matches that are not in the dataset.
-    pub fn is_whole(&self) -> Result<(), Failure> {
+    pub fn is_whole(&self) -> Result {
         let dataset = self.arguments.dataset.as_deref();
         match (dataset, self.not_added.load(Ordering::Relaxed)) {
             (Some(dataset), missing @ 1..) => Err(Failure::new(format!(

@@ -5,7 +5,8 @@ use std::io::Write;
 use std::path::Path;
 
 use crate::arguments::{Emit, Run};
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Answer, Result};
+use crate::text;
 
 /// So many jobs a loop is cut into, unless it is said.
 const JOBS: u64 = 10;
@@ -100,7 +101,7 @@ pub fn write(
     (arguments, file): (&Run, &Path),
     name: &str,
     out: &mut dyn Write,
-) -> Result<Answer, Failure> {
+) -> Result<Answer> {
     let parts = arguments.jobs.map_or(JOBS, u64::from).min(arguments.repeat);
     let (text, part) = match emit {
         Emit::Slurm => (SLURM, "$SLURM_ARRAY_TASK_ID"),
@@ -112,11 +113,11 @@ pub fn write(
         _ => '-',
     };
     let name: String = name.chars().map(letter).take(60).collect();
-    let all: Vec<String> = (1..=parts).map(|part| part.to_string()).collect();
+    let all = text::joined((1..=parts).map(|part| part.to_string()), ", ");
     let words = [
         ("NAME", name.trim_matches('-')),
         ("PARTS", &parts.to_string()),
-        ("ALL", &all.join(", ")),
+        ("ALL", &all),
         ("GATHERED", &gathered(arguments)),
         ("REPORT", &report(arguments)),
         ("COMMAND", &command(arguments, file, part, parts)),

@@ -7,11 +7,11 @@ use super::emit::DATASET;
 use super::sums::Over;
 use super::tell::tell;
 use crate::arguments::Run;
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Answer, Failure, Result};
 use crate::{export, text};
 
 /// What runs in several folders come to together: jobs of one loop, each with its part.
-pub fn gather(arguments: &Run, level: &str, out: &mut dyn Write) -> Result<Answer, Failure> {
+pub fn gather(arguments: &Run, level: &str, out: &mut dyn Write) -> Result<Answer> {
     let (mut matches, mut kept, mut wanted) = (Vec::new(), BTreeMap::new(), 0);
     for folder in &arguments.gather {
         let played = netreel_scenario::played(folder).map_err(|error| {
@@ -40,7 +40,7 @@ pub fn gather(arguments: &Run, level: &str, out: &mut dyn Write) -> Result<Answe
         let parts = arguments.gather.iter().map(|part| part.join(DATASET));
         let added: u64 = parts
             .map(|part| export::add_all(&part, dataset))
-            .sum::<Result<u64, Failure>>()?;
+            .sum::<Result<u64>>()?;
         if !arguments.json {
             let sessions = text::counted(added, "session");
             writeln!(out, "  {sessions} in the dataset {}", dataset.display())?;

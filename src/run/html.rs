@@ -7,7 +7,7 @@ use netreel_scenario::{Share, Sums};
 
 use super::report;
 use super::sums::{Over, matches, percent};
-use crate::outcome::Failure;
+use crate::outcome::{Failure, Result};
 
 /// So many bad matches have a picture: a page is to be read.
 #[cfg(feature = "gui")]
@@ -20,7 +20,7 @@ const STYLE: &str = "body{font:15px/1.45 system-ui,sans-serif;max-width:70rem;ma
     h2{margin-top:2.2rem}.bad{color:#b00020}";
 
 /// Writes it.
-pub fn write(file: &Path, over: &Over<'_>, sums: &Sums) -> Result<(), Failure> {
+pub fn write(file: &Path, over: &Over<'_>, sums: &Sums) -> Result {
     let name = escaped(over.name);
     let word = if sums.bad.count > 0 { "bad" } else { "good" };
     let mut page = format!(

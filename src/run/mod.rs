@@ -23,7 +23,7 @@ use netreel_system::process::HAS_GROUPS;
 use serde_json::json;
 
 use crate::arguments::Run;
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Answer, Failure, Result};
 use after::After;
 use debuggers::Debuggers;
 use netreel_protocol::history::RULES;
@@ -35,7 +35,7 @@ use crate::{export, open, text};
 /// Between two looks at whether somebody wants the run to end.
 const LOOK: Duration = Duration::from_millis(20);
 
-pub fn run(arguments: &Run, out: &mut dyn Write) -> Result<Answer, Failure> {
+pub fn run(arguments: &Run, out: &mut dyn Write) -> Result<Answer> {
     if let Some(folder) = &arguments.recover {
         return recover(folder, arguments.json, out);
     }
@@ -53,7 +53,7 @@ pub fn run(arguments: &Run, out: &mut dyn Write) -> Result<Answer, Failure> {
     }
 }
 
-fn play(arguments: &Run, level: &str, out: &mut dyn Write) -> Result<Played, Failure> {
+fn play(arguments: &Run, level: &str, out: &mut dyn Write) -> Result<Played> {
     let file = arguments.file.as_deref().unwrap_or(Path::new(""));
     let scenario = Scenario::read(file, &arguments.set).map_err(Failure::new)?;
     let default = || PathBuf::from(format!("netreel-run-{}", scenario.name));
@@ -136,7 +136,7 @@ fn begin(
     name: &str,
     (jobs, folder): (usize, &Path),
     out: &mut dyn Write,
-) -> Result<(), Failure> {
+) -> Result {
     if !arguments.json {
         let here = here(arguments);
         let (jobs, folder) = (here.min(jobs as u64), folder.display());
@@ -176,7 +176,7 @@ fn printed<T: Send>(
     lines: &Receiver<String>,
     out: &mut dyn Write,
     act: impl FnOnce() -> T + Send,
-) -> Result<T, Failure> {
+) -> Result<T> {
     let signals = Signals::catch();
     let mut printed = Ok(());
     let is_done = Cancel::default();
@@ -213,7 +213,7 @@ fn printed<T: Send>(
     Ok(done)
 }
 
-fn recover(folder: &Path, is_json: bool, out: &mut dyn Write) -> Result<Answer, Failure> {
+fn recover(folder: &Path, is_json: bool, out: &mut dyn Write) -> Result<Answer> {
     let recovered = netreel_scenario::recover(folder).map_err(Failure::new)?;
     if is_json {
         let Recovered {

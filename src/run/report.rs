@@ -6,7 +6,7 @@ use std::time::Duration;
 use netreel_scenario::{Match, Outcome};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
-use crate::outcome::Failure;
+use crate::outcome::{Failure, Result};
 
 /// Why a match is bad, a line each.
 pub fn reasons(played: &Match, level: &str) -> Vec<String> {
@@ -35,7 +35,7 @@ pub fn reasons(played: &Match, level: &str) -> Vec<String> {
 }
 
 /// Writes a report for CI: a test case a match.
-pub fn junit(file: &Path, name: &str, (matches, level): (&[Match], &str)) -> Result<(), Failure> {
+pub fn junit(file: &Path, name: &str, (matches, level): (&[Match], &str)) -> Result {
     let mut suite = TestSuite::new(name);
     for played in matches {
         let mut status = TestCaseStatus::success();

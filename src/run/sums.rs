@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use netreel_scenario::{Match, Share, Sums};
 
 use super::after;
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Answer, Result};
 
 /// What came of a loop.
 pub enum Played {
@@ -28,7 +28,7 @@ pub struct Over<'a> {
 
 impl Over<'_> {
     /// Prints what they come to.
-    pub fn print(&self, sums: &Sums, out: &mut dyn Write) -> Result<(), Failure> {
+    pub fn print(&self, sums: &Sums, out: &mut dyn Write) -> Result {
         writeln!(out)?;
         if sums.bad.of == 0 {
             writeln!(out, "no match was played")?;

@@ -8,10 +8,10 @@ use serde_json::json;
 use super::sums::{Over, compared};
 use super::{html, report};
 use crate::arguments::Run;
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Answer, Failure, Result};
 
 /// Prints what matches come to, and writes the reports that are wanted.
-pub fn tell(over: &Over<'_>, arguments: &Run, out: &mut dyn Write) -> Result<Answer, Failure> {
+pub fn tell(over: &Over<'_>, arguments: &Run, out: &mut dyn Write) -> Result<Answer> {
     let sums = Sums::of(over.matches, over.level);
     if let Some(file) = &arguments.junit {
         report::junit(file, over.name, (over.matches, over.level))?;
@@ -39,8 +39,5 @@ pub fn tell(over: &Over<'_>, arguments: &Run, out: &mut dyn Write) -> Result<Ans
             writeln!(out, "  {}", compared(sums.bad, other, chance))?;
         }
     }
-    Ok(match sums.bad.count {
-        0 => Answer::Clean,
-        _ => Answer::Wrong,
-    })
+    Ok(Answer::clean_if(sums.bad.count == 0))
 }

@@ -7,24 +7,20 @@ use std::time::{Duration, SystemTime};
 
 use super::sums::Played;
 use crate::arguments::Run;
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Answer, Failure, Result};
 
 /// Between two looks at whether something was saved.
 const LOOK: Duration = Duration::from_millis(200);
 
 /// Plays a loop once.
-type Play = fn(&Run, &str, &mut dyn Write) -> Result<Played, Failure>;
+type Play = fn(&Run, &str, &mut dyn Write) -> Result<Played>;
 
 /// Plays until somebody ends it. A mistake in the file, or a match that went wrong, is told and waits for the
 /// next time that something is saved.
 ///
 /// # Errors
 /// Somebody ended a match, or reads no more.
-pub fn watch(
-    arguments: &Run,
-    (level, play): (&str, Play),
-    out: &mut dyn Write,
-) -> Result<Answer, Failure> {
+pub fn watch(arguments: &Run, (level, play): (&str, Play), out: &mut dyn Write) -> Result<Answer> {
     let file = arguments.file.as_deref().unwrap_or(Path::new(""));
     let stem = file.file_stem().unwrap_or_default().to_string_lossy();
     let default = || PathBuf::from(format!("netreel-run-{stem}"));

@@ -5,6 +5,8 @@ use std::fmt::Write;
 use netreel_reel::Endpoint;
 use netreel_replay::explore::{Does, Ground, Script, ScriptArrival, ScriptTurn};
 
+use crate::text;
+
 /// The program without its data.
 const TEMPLATE: &str = include_str!("as_test.c");
 
@@ -40,7 +42,7 @@ fn numbers<T: std::fmt::Display>(kind: &str, name: &str, all: &[T], out: &mut St
         .chunks(16)
         .map(|line| {
             let line = line.iter().map(T::to_string);
-            line.collect::<Vec<_>>().join(", ")
+            text::joined(line, ", ")
         })
         .collect();
     let rows = if rows.is_empty() {

@@ -8,18 +8,18 @@ use netreel_reel::{EventNumber, Time};
 use netreel_replay::explore::Ground;
 
 use super::as_c;
-use crate::outcome::Failure;
+use crate::outcome::{Failure, Result};
 use crate::replay::together::Names;
 
 /// Writes a test in C.
-pub fn write_c(path: &Path, ground: &Ground, sentence: &str) -> Result<(), Failure> {
+pub fn write_c(path: &Path, ground: &Ground, sentence: &str) -> Result {
     let at = |error: std::io::Error| Failure::new(format!("--as-test {}: {error}", path.display()));
     std::fs::write(path, as_c::text(ground, sentence)).map_err(at)
 }
 
 /// Writes a test in Rust that plays the reels in `folder`, all nodes live, and fails where nodes part when
 /// all is delivered.
-pub fn write(path: &Path, folder: &Path, session: &Session, sentence: &str) -> Result<(), Failure> {
+pub fn write(path: &Path, folder: &Path, session: &Session, sentence: &str) -> Result {
     let at = |error: std::io::Error| Failure::new(format!("--as-test {}: {error}", path.display()));
     let beside = std::path::absolute(path).map_err(at)?;
     let folder = std::path::absolute(folder).map_err(at)?;

@@ -21,7 +21,7 @@ use crate::arguments::{Shrink, longest};
 use crate::explore::anew::{Anew, CheckedError, Written, evidence};
 use crate::explore::{in_a_process, maker, same_again, swapped, watch};
 use crate::open;
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Answer, Failure, Result};
 use crate::progress::Progress;
 use crate::replay::boxes::Changes;
 use crate::replay::engine::Engine;
@@ -82,11 +82,11 @@ struct Small {
     cure: Option<(String, Written)>,
 }
 
-pub fn run(arguments: &Shrink, out: &mut dyn Write) -> Result<Answer, Failure> {
+pub fn run(arguments: &Shrink, out: &mut dyn Write) -> Result<Answer> {
     in_a_process(arguments.layer.as_deref(), || shrunk(arguments, out))
 }
 
-fn shrunk(arguments: &Shrink, out: &mut dyn Write) -> Result<Answer, Failure> {
+fn shrunk(arguments: &Shrink, out: &mut dyn Write) -> Result<Answer> {
     let story = open::story(&arguments.read.source)?;
     let session = &story.session;
     let reasons = reasons(session, story.history(), arguments.finding)?;
@@ -146,11 +146,7 @@ fn shrunk(arguments: &Shrink, out: &mut dyn Write) -> Result<Answer, Failure> {
 }
 
 /// Writes a test, and plays it: whether it fails as the engine is.
-fn written_test(
-    anew: &Anew,
-    small: &Small,
-    (path, arguments): (&Path, &Shrink),
-) -> Result<bool, Failure> {
+fn written_test(anew: &Anew, small: &Small, (path, arguments): (&Path, &Shrink)) -> Result<bool> {
     let session = anew.session(&small.reels)?;
     let nodes = session
         .nodes
@@ -178,11 +174,7 @@ fn written_test(
 }
 
 /// Why the session fails: the finding that was asked for, or every error, the first first.
-fn reasons(
-    session: &Session,
-    history: &History,
-    asked: Option<usize>,
-) -> Result<Vec<Reason>, Failure> {
+fn reasons(session: &Session, history: &History, asked: Option<usize>) -> Result<Vec<Reason>> {
     let findings = history.findings.iter();
     let meant = |(place, finding): &(usize, &Finding)| match asked {
         Some(number) => place + 1 == number,
@@ -214,7 +206,7 @@ fn reasons(
 
 /// The reason that stays when the nodes play on until all has arrived: one of those that were recorded; one
 /// of the same rule at the same node with more to prove it; or, unless one was asked for, another error.
-fn staying(reasons: &[Reason], shown: &[CheckedError], is_asked: bool) -> Result<Reason, Failure> {
+fn staying(reasons: &[Reason], shown: &[CheckedError], is_asked: bool) -> Result<Reason> {
     if let Some(reason) = reasons.iter().find(|it| it.is_in(shown)) {
         return Ok(reason.clone());
     }
@@ -249,7 +241,7 @@ fn not_shown(reason: &Reason, shown: &[CheckedError]) -> Failure {
     ))
 }
 
-fn ground(arguments: &Shrink, session: &Session) -> Result<Arc<Ground>, Failure> {
+fn ground(arguments: &Shrink, session: &Session) -> Result<Arc<Ground>> {
     let engine = Engine::asked(arguments.layer.as_deref(), Changes::default())?;
     let (nodes, left_out) = together::nodes(session, &engine)?;
     if let Some(why) = left_out.first() {
@@ -272,7 +264,7 @@ fn small(
     runner: &mut Runner<'_, Failure>,
     reason: &Reason,
     shrunk: Shrunk,
-) -> Result<Small, Failure> {
+) -> Result<Small> {
     let (reels, _, delivered) = anew.written(runner, &[], &shrunk.cut)?;
     let session = anew.session(&reels)?;
     let told = anew.findings(&reels)?;
@@ -305,7 +297,7 @@ fn cured(
     runner: &mut Runner<'_, Failure>,
     reason: &Reason,
     cut: &Cut,
-) -> Result<Option<(String, Written)>, Failure> {
+) -> Result<Option<(String, Written)>> {
     let tries = Tries {
         hold_max_ns: HOLD_MAX_NS,
         ..Tries::default()
@@ -336,7 +328,7 @@ fn print(
     reason: &Reason,
     arguments: &Shrink,
     out: &mut dyn Write,
-) -> Result<(), Failure> {
+) -> Result {
     let before = text::counted(session.packet_count() as u64, "packet");
     writeln!(out, "{}: {}", reason.rule, reason.sentence)?;
     if let Some(recorded) = &reason.recorded {

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::source::Source;
 use crate::arguments::WireCheck;
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Answer, Failure, Result};
 use crate::packets::json;
 use crate::text;
 
@@ -51,7 +51,7 @@ struct RelatedJson {
     why: String,
 }
 
-pub fn run(arguments: &WireCheck, out: &mut dyn Write) -> Result<Answer, Failure> {
+pub fn run(arguments: &WireCheck, out: &mut dyn Write) -> Result<Answer> {
     let sources: Vec<Source> = arguments
         .files
         .iter()
@@ -61,17 +61,17 @@ pub fn run(arguments: &WireCheck, out: &mut dyn Write) -> Result<Answer, Failure
     // What cannot be read is no answer.
     for source in sources.iter() {
         if let Err(why) = &source.wire {
-            return Err(Failure::new(format!("{}: {why}", source.path.display())));
+            return Err(Failure::at(&source.path, why));
         }
     }
     let clean = sources
         .iter()
         .all(|source| matches!(source.wire, Ok(Ok(_))));
-    Ok(if clean { Answer::Clean } else { Answer::Wrong })
+    Ok(Answer::clean_if(clean))
 }
 
 /// Prints what is to be said of wires that could be read.
-pub fn print(sources: &[Source], as_json: bool, out: &mut dyn Write) -> Result<(), Failure> {
+pub fn print(sources: &[Source], as_json: bool, out: &mut dyn Write) -> Result {
     let read = sources.iter().filter_map(|source| {
         let shown = source.path.display().to_string();
         Some((shown, source.wire.as_ref().ok()?))
@@ -94,15 +94,15 @@ pub fn print(sources: &[Source], as_json: bool, out: &mut dyn Write) -> Result<(
 }
 
 fn summary(wire: &Wire) -> String {
-    let protocols: Vec<String> = wire
-        .protocols()
-        .map(|(name, version)| match version {
+    let protocols = text::joined(
+        wire.protocols().map(|(name, version)| match version {
             Some(version) => format!("{name} {version}"),
             None => name.to_owned(),
-        })
-        .collect();
+        }),
+        ", ",
+    );
     let tests = text::counted(wire.tests() as u64, "test");
-    format!("ok, {}, {tests}", protocols.join(", "))
+    format!("ok, {protocols}, {tests}")
 }
 
 fn file_json(file: String, wire: &Result<Wire, CompileError>) -> FileJson {

@@ -10,11 +10,11 @@ use super::packets::{Given, each_packet};
 use super::source::Source;
 use crate::arguments::WireDecode;
 use crate::open;
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Answer, Failure, Result};
 use crate::packets;
 use crate::tree;
 
-pub fn run(arguments: &WireDecode, out: &mut dyn Write) -> Result<Answer, Failure> {
+pub fn run(arguments: &WireDecode, out: &mut dyn Write) -> Result<Answer> {
     let beside = [arguments.from.as_deref().unwrap_or(&arguments.wire)];
     let keys = open::keys(arguments.keys.as_deref(), &beside)?;
     let wire = Arc::new(Source::read(&arguments.wire).wire()?.with_keys(keys));

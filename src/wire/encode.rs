@@ -8,14 +8,14 @@ use serde_json::Value as Json;
 use super::source::Source;
 use crate::arguments::WireEncode;
 use crate::open;
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Answer, Failure, Result};
 use crate::packets;
 use crate::text;
 
 /// More JSON than this is refused.
 const JSON_BYTES_MAX: u64 = 256 << 20;
 
-pub fn run(arguments: &WireEncode, out: &mut dyn Write) -> Result<Answer, Failure> {
+pub fn run(arguments: &WireEncode, out: &mut dyn Write) -> Result<Answer> {
     let beside = [arguments.json.as_deref().unwrap_or(&arguments.wire)];
     let keys = open::keys(arguments.keys.as_deref(), &beside)?;
     let wire = Source::read(&arguments.wire).wire()?.with_keys(keys);
@@ -66,7 +66,7 @@ fn packet(
     mut json: Json,
     arguments: &WireEncode,
     out: &mut dyn Write,
-) -> Result<Answer, Failure> {
+) -> Result<Answer> {
     if let Json::Object(parts) = &mut json {
         // What `decode` has to say of the packet says nothing of its bytes.
         parts.shift_remove("diagnostics");
@@ -95,7 +95,7 @@ fn session(
     lines: &[serde_json::Result<Json>],
     arguments: &WireEncode,
     out: &mut dyn Write,
-) -> Result<Answer, Failure> {
+) -> Result<Answer> {
     let mut connections = Connections::new(wire);
     let mut encoded = Vec::new();
     let (mut different, mut left_out) = (0, 0);
@@ -133,18 +133,14 @@ fn session(
         Some(_) => save(arguments, &encoded)?,
         None => out.write_all(&encoded)?,
     }
-    Ok(match left_out {
-        0 => Answer::Clean,
-        _ => Answer::Wrong,
-    })
+    Ok(Answer::clean_if(left_out == 0))
 }
 
-fn save(arguments: &WireEncode, bytes: &[u8]) -> Result<(), Failure> {
+fn save(arguments: &WireEncode, bytes: &[u8]) -> Result {
     let Some(path) = &arguments.out else {
         return Ok(());
     };
-    std::fs::write(path, bytes)
-        .map_err(|error| Failure::new(format!("{}: {error}", path.display())))
+    std::fs::write(path, bytes).map_err(|error| Failure::at(path, error))
 }
 
 fn refused(name: &str, error: &EncodeError) -> Answer {

@@ -7,7 +7,7 @@ use netreel_wire::format;
 
 use crate::arguments::WireFormat;
 use crate::open::wire_text;
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Answer, Failure, Result};
 
 /// The standard input.
 const INPUT: &str = "-";
@@ -15,7 +15,7 @@ const INPUT: &str = "-";
 /// More of the standard input is no wire.
 const TEXT_BYTES_MAX: u64 = 1 << 20;
 
-pub fn run(arguments: &WireFormat, out: &mut dyn Write) -> Result<Answer, Failure> {
+pub fn run(arguments: &WireFormat, out: &mut dyn Write) -> Result<Answer> {
     let mut answer = Answer::Clean;
     for path in &arguments.files {
         let is_input = path.as_os_str() == INPUT;
@@ -48,7 +48,7 @@ pub fn run(arguments: &WireFormat, out: &mut dyn Write) -> Result<Answer, Failur
     Ok(answer)
 }
 
-fn input() -> Result<String, Failure> {
+fn input() -> Result<String> {
     let mut text = String::new();
     std::io::stdin()
         .take(TEXT_BYTES_MAX + 1)

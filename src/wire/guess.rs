@@ -8,10 +8,10 @@ use super::any::any;
 use super::new;
 use crate::arguments::WireGuess;
 use crate::open;
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Answer, Result};
 use crate::table::{self, Align};
 
-pub fn run(arguments: &WireGuess, out: &mut dyn Write) -> Result<Answer, Failure> {
+pub fn run(arguments: &WireGuess, out: &mut dyn Write) -> Result<Answer> {
     let reels = open::reels(&arguments.paths)?;
     let story = open::build(reels, Some(any()?))?;
     let guess = Packets::of(&story.session).guess();

@@ -13,21 +13,18 @@ use netreel_wire_lsp::{
 use super::any::any;
 use crate::arguments::WireLsp;
 use crate::open;
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Answer, Failure, Result};
 
-pub fn run(arguments: &WireLsp) -> Result<Answer, Failure> {
+pub fn run(arguments: &WireLsp) -> Result<Answer> {
     let mut opener = Recordings;
     let mut server = Server::new(&mut opener);
     if let Some(path) = &arguments.capture {
         let opened = server.open_capture(path);
-        opened.map_err(|why| Failure::new(format!("{}: {why}", path.display())))?;
+        opened.map_err(|why| Failure::at(path, why))?;
     }
     let in_order = serve(server).map_err(Failure::new)?;
     // The protocol wants 1 where nobody said `shutdown` before `exit`.
-    Ok(match in_order {
-        true => Answer::Clean,
-        false => Answer::Wrong,
-    })
+    Ok(Answer::clean_if(in_order))
 }
 
 /// Reels, folders of them, and packet captures.

@@ -19,9 +19,9 @@ use std::io::Write;
 pub use source::Source as Edited;
 
 use crate::arguments::Wire;
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Answer, Result};
 
-pub fn run(command: &Wire, out: &mut dyn Write) -> Result<Answer, Failure> {
+pub fn run(command: &Wire, out: &mut dyn Write) -> Result<Answer> {
     match command {
         Wire::New(arguments) => new::run(arguments, out),
         Wire::Guess(arguments) => guess::run(arguments, out),

@@ -5,9 +5,9 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use crate::arguments::{Like, WireNew};
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Answer, Failure, Result};
 
-pub fn run(arguments: &WireNew, out: &mut dyn Write) -> Result<Answer, Failure> {
+pub fn run(arguments: &WireNew, out: &mut dyn Write) -> Result<Answer> {
     let path = &arguments.file;
     let (text, next) = start(arguments.like);
     write(path, text)?;
@@ -17,7 +17,7 @@ pub fn run(arguments: &WireNew, out: &mut dyn Write) -> Result<Answer, Failure> 
 }
 
 /// Writes a wire into a new file: never over somebody's work.
-pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
+pub fn write(path: &Path, text: &str) -> Result {
     let failed = |error: io::Error| {
         let what = match error.kind() {
             io::ErrorKind::AlreadyExists => "it is there already; name another file".to_owned(),

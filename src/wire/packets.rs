@@ -12,7 +12,7 @@ use netreel_wire::{Context, Decoded, Wire};
 
 use crate::arguments::WireDecode;
 use crate::open;
-use crate::outcome::Failure;
+use crate::outcome::{Failure, Result};
 
 /// More than this is not one packet.
 const PACKET_BYTES_MAX: u64 = 16 << 20;
@@ -35,16 +35,16 @@ pub enum Given {
 pub fn each_packet(
     arguments: &WireDecode,
     wire: &Arc<Wire>,
-    each: &mut dyn FnMut(usize, Given) -> Result<(), Failure>,
-) -> Result<(), Failure> {
+    each: &mut dyn FnMut(usize, Given) -> Result,
+) -> Result {
     if let Some(path) = &arguments.from {
-        let file = File::open(path).map_err(|error| told(path, error))?;
+        let file = File::open(path).map_err(|error| Failure::at(path, error))?;
         let is_file = file.metadata().is_ok_and(|found| found.is_file());
         if is_file {
             match UdpPayloads::new(file) {
                 Ok(payloads) => return of_capture(path, payloads, each),
                 Err(PcapError::NotACapture { .. }) => {}
-                Err(error) => return Err(told(path, error)),
+                Err(error) => return Err(Failure::at(path, error)),
             }
         }
         return of_reels(path, wire, each);
@@ -56,17 +56,13 @@ pub fn each_packet(
     let bytes = match (&arguments.hex, &arguments.file) {
         (Some(hex), _) => hexadecimal(hex)?,
         (None, Some(path)) => {
-            let file = File::open(path).map_err(|error| told(path, error))?;
-            whole(file).map_err(|error| told(path, error))?
+            let file = File::open(path).map_err(|error| Failure::at(path, error))?;
+            whole(file).map_err(|error| Failure::at(path, error))?
         }
         (None, None) => whole(std::io::stdin().lock())
             .map_err(|error| Failure::new(format!("the standard input: {error}")))?,
     };
     each(0, Given::Bytes { context, bytes })
-}
-
-fn told(path: &Path, why: impl std::fmt::Display) -> Failure {
-    Failure::new(format!("{}: {why}", path.display()))
 }
 
 fn whole(input: impl Read) -> std::io::Result<Vec<u8>> {
@@ -75,7 +71,7 @@ fn whole(input: impl Read) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn hexadecimal(text: &str) -> Result<Vec<u8>, Failure> {
+fn hexadecimal(text: &str) -> Result<Vec<u8>> {
     let digits = text.strip_prefix("0x").unwrap_or(text).chars();
     let digits = digits.filter(|character| !character.is_whitespace() && *character != ':');
     let digits: Option<Vec<u8>> = digits
@@ -91,7 +87,7 @@ fn hexadecimal(text: &str) -> Result<Vec<u8>, Failure> {
     Ok(pairs.map(|pair| pair[0] << 4 | pair[1]).collect())
 }
 
-fn ports_of(text: &str) -> Result<Context, Failure> {
+fn ports_of(text: &str) -> Result<Context> {
     let ports = text.split_once(',').and_then(|(source, destination)| {
         Some((
             source.trim().parse().ok()?,
@@ -113,8 +109,8 @@ fn ports_of(text: &str) -> Result<Context, Failure> {
 fn of_capture(
     path: &Path,
     mut payloads: UdpPayloads<File>,
-    each: &mut dyn FnMut(usize, Given) -> Result<(), Failure>,
-) -> Result<(), Failure> {
+    each: &mut dyn FnMut(usize, Given) -> Result,
+) -> Result {
     for (number, udp) in payloads.by_ref().enumerate() {
         let given = Given::Captured {
             from: udp.source,
@@ -128,20 +124,18 @@ fn of_capture(
             anstream::eprintln!("netreel: {} is cut at byte {offset}", path.display());
             Ok(())
         }
-        Ending::Broken { offset, length } => Err(told(
+        Ending::Broken { offset, length } => Err(Failure::at(
             path,
             format!("the block at byte {offset} says that it has {length} bytes"),
         )),
-        Ending::Failed { offset, error } => Err(told(path, format!("at byte {offset}: {error}"))),
+        Ending::Failed { offset, error } => {
+            Err(Failure::at(path, format!("at byte {offset}: {error}")))
+        }
         Ending::Open | Ending::Whole => Ok(()),
     }
 }
 
-fn of_reels(
-    path: &Path,
-    wire: &Arc<Wire>,
-    each: &mut dyn FnMut(usize, Given) -> Result<(), Failure>,
-) -> Result<(), Failure> {
+fn of_reels(path: &Path, wire: &Arc<Wire>, each: &mut dyn FnMut(usize, Given) -> Result) -> Result {
     let reels = open::reels(&[path])?;
     let session = Session::builder()
         .wire(wire.clone())
@@ -150,7 +144,10 @@ fn of_reels(
     for number in 0..session.packet_count() {
         let id = PacketId(number as u32);
         let Some(decoded) = session.decode(id) else {
-            return Err(told(path, format!("packet {number} cannot be read again")));
+            return Err(Failure::at(
+                path,
+                format!("packet {number} cannot be read again"),
+            ));
         };
         each(number, Given::Decoded(Box::new(decoded)))?;
     }

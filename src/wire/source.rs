@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use netreel_wire::{CompileError, Wire};
 
 use crate::open::wire_text;
-use crate::outcome::Failure;
+use crate::outcome::{Failure, Result};
 
 /// A wire file that was compiled, and every file that had to do with it.
 pub struct Source {
@@ -44,7 +44,7 @@ impl Source {
     }
 
     /// The wire, where there has to be one.
-    pub fn wire(self) -> Result<Wire, Failure> {
+    pub fn wire(self) -> Result<Wire> {
         let shown = self.path.display().to_string();
         let wire = self
             .wire

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::source::Source;
 use crate::arguments::WireTest;
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Answer, Result};
 use crate::packets::json;
 use crate::text;
 
@@ -34,7 +34,7 @@ struct FailureJson {
     message: String,
 }
 
-pub fn run(arguments: &WireTest, out: &mut dyn Write) -> Result<Answer, Failure> {
+pub fn run(arguments: &WireTest, out: &mut dyn Write) -> Result<Answer> {
     let mut results: Vec<TestResult> = Vec::new();
     for path in &arguments.files {
         results.extend(Source::read(path).wire()?.run_tests());
@@ -56,13 +56,10 @@ pub fn run(arguments: &WireTest, out: &mut dyn Write) -> Result<Answer, Failure>
         let tests = text::counted(results.len() as u64, "test");
         writeln!(out, "{tests}, {passed} passed, {failed} failed")?;
     }
-    Ok(match failed {
-        0 => Answer::Clean,
-        _ => Answer::Wrong,
-    })
+    Ok(Answer::clean_if(failed == 0))
 }
 
-fn report(result: &TestResult, out: &mut dyn Write) -> Result<(), Failure> {
+fn report(result: &TestResult, out: &mut dyn Write) -> Result {
     use anstyle::AnsiColor;
     let (style, word) = match result.passed() {
         true => (AnsiColor::Green.on_default(), "ok    "),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::check::print;
 use super::source::Source;
 use crate::arguments::WireCheck;
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{Answer, Result};
 
 /// How often files are looked at. Short enough to seem at once to somebody who saves a file.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
@@ -15,7 +15,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(250);
 const SETTLES_AFTER: Duration = Duration::from_millis(50);
 
 /// Goes on until somebody ends the process or nobody reads the output any more.
-pub fn run(arguments: &WireCheck, out: &mut dyn Write) -> Result<Answer, Failure> {
+pub fn run(arguments: &WireCheck, out: &mut dyn Write) -> Result<Answer> {
     let read = || -> Vec<Source> {
         let files = arguments.files.iter();
         files.map(|path| Source::read(path)).collect()

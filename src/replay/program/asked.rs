@@ -11,10 +11,11 @@ use netreel_system::os_text;
 
 use super::held::{held, standard};
 use super::sums::Sums;
-use crate::outcome::Failure;
+use crate::outcome::{Failure, Result};
+use crate::text;
 
 /// Refuses to play the reel of a program into a layer, with the command that starts it again.
-pub fn refuse(reel: &Reel, paths: &[PathBuf]) -> Result<(), Failure> {
+pub fn refuse(reel: &Reel, paths: &[PathBuf]) -> Result {
     let header = reel.header();
     if header.engine != Header::UNMODIFIED {
         return Ok(());
@@ -33,7 +34,7 @@ pub fn check<'a>(
     began: Option<&'a Began>,
     command: &[OsString],
     paths: &[PathBuf],
-) -> Result<&'a Began, Failure> {
+) -> Result<&'a Began> {
     let header = reel.header();
     let refuse = |why: String| Err(Failure::new(format!("{}: {why}", header.node)));
     if header.engine != Header::UNMODIFIED {
@@ -178,21 +179,17 @@ fn is_another(
 
 /// The recorded command line.
 pub fn recorded(header: &Header) -> String {
-    let words: Vec<String> = header.args.iter().map(|word| quoted(word)).collect();
-    words.join(" ")
+    let words = text::joined(header.args.iter().map(|word| quoted(word)), " ");
+    words
 }
 
 /// The command that starts a node's program again as it was recorded, to be copied.
 pub fn again(node: &str, paths: &[PathBuf]) -> String {
-    let paths: Vec<String> = paths
-        .iter()
-        .map(|path| quoted(&path.to_string_lossy()))
-        .collect();
-    format!(
-        "netreel replay {} --node {} --",
-        paths.join(" "),
-        quoted(node)
-    )
+    let paths = text::joined(
+        paths.iter().map(|path| quoted(&path.to_string_lossy())),
+        " ",
+    );
+    format!("netreel replay {paths} --node {} --", quoted(node))
 }
 
 fn quoted(word: &str) -> String {
@@ -205,7 +202,7 @@ fn quoted(word: &str) -> String {
 }
 
 /// How it is started again, and what is doubtful of that, a sentence each.
-pub fn rerun(reel: &Reel, began: &Began, tape: &Tape) -> Result<(Rerun, Vec<String>), Failure> {
+pub fn rerun(reel: &Reel, began: &Began, tape: &Tape) -> Result<(Rerun, Vec<String>)> {
     let header = reel.header();
     let folder = PathBuf::from(os_text(&began.folder));
     let file = header

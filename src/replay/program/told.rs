@@ -5,7 +5,7 @@ use std::io::Write;
 use netreel_replay::program::{EndCompared, Ended, Judged, Tape};
 use serde_json::{Value, json};
 
-use crate::outcome::Failure;
+use crate::outcome::Result;
 use crate::replay::report::{agreed_json, field_json, print_agreed};
 use crate::text;
 
@@ -24,7 +24,7 @@ pub fn debugger(pid: u32) -> String {
 }
 
 /// Prints it.
-pub fn print(node: &str, judged: &Judged, tape: &Tape, out: &mut dyn Write) -> Result<(), Failure> {
+pub fn print(node: &str, judged: &Judged, tape: &Tape, out: &mut dyn Write) -> Result {
     let sends = format!(
         "{} of {} equal",
         judged.sends,
@@ -98,7 +98,7 @@ pub fn print(node: &str, judged: &Judged, tape: &Tape, out: &mut dyn Write) -> R
 }
 
 /// Says where it prints something else, where nothing worse happened there.
-fn print_line(judged: &Judged, out: &mut dyn Write) -> Result<(), Failure> {
+fn print_line(judged: &Judged, out: &mut dyn Write) -> Result {
     if let (Some(line), false) = (
         &judged.line,
         matches!(judged.ended, Ended::Line(_) | Ended::Exact),
