@@ -6,8 +6,7 @@ use netreel_reel::{Endpoint, Reel};
 use netreel_transport::{Divergence, Step};
 use netreel_wire::Wire;
 
-use crate::agreed::{Agreed, agreed};
-use crate::carried::{carries, named};
+use crate::agreed::{Agreed, agreed, carries, named};
 use crate::difference::{FieldDifference, byte_difference};
 use crate::said_before::Before;
 

@@ -55,8 +55,6 @@
 //! Why it is so: `docs/decisions/replay.md`.
 
 mod agreed;
-mod before;
-mod carried;
 mod cause;
 mod checkpoints;
 mod cursor;
@@ -71,21 +69,16 @@ mod replayable;
 mod said_before;
 mod states;
 mod stepper;
-mod stretches;
-mod tape;
 pub mod together;
 
-pub use agreed::{Agreed, agreed};
-pub use before::netreel_before_event;
-pub use carried::carries;
+pub use agreed::{Agreed, agreed, carries};
 pub use cause::{Cause, Deed, cause};
-pub use cursor::ReelEvents;
+pub use cursor::{ReelEvents, netreel_before_event};
 pub use difference::FieldDifference;
 pub use driver::{Driver, Outcome, Report, Turn, TurnKind};
 pub use explanation::{Explanation, explain};
 pub use player::{Player, Predicate};
 pub use replayable::{
-    NotReplayable, check_replayable, check_replayable_sockets, check_replayable_whole,
+    NotReplayable, Stretch, check_replayable, check_replayable_sockets, check_replayable_whole,
 };
 pub use stepper::{Current, MakeLayer, Moved, StepError, Stepper, Stop};
-pub use stretches::Stretch;

@@ -4,8 +4,8 @@ use netreel_reel::{EventNumber, OwnedRecord, Record};
 
 use crate::driver::Report;
 use crate::program::{Judged, Tape};
+use crate::replayable::Stretch;
 use crate::stepper::{Moved, StepError, Stepper};
-use crate::stretches::Stretch;
 
 /// Takes events.
 pub type Predicate<'a> = &'a mut dyn FnMut(&Record<'_>) -> bool;
@@ -38,6 +38,18 @@ pub trait Player {
     /// # Errors
     /// As for `go_to`.
     fn back(&mut self, wanted: Predicate<'_>) -> Result<Moved, StepError>;
+
+    /// Back, or forward.
+    ///
+    /// # Errors
+    /// As for `go_to`.
+    fn towards(&mut self, back: bool, wanted: Predicate<'_>) -> Result<Moved, StepError> {
+        if back {
+            self.back(wanted)
+        } else {
+            self.forward(wanted)
+        }
+    }
 
     /// See [`Stepper::seek`]; what has no snapshots comes there from its beginning.
     ///

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use netreel_reel::{Event, EventNumber, Reel, Time};
 use netreel_transport::{Layer, ReplayTransport, Shared, Step};
 
-use crate::stretches::{is_turn, snapshots_are_there};
+use crate::replayable::{is_turn, snapshots_are_there};
 use crate::{ReelEvents, Stretch};
 
 /// The stretches of a reel on their way through a layer.

@@ -6,11 +6,10 @@ use netreel_reel::{EventNumber, OwnedRecord, Record, Reel};
 use netreel_transport::{Layer, ReplayTransport, Shared};
 
 use crate::checkpoints::Checkpoints;
+use crate::cursor::Tape;
 use crate::driver::{Driver, Outcome, Report};
-use crate::replayable::check_whole;
+use crate::replayable::{Stretch, check_whole};
 use crate::states::last_snapshot;
-use crate::stretches::Stretch;
-use crate::tape::Tape;
 use crate::{NotReplayable, ReelEvents, check_replayable, check_replayable_sockets};
 
 /// Makes the layer that is stepped, as it is before its first tick. A layer whose library keeps a
@@ -535,7 +534,7 @@ impl Stepper {
             let first = self
                 .tape
                 .next(self.turn, |it| {
-                    crate::stretches::is_turn(&it.as_record().event)
+                    crate::replayable::is_turn(&it.as_record().event)
                 })
                 .map(|record| record.as_record().number);
             self.turn = first.unwrap_or(self.stretch.until);

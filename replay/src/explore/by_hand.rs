@@ -42,7 +42,7 @@ pub fn in_order(order: &[usize], arrivals: &[Arrival], node: usize) -> Vec<Chang
 
 #[cfg(test)]
 mod tests {
-    use super::super::fate::fate;
+    use super::super::change::fate;
     use super::*;
 
     fn at(turn: u32) -> Moment {

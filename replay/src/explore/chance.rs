@@ -6,7 +6,7 @@ use super::change::{Change, ChangeKind, Moment};
 use super::ground::{Ground, GroundNode};
 use super::marks::Marks;
 use super::net::Delivery;
-use super::tries::Tries;
+use super::races::Tries;
 use super::waiting::Way;
 
 /// How ways are drawn.
@@ -191,7 +191,7 @@ mod tests {
 
     use super::super::by_hand::legal_orders;
     use super::super::change::at;
-    use super::super::fate::fate;
+    use super::super::change::fate;
     use super::*;
 
     /// How often each order comes of so many draws.

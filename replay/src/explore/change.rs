@@ -1,4 +1,7 @@
-//! What an exploration does to the network of a recording.
+//! What an exploration does to the network of a recording: what becomes of a packet under changes, and which
+//! turns a node that stands still plays when.
+
+use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 
@@ -131,6 +134,75 @@ pub(super) fn at(turn: u32) -> Moment {
     }
 }
 
+/// What the network does to a packet of a link that would be there at a moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Fate {
+    /// When it is there; `None`: it is lost.
+    pub comes: Option<Moment>,
+    /// When it comes once more.
+    pub again: Option<Moment>,
+}
+
+/// The fate of a packet under these changes, in whatever order they stand. Holds keep the order of a link:
+/// who comes later is held by all that hold who comes before, or comes behind their ends.
+pub(super) fn fate(changes: &[Change], link: (usize, usize), natural: Moment) -> Fate {
+    let mut fate = Fate {
+        comes: Some(natural),
+        again: None,
+    };
+    for change in changes {
+        if change.link() != Some(link) {
+            continue;
+        }
+        let (since, until) = (change.since, change.until);
+        let is_met = match change.kind {
+            ChangeKind::Hold => (since..until).contains(&natural),
+            _ => since == natural,
+        };
+        match change.kind {
+            _ if !is_met => {}
+            ChangeKind::Lose => fate.comes = None,
+            ChangeKind::Repeat => fate.again = Some(until),
+            _ => fate.comes = fate.comes.map(|at| at.max(until)),
+        }
+    }
+    // Who stood still is given it in the first turn that is late.
+    let found = |at: Moment| match late(changes, link.1, at.turn) {
+        Some((first, _)) => Moment { turn: first, ..at },
+        None => at,
+    };
+    fate.comes = fate.comes.map(found);
+    fate.again = fate.again.map(found);
+    fate
+}
+
+/// The turns that a node plays one behind the other where `turn` is one of them: the first one, and the last
+/// one, at whose time they are played. `None` where it plays the turn at its own time and no other one then.
+pub(super) fn late(changes: &[Change], node: usize, turn: u32) -> Option<(u32, u32)> {
+    let pauses = || {
+        let pauses = changes.iter().filter(|it| it.kind == ChangeKind::Pause);
+        let own = pauses.filter(move |it| it.to == node);
+        own.map(|it| (it.since.turn, it.until.turn))
+    };
+    let (mut first, mut last) = (turn, turn);
+    while let Some((_, until)) = pauses().find(|it| (it.0..it.1).contains(&last)) {
+        last = until;
+    }
+    while let Some((since, _)) = pauses().find(|it| it.0 < first && first <= it.1) {
+        first = since;
+    }
+    (first < last).then_some((first, last))
+}
+
+/// The turns that a node plays when `turn` is due, in their order: none where that one is late.
+pub(super) fn due(changes: &[Change], node: usize, turn: u32) -> RangeInclusive<u32> {
+    match late(changes, node, turn) {
+        None => turn..=turn,
+        Some((first, last)) if last == turn => first..=last,
+        Some(_) => RangeInclusive::new(1, 0),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -147,5 +219,103 @@ mod tests {
         let name = |node: usize| ["A", "X"][node].to_owned();
         let words = hold.words(&name);
         assert_eq!(words, "A -> X held for 4.0 ms from 0.003 s on");
+    }
+}
+
+#[cfg(test)]
+mod fate_tests {
+    use super::at;
+    use super::*;
+
+    #[test]
+    fn a_held_link_gives_all_at_its_end() {
+        let hold = Change {
+            kind: ChangeKind::Hold,
+            from: 0,
+            to: 1,
+            since: at(3),
+            until: at(7),
+        };
+        let comes = |turn| fate(&[hold], (0, 1), at(turn)).comes;
+        assert_eq!(
+            [2, 3, 6, 7].map(comes),
+            [2, 7, 7, 7].map(|turn| Some(at(turn)))
+        );
+        assert_eq!(fate(&[hold], (1, 0), at(4)).comes, Some(at(4)));
+    }
+
+    #[test]
+    fn holds_of_one_link_keep_its_order_and_do_not_depend_on_theirs() {
+        let hold = |since, until| Change {
+            kind: ChangeKind::Hold,
+            from: 0,
+            to: 1,
+            since: at(since),
+            until: at(until),
+        };
+        let holds = [hold(1, 5), hold(3, 9), hold(4, 6)];
+        let comes = |holds: &[Change]| -> Vec<Option<Moment>> {
+            let turns = 0..12;
+            turns
+                .map(|turn| fate(holds, (0, 1), at(turn)).comes)
+                .collect()
+        };
+        let reversed: Vec<Change> = holds.iter().rev().copied().collect();
+        assert_eq!(comes(&holds), comes(&reversed));
+        assert!(comes(&holds).is_sorted());
+        // The first comes alone, and those behind it later.
+        assert_eq!(comes(&holds)[1..4], [5, 5, 9].map(|turn| Some(at(turn))));
+    }
+
+    #[test]
+    fn who_stood_still_finds_all_that_came_meanwhile_in_the_first_late_turn() {
+        let pause = Change {
+            kind: ChangeKind::Pause,
+            from: 0,
+            to: 0,
+            since: at(2),
+            until: at(5),
+        };
+        let comes = |turn| fate(&[pause], (1, 0), at(turn)).comes;
+        let turns = [1, 2, 4, 5, 6].map(|turn| comes(turn).map(|at| at.turn));
+        assert_eq!(turns, [1, 2, 2, 2, 6].map(Some));
+    }
+}
+
+#[cfg(test)]
+mod pause_tests {
+    use super::at;
+    use super::*;
+
+    fn pause(since: u32, until: u32) -> Change {
+        Change {
+            kind: ChangeKind::Pause,
+            from: 0,
+            to: 0,
+            since: at(since),
+            until: at(until),
+        }
+    }
+
+    fn played(changes: &[Change]) -> Vec<u32> {
+        (0..10).flat_map(|turn| due(changes, 0, turn)).collect()
+    }
+
+    #[test]
+    fn every_turn_is_played_once_and_in_order_however_pauses_lie() {
+        let all: Vec<u32> = (0..10).collect();
+        let pauses: [&[Change]; 4] = [
+            &[],
+            &[pause(2, 5)],
+            &[pause(4, 8), pause(2, 5)],
+            &[pause(2, 5), pause(5, 7), pause(3, 4)],
+        ];
+        for changes in pauses {
+            assert_eq!(played(changes), all, "{changes:?}");
+        }
+        assert_eq!(due(&[pause(4, 8), pause(2, 5)], 0, 8), 2..=8);
+        assert_eq!(due(&[pause(2, 5), pause(5, 7)], 0, 7), 2..=7);
+        assert!(due(&[pause(2, 5)], 0, 4).is_empty());
+        assert_eq!(due(&[pause(2, 5)], 1, 4), 4..=4);
     }
 }

@@ -5,9 +5,8 @@ use std::collections::{BTreeSet, VecDeque};
 use bincode::config::standard;
 use serde::{Deserialize, Serialize};
 
-use super::counts::Counts;
-use super::outcome::Outcome;
-use super::waiting::{Waiting, Way};
+use super::run::Outcome;
+use super::waiting::{Counts, Waiting, Way};
 
 /// So many ways are drawn before they are played, at most.
 const DRAWN_AHEAD: u64 = 64;

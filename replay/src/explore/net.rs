@@ -9,11 +9,9 @@ use netreel_reel::{
 };
 use netreel_transport::{Datagram, Draw, ReceiveError, SendError, Shared, Transport};
 
-use super::change::{Change, Moment};
+use super::change::{Change, Moment, fate, late};
 use super::cut::{Cut, PacketId};
-use super::fate::fate;
 use super::ground::{Ground, Natural, number_of};
-use super::pause::late;
 use super::tables::number as packet_number;
 use crate::together::Sink;
 

@@ -7,16 +7,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-pub(super) use super::base_order::BaseOrder;
-use super::base_order::{Place, Said};
+use super::base_order::{Deed, Place, Said};
 use super::change::{Change, ChangeKind, Moment};
 use super::cut::PacketId;
-use super::deeds::Deed;
 use super::ground::Ground;
 use super::marks::{CHANNELS, Marks};
 use super::net::Delivery;
 use super::tables::number;
-pub(super) use super::tries::Tries;
+
+pub(super) use super::base_order::BaseOrder;
 
 /// A change to try, and the order that it should lead to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -348,13 +347,50 @@ fn telling(list: &mut Vec<Heard>) {
     }
 }
 
+/// What is tried besides holding links.
+#[derive(Clone, Copy, Debug)]
+pub struct Tries {
+    /// A link is held for no longer than this. ns.
+    pub hold_max_ns: i64,
+    /// How many packets are lost in a run at most.
+    pub losses: usize,
+    /// Whether packets come twice.
+    pub repeats: bool,
+    /// Whether packets of one link overtake each other.
+    pub overtakes: bool,
+    /// Whether nodes die.
+    pub deaths: bool,
+    /// Whether what a node does itself comes before or behind what it receives, also by standing still.
+    pub ticks: bool,
+    /// The only node whose deliveries are moved.
+    pub only: Option<usize>,
+    /// The only object whose messages are moved.
+    pub object: Option<u64>,
+}
+
+impl Default for Tries {
+    /// Nothing besides, and links are held for as long as there is something to wait for.
+    fn default() -> Tries {
+        Tries {
+            hold_max_ns: i64::MAX,
+            losses: 0,
+            repeats: false,
+            overtakes: false,
+            deaths: false,
+            ticks: false,
+            only: None,
+            object: None,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::VecDeque;
     use std::sync::Arc;
 
     use super::super::by_hand::{Arrival, legal_orders};
-    use super::super::fate::fate;
+    use super::super::change::fate;
     use super::super::ground::GroundOptions;
     use super::*;
     use crate::together::Plan;

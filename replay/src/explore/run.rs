@@ -1,21 +1,23 @@
-//! One way through a session: the layers of all nodes, over a network that is changed here and there.
+//! One way through a session: the layers of all nodes, over a network that is changed here and there; and
+//! what it came to.
 
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use netreel_reel::Event;
 use netreel_transport::{Layer, ObjectBelief, Shared};
 use netreel_wire::Wire;
+use serde::{Deserialize, Serialize};
 
-use super::change::{Change, ChangeKind};
+use super::change::{Change, ChangeKind, due};
 use super::cut::{Cut, PacketId};
 use super::ground::{Begins, Ground};
 use super::looks::{Looks, Row, Watch};
+use super::marks::{Swap, swaps};
 use super::net::{Broken, Delivery, Net, NetState, NodeSocket};
-use super::pause::due;
 use super::stuck::Watched;
-use super::swaps::{Swap, swaps};
-use super::tables::{Difference, Table, differences, number};
+use super::tables::{Difference, Parting, Table, differences, number};
 use crate::together::Sink;
 
 /// Makes the layer of a node, by its place.
@@ -564,4 +566,42 @@ enum Mode {
     Changed,
     /// To the end.
     Whole,
+}
+
+/// What a wrong run came to, apart from when: two runs of the same are one.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Outcome {
+    /// The objects of which nodes part, in what, and the nodes.
+    pub partings: Vec<(u64, Parting, Vec<usize>)>,
+    /// What layers said, and who.
+    pub broken: Vec<(usize, String)>,
+    /// Who panicked, and the words.
+    pub panicked: Option<(usize, String)>,
+}
+
+impl Outcome {
+    /// What a run came to.
+    pub fn of(ran: &Ran) -> Outcome {
+        let partings = ran
+            .differences
+            .iter()
+            .map(|it| (it.object, it.parting, it.nodes.clone()));
+        let broken: BTreeSet<_> = ran
+            .broken
+            .iter()
+            .map(|it| (it.node, it.words.clone()))
+            .collect();
+        Outcome {
+            partings: partings.collect(),
+            broken: broken.into_iter().collect(),
+            panicked: ran.panicked.clone(),
+        }
+    }
+
+    /// Whether all that is wrong here is wrong there too.
+    pub fn is_in(&self, other: &Outcome) -> bool {
+        self.partings.iter().all(|it| other.partings.contains(it))
+            && self.broken.iter().all(|it| other.broken.contains(it))
+            && (self.panicked.is_none() || self.panicked == other.panicked)
+    }
 }

@@ -8,20 +8,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use netreel_wire::Wire;
 
-use super::base_order::BaseOrder;
+use super::base_order::{BaseOrder, Deeds};
 use super::chance::{ByChance, Chance};
 use super::change::Change;
-use super::counts::Counts;
-use super::deeds::Deeds;
 use super::ground::Ground;
 use super::kept::Kept;
 use super::marks::Marks;
 use super::net::Delivery;
-pub(super) use super::outcome::Outcome;
-use super::races::{Candidate, Orders};
+use super::races::{Candidate, Orders, Tries};
 use super::run::{MakeNode, Ran, Runner};
-use super::tries::Tries;
-use super::waiting::{Meant, Way};
+use super::waiting::{Counts, Meant, Way};
+
+pub(super) use super::run::Outcome;
 
 /// What is tried, and how much of it.
 #[derive(Clone, Copy, Debug)]

@@ -1,15 +1,17 @@
-//! The smallest session that still fails.
+//! The smallest session that still fails, and changes as few and as short as they can be.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use super::change::Change;
+use netreel_wire::Wire;
+
+use super::change::{Change, ChangeKind, Moment};
 use super::cut::{Cut, PacketId};
 use super::ground::{Begins, Ground};
-use super::marks::Marks;
+use super::marks::{Marks, Swap, swaps};
 use super::races::{BaseOrder, Orders, Tries};
 use super::run::Runner;
-use super::swaps::{Swap, swaps};
-use netreel_wire::Wire;
+use super::search::Outcome;
 
 /// Time is left out in no more pieces than these; what is smaller goes turn by turn.
 const STRETCHES_MAX: usize = 64;
@@ -249,4 +251,59 @@ impl<E> Shrinking<'_, '_, E> {
             size = size.div_ceil(2).max(least);
         }
     }
+}
+
+/// Makes every change as short as it can be while the run still comes to all that is wrong in `outcome`:
+/// drops those that are not needed, and halves holds.
+///
+/// # Errors
+/// A layer that cannot be made anew.
+pub fn tighten<E>(
+    runner: &mut Runner<'_, E>,
+    changes: &[Change],
+    outcome: &Outcome,
+) -> Result<Vec<Change>, E> {
+    let mut trace = Vec::new();
+    let mut changes = changes.to_vec();
+    let ground = Arc::clone(runner.ground());
+    let mut fails = |changes: &[Change]| {
+        let ran = runner.run(changes, &mut trace);
+        ran.map(|ran| outcome.is_in(&Outcome::of(&ran)))
+    };
+    let mut place = 0;
+    while place < changes.len() && changes.len() > 1 {
+        let mut fewer = changes.clone();
+        fewer.remove(place);
+        if fails(&fewer)? {
+            changes = fewer
+        } else {
+            place += 1
+        }
+    }
+    for place in 0..changes.len() {
+        let Change {
+            kind,
+            to,
+            since,
+            until,
+            ..
+        } = changes[place];
+        if kind != ChangeKind::Hold {
+            continue;
+        }
+        // The shortest lies in a turn between: it is looked for by halves, as far as halves tell.
+        let (mut low, mut high) = (since.turn, until.turn);
+        while high.saturating_sub(low) > 1 {
+            let middle = low + (high - low) / 2;
+            let ns = ground.turn_ns(to, middle).unwrap_or(until.ns);
+            let mut tried = changes.clone();
+            tried[place].until = Moment { turn: middle, ns };
+            if fails(&tried)? {
+                (changes, high) = (tried, middle)
+            } else {
+                low = middle
+            }
+        }
+    }
+    Ok(changes)
 }

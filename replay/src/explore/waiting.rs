@@ -1,4 +1,4 @@
-//! Ways that wait to be tried, and the orders that they should lead to.
+//! Ways that wait to be tried, the orders that they should lead to, and how far an exploration has come.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -6,7 +6,6 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::change::Change;
-use super::counts::Counts;
 use super::races::Candidate;
 
 /// So many ways wait to be tried at most; what would take longest is given up beyond.
@@ -170,6 +169,28 @@ impl Waiting {
 fn length_ns(changes: &[Change]) -> i64 {
     let lengths = changes.iter().map(Change::length_ns);
     lengths.fold(0, i64::saturating_add)
+}
+
+/// How far an exploration has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Runs.
+    pub runs: u64,
+    /// Turns of nodes that were played in them.
+    pub turns: u64,
+    /// Orders that were seen.
+    pub orders: u64,
+    /// Ways that would have led to an order that was seen, or to which another way led, and were not tried.
+    pub saved: u64,
+    /// Orders to which no way that should have led there did: layers do not let them happen, or nobody knows
+    /// how.
+    pub unreached: u64,
+    /// Runs that came to something wrong.
+    pub wrong: u64,
+    /// Ways that wait.
+    pub waiting: u64,
+    /// Ways that were given up because too many waited.
+    pub given_up: u64,
 }
 
 #[cfg(test)]

@@ -7,8 +7,6 @@
 
 mod live;
 mod play;
-mod said;
 
 pub use live::{Changed, LiveError};
-pub use play::{Came, Next, Onto, Pace, Sent};
-pub use said::{Peer, Said, peers, said};
+pub use play::{Came, Next, Onto, Pace, Peer, Said, Sent, peers, said};

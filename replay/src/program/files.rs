@@ -98,6 +98,22 @@ const READ_AND_WRITTEN: u8 = 8;
 /// The same: a stream to another program of this machine, which is found by that path.
 const STREAM: u8 = 16;
 
+/// Tells each file and stream that the program opened: in which event, what came of it, what is known of
+/// it, and its path.
+fn for_each_opened(reel: &Reel, mut told: impl FnMut(EventNumber, i32, &[u8; 25], &[u8])) {
+    reel.for_each(|record| {
+        if let Event::Called {
+            call: CallId::FILE,
+            result,
+            details,
+        } = record.event
+            && let Some((head, path)) = details.split_first_chunk()
+        {
+            told(record.number, result, head, path);
+        }
+    });
+}
+
 /// The stream to another program that was connected last, or that is the `wanted` descriptor, before an
 /// event: its descriptor and its path.
 pub(super) fn stream(
@@ -106,15 +122,9 @@ pub(super) fn stream(
     wanted: Option<i32>,
 ) -> Option<(i32, String)> {
     let mut found = None;
-    reel.for_each(|record| {
-        if let Event::Called {
-            call: CallId::FILE,
-            result,
-            details,
-        } = record.event
-            && let Some((head, path)) = details.split_first_chunk::<25>()
-            && head[24] & STREAM != 0
-            && before.is_none_or(|before| record.number < before)
+    for_each_opened(reel, |number, result, head, path| {
+        if head[24] & STREAM != 0
+            && before.is_none_or(|before| number < before)
             && wanted.is_none_or(|wanted| wanted == result)
         {
             found = Some((result, String::from_utf8_lossy(path).into_owned()));
@@ -131,15 +141,8 @@ pub fn others_of_the_kernel(reel: &Reel, now: &[Opened]) -> Vec<String> {
         all
     });
     let mut others = Vec::new();
-    reel.for_each(|record| {
-        if let Event::Called {
-            call: CallId::FILE,
-            result,
-            details,
-        } = record.event
-            && let Some((head, path)) = details.split_first_chunk::<25>()
-            && let Some(sums) = now.get_mut(&sum(path))
-        {
+    for_each_opened(reel, |_, result, head, path| {
+        if let Some(sums) = now.get_mut(&sum(path)) {
             let then = head[16..24]
                 .first_chunk()
                 .map(|it| u64::from_le_bytes(*it))
@@ -164,15 +167,8 @@ pub fn sum(bytes: &[u8]) -> u64 {
 /// The files that the program read, in the order in which it first opened them.
 pub fn read_files(reel: &Reel) -> Vec<ReadFile> {
     let (mut seen, mut files) = (BTreeSet::new(), Vec::new());
-    reel.for_each(|record| {
-        if let Event::Called {
-            call: CallId::FILE,
-            result,
-            details,
-        } = record.event
-            && let Some((head, path)) = details.split_first_chunk::<25>()
-            && seen.insert(path.to_vec())
-        {
+    for_each_opened(reel, |_, result, head, path| {
+        if seen.insert(path.to_vec()) {
             let was = was(result, head);
             files.extend(was.map(|was| ReadFile {
                 path: path.to_vec(),

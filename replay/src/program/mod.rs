@@ -4,12 +4,9 @@
 //! [`judge`] says what came of it. Who starts it is `netreel-capture`'s affair.
 
 mod began;
-mod ending;
 mod files;
-mod floors;
 mod judged;
 mod laid_out;
-mod locks;
 mod printed;
 mod tape;
 mod threads;
@@ -17,9 +14,8 @@ mod walk;
 mod words;
 
 pub use began::{Began, Held, Variable};
-pub use ending::EndCompared;
 pub use files::{FileWas, ReadFile, others_of_the_kernel, read_files, sum};
-pub use judged::{Ended, Happened, Judged, Reasons, judge};
+pub use judged::{EndCompared, Ended, Happened, Judged, Reasons, judge};
 pub use printed::{LineDifference, PrintedNow, Rows};
 pub use tape::{Tape, Which, record};
 pub use walk::{Ran, Runner, Walk};

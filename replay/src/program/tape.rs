@@ -13,14 +13,11 @@ use netreel_reel::{
 
 use super::Began;
 use super::files::{kept_files, paths};
-use super::floors::{self, Floors};
-use super::laid_out::{entry_bytes, entry_from, put_control};
-use super::locks::{self, Steps};
+use super::laid_out::{self, Floors, Steps, entry_bytes, entry_from, put_control};
 use super::printed::{Row, Rows};
 use super::threads::{Threads, short, socket_at};
 use super::words::endpoint_bytes;
-use crate::replayable::{NotReplayable, holes};
-use crate::stretches::look;
+use crate::replayable::{NotReplayable, holes, look};
 
 /// The answers to a program, in order.
 #[derive(Clone, Debug)]
@@ -598,7 +595,7 @@ impl<'a> Making<'a> {
             id: CallId::TURN.0,
             ..Entry::default()
         };
-        self.put(entry, &[], &floors::bytes(&NextFloor::default()));
+        self.put(entry, &[], &laid_out::floor_bytes(&NextFloor::default()));
     }
 
     /// A thread gives the floor up behind this many calls, and does not get it again.
@@ -618,7 +615,7 @@ impl<'a> Making<'a> {
 
     fn step(&mut self, entry: Entry, details: &[u8]) {
         let before = |thread: ThreadId| self.threads.indices.get(&thread).copied();
-        let Some((count, order)) = locks::read(details, before) else {
+        let Some((count, order)) = laid_out::read_order(details, before) else {
             return;
         };
         let at = self.entries.len() + size_of::<Entry>();
@@ -628,7 +625,7 @@ impl<'a> Making<'a> {
             value: count,
             ..entry
         };
-        self.push(entry, &[], &locks::bytes(&order));
+        self.push(entry, &[], &laid_out::order_bytes(&order));
     }
 
     fn too_many(&mut self, number: EventNumber) {

@@ -6,10 +6,10 @@ use netreel_reel::{EventNumber, OwnedRecord, Reel};
 
 use super::judged::{Ended, Judged};
 use super::tape::Tape;
+use crate::cursor::Tape as Events;
 use crate::player::{Player, Predicate};
+use crate::replayable::{Stretch, look};
 use crate::stepper::{Moved, StepError, Stop};
-use crate::stretches::{Stretch, look};
-use crate::tape::Tape as Events;
 
 /// Starts a program, and lets it go on from where it stands.
 pub trait Runner {

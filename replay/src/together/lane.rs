@@ -1,17 +1,16 @@
-//! One node as it is played: where it stands in its recording, its clock, what waits for it.
+//! One node as it is played: where it stands in its recording, its clock, what waits for it, and whether what
+//! comes to it is what came in the recording.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use netreel_reel::{
-    Endpoint, Event, EventNumber, OwnedRecord, SendOutcome, SocketId, ThreadId, Time,
+    Endpoint, Event, EventNumber, OwnedRecord, Record, SendOutcome, SocketId, ThreadId, Time,
 };
 use netreel_transport::{Divergence, Draw, Events, Step};
 
-use super::inbox::Inbox;
+use super::reels::Sink;
 use super::report::{Left, PlayedNode, Why};
-use super::script::Script;
-use super::sink::Sink;
 use crate::ReelEvents;
 
 /// A packet that a node sent off its recording, until its turn is over.
@@ -284,5 +283,213 @@ impl NodePlayed {
     /// Whether this turn has a note of these words that is not written yet.
     pub fn has_note(&mut self, words: &str) -> bool {
         self.script.has_note_from(self.copied, words)
+    }
+}
+
+/// Where something that waits for a node stands: at the event of the recording at which it is
+/// there, behind recorded packets if it is one, by its arrival, by the order in which it was sent.
+pub(super) type Place = (EventNumber, bool, i64, u64);
+
+/// What a layer is given when it asks for a packet.
+#[derive(Clone, Debug)]
+pub(super) struct Item {
+    pub socket: SocketId,
+    /// When the recording has it, where it has.
+    pub time: Option<Time>,
+    pub what: Waiting,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Waiting {
+    Packet { from: Endpoint, payload: Arc<[u8]> },
+    Failed(i32),
+}
+
+/// What waits for a node, each thing at its place.
+#[derive(Debug, Default)]
+pub(super) struct Inbox {
+    items: BTreeMap<Place, Item>,
+    of_sockets: BTreeSet<(SocketId, Place)>,
+}
+
+impl Inbox {
+    pub fn insert(&mut self, place: Place, item: Item) {
+        self.remove(&place);
+        self.of_sockets.insert((item.socket, place));
+        self.items.insert(place, item);
+    }
+
+    pub fn get(&self, place: &Place) -> Option<&Item> {
+        self.items.get(place)
+    }
+
+    pub fn remove(&mut self, place: &Place) -> Option<Item> {
+        let item = self.items.remove(place)?;
+        self.of_sockets.remove(&(item.socket, *place));
+        Some(item)
+    }
+
+    /// The first thing that is there at an event of the recording, on this socket or on any.
+    pub fn first_until(&self, number: EventNumber, socket: Option<SocketId>) -> Option<Place> {
+        let first = (EventNumber(0), false, i64::MIN, 0);
+        let last = (number, true, i64::MAX, u64::MAX);
+        match socket {
+            None => self.items.range(..=last).next().map(|(place, _)| *place),
+            Some(socket) => {
+                let mut there = self.of_sockets.range((socket, first)..=(socket, last));
+                there.next().map(|(_, place)| *place)
+            }
+        }
+    }
+}
+
+/// The events of a turn, without the one that began it.
+#[derive(Default)]
+pub(super) struct Script {
+    records: Vec<OwnedRecord>,
+    /// Made when something is looked for: a turn may be as long as a recording.
+    index: Option<Index>,
+}
+
+/// Where what is looked for stands.
+#[derive(Default)]
+struct Index {
+    clocks: Vec<usize>,
+    sends: BTreeMap<Endpoint, Vec<usize>>,
+    /// The first result of each send.
+    results: BTreeMap<EventNumber, (usize, SendOutcome)>,
+    /// The last note of these words.
+    notes: BTreeMap<Vec<u8>, usize>,
+}
+
+impl Index {
+    fn of(records: &[OwnedRecord]) -> Index {
+        let mut index = Index::default();
+        for (place, record) in records.iter().enumerate() {
+            match record.as_record().event {
+                Event::Clock { .. } => index.clocks.push(place),
+                Event::Sent { to, .. } => index.sends.entry(to).or_default().push(place),
+                Event::SendResult { of, outcome } => {
+                    index.results.entry(of).or_insert((place, outcome));
+                }
+                Event::Note { text } => {
+                    index.notes.insert(text.to_vec(), place);
+                }
+                _ => {}
+            }
+        }
+        index
+    }
+}
+
+impl Script {
+    pub fn clear(&mut self) {
+        self.records.clear();
+        self.index = None;
+    }
+
+    pub fn push(&mut self, record: OwnedRecord) {
+        self.records.push(record);
+    }
+
+    pub fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    pub fn get(&self, place: usize) -> Option<&OwnedRecord> {
+        self.records.get(place)
+    }
+
+    pub fn last(&self) -> Option<&OwnedRecord> {
+        self.records.last()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = Record<'_>> {
+        self.records.iter().map(OwnedRecord::as_record)
+    }
+
+    fn index(&mut self) -> &Index {
+        let records = &self.records;
+        self.index.get_or_insert_with(|| Index::of(records))
+    }
+
+    /// The first clock read at this place or behind it: its place, what it said, and when it was.
+    pub fn clock_from(&mut self, from: usize) -> Option<(usize, Time, Time)> {
+        let place = first_from(&self.index().clocks, from)?;
+        let record = self.get(place)?.as_record();
+        match record.event {
+            Event::Clock { value } => Some((place, value, record.time)),
+            _ => None,
+        }
+    }
+
+    /// The first send to an address at this place or behind it: its place, and when it was.
+    pub fn send_from(&mut self, from: usize, to: Endpoint) -> Option<(usize, Time)> {
+        let place = first_from(self.index().sends.get(&to)?, from)?;
+        Some((place, self.get(place)?.as_record().time))
+    }
+
+    /// What the call of a send returned that stands before this place.
+    pub fn result_from(&mut self, from: usize, sent: EventNumber) -> Option<SendOutcome> {
+        let (place, outcome) = *self.index().results.get(&sent)?;
+        (place >= from).then_some(outcome)
+    }
+
+    /// Whether a note of these words stands at this place or behind it.
+    pub fn has_note_from(&mut self, from: usize, words: &str) -> bool {
+        let last = self.index().notes.get(words.as_bytes());
+        last.is_some_and(|&last| last >= from)
+    }
+}
+
+/// The first of these places that is not before this one.
+fn first_from(places: &[usize], from: usize) -> Option<usize> {
+    let behind = places.partition_point(|&place| place < from);
+    places.get(behind).copied()
+}
+
+/// How a receive is not the recorded one.
+pub(super) enum Unlike {
+    /// The layer's step is another one.
+    Step,
+    /// What came is.
+    Came(Why),
+}
+
+/// Compares what comes with what the recording has at this step; `None` where they are equal.
+pub(super) fn unlike(
+    lane: &NodePlayed,
+    record: &Record<'_>,
+    socket: Option<SocketId>,
+    place: Option<Place>,
+) -> Option<Unlike> {
+    let on = match record.event {
+        Event::Received { socket, .. }
+        | Event::PollEmpty { socket }
+        | Event::ReceiveFailed { socket, .. } => socket,
+        _ => return Some(Unlike::Step),
+    };
+    if socket.is_some_and(|socket| socket != on) {
+        return Some(Unlike::Step);
+    }
+    let came = place
+        .and_then(|place| lane.inbox.get(&place))
+        .map(|it| &it.what);
+    match (&record.event, came) {
+        (Event::PollEmpty { .. }, None) => None,
+        (Event::ReceiveFailed { code, .. }, Some(Waiting::Failed(came))) if code == came => None,
+        (
+            Event::Received { from, payload, .. },
+            Some(Waiting::Packet {
+                from: by,
+                payload: it,
+            }),
+        ) if (from, *payload) == (by, &**it) => None,
+        (event, Some(Waiting::Packet { from, .. })) => Some(Unlike::Came(Why::OtherCame {
+            from: *from,
+            instead: matches!(event, Event::Received { .. }),
+        })),
+        (Event::Received { from, .. }, _) => Some(Unlike::Came(Why::NothingCame { from: *from })),
+        _ => Some(Unlike::Step),
     }
 }

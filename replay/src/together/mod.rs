@@ -19,23 +19,16 @@
 //!
 //! What nodes without a layer sent arrives as it did.
 
-mod inbox;
-mod io;
 mod lane;
 pub(crate) mod link;
 pub(crate) mod plan;
 mod play;
 mod reels;
 mod report;
-mod script;
-mod sink;
 mod stands_for;
-mod unlike;
 mod world;
 
-pub use io::NodeIo;
 pub use plan::{Plan, Story, StoryNode, StoryPacket};
-pub use play::{Layers, play, play_while};
-pub use reels::Reels;
+pub use play::{Layers, NodeIo, play, play_while};
+pub use reels::{Reels, Sink};
 pub use report::{Left, Played, PlayedNode, Refused, Why};
-pub use sink::Sink;

@@ -1,10 +1,8 @@
-//! The reels that playing on writes.
+//! Who takes what nodes do: the reels that playing on writes.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use netreel_reel::{Append, Event, Header, Record, ReelWriter, ThreadId, WriteError};
-
-use super::Sink;
 
 /// Writes a reel for each node. Clones write the same ones: one goes to [`play`](super::play), one
 /// stays to finish them.
@@ -90,4 +88,15 @@ impl<W: Append + Send> Sink for Reels<W> {
             slot.failed = writer.push(record).err();
         }
     }
+}
+
+/// Takes the events of the nodes that are played, each node's in order.
+pub trait Sink: Send {
+    /// An event of a node, by its place in the story.
+    fn write(&mut self, node: usize, record: &Record<'_>);
+}
+
+/// Nobody keeps them.
+impl Sink for () {
+    fn write(&mut self, _node: usize, _record: &Record<'_>) {}
 }

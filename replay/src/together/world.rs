@@ -6,13 +6,11 @@ use std::sync::Arc;
 use netreel_reel::{Believed, Endpoint, Event, EventNumber, SendOutcome, SocketId, Time};
 use netreel_transport::{Datagram, Draw, ReceiveError, SendError, Step, mix};
 
-use super::inbox::{Item, Place, Waiting};
-use super::lane::{NodePlayed, Outgoing};
+use super::lane::{Item, NodePlayed, Outgoing, Place, Unlike, Waiting, unlike};
 use super::link::Arrival;
 use super::plan::{Plan, PlanNode, hash};
-use super::sink::Sink;
+use super::reels::Sink;
 use super::stands_for::{Sends, Taken};
-use super::unlike::{Unlike, unlike};
 use crate::ReelEvents;
 
 pub(super) struct World {
