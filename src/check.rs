@@ -1,40 +1,33 @@
-//! `netreel check`: what went wrong, with the packets that prove it.
+//! `netreel check`: what went wrong, with the packets that prove it; with `--follow`, while it is recorded.
 
 pub mod each;
-pub mod follow;
 mod report;
 
 use std::collections::BTreeSet;
 use std::io::Write;
-use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use netreel_protocol::export;
-use netreel_protocol::history::{Evidence, Finding, History, Level, RULES};
-use netreel_protocol::rules::RuleFile;
+use netreel_protocol::history::{Certain, Evidence, Finding, History, Level, RULES};
 use netreel_protocol::session::Session;
 use netreel_protocol::verdict::{Judgement, Verdict};
 
 use crate::arguments::Check;
-use crate::misfits;
-use crate::open;
+use crate::open::Story;
 use crate::outcome::{Answer, Result};
 use crate::packets::json;
-use crate::rules;
-use crate::text;
+use crate::rules::Tested;
+use crate::watch::{Now, Pace, TENTH, Watch};
+use crate::{open, text, tree};
 use report::SessionReport;
 
 pub fn run(arguments: &Check, out: &mut dyn Write) -> Result<Answer> {
-    let rules = rules_of(arguments)?;
+    let rules = Tested::named(arguments.rules.as_deref())?;
     let story = open::story_with_facts(&arguments.filtered.read.source)?;
-    let unread = story.unread.clone();
-    let (session, mut history) = story.into_parts();
-    misfits::say(&session);
-    if let Some((path, file)) = &rules {
-        rules::add((path, file), &session, &mut history)?;
-    }
-    let own_rules = rules.as_ref().map(|(_, file)| file);
-    filter((arguments, own_rules), &session, &mut history)?;
-    let judgement = Judgement::new(&session, &history, arguments.fail_on.level(), &unread);
+    story.history();
+    tree::say_misfits(&story.session);
+    let (session, history, judgement) = judged(arguments, rules.as_ref(), story)?;
     if let Some(format) = arguments.format {
         let paths = arguments.filtered.read.source.paths.iter();
         let name = text::joined(paths.map(|it| it.display().to_string()), " ");
@@ -50,38 +43,32 @@ pub fn run(arguments: &Check, out: &mut dyn Write) -> Result<Answer> {
     Ok(answer(arguments, &judgement))
 }
 
-/// The rules that were named, with the path of their file.
-fn rules_of(arguments: &Check) -> Result<Option<(&Path, RuleFile)>> {
-    let Some(path) = arguments.rules.as_deref() else {
-        return Ok(None);
-    };
-    Ok(Some((path, rules::tested(path)?)))
-}
+/// A session, what was found of it that fits the filter, and what that comes to.
+type Judged = (Arc<Session>, History, Judgement);
 
-/// Keeps of the findings those that fit the filter, which may name the rules of a file.
-fn filter(
-    (arguments, own_rules): (&Check, Option<&RuleFile>),
-    session: &Session,
-    history: &mut History,
-) -> Result {
-    let Some(filter) = arguments.filtered.filter.as_deref() else {
-        return Ok(());
-    };
-    let own_rules = own_rules.map_or(&[][..], |file| &file.rules);
-    let query = open::query_beside(Some(filter), session, own_rules)?;
-    let fits = |finding: &Finding| query.finding(session, history, finding);
-    let fitting: Vec<bool> = history.findings.iter().map(fits).collect();
-    let mut fitting = fitting.into_iter();
-    history.keep_findings(|_| fitting.next().unwrap_or(false));
-    Ok(())
+/// Judges a session, by the rules of a file as well, which the filter may name.
+fn judged(arguments: &Check, rules: Option<&Tested>, story: Story) -> Result<Judged> {
+    let unread = story.unread.clone();
+    let (session, mut history) = story.into_parts();
+    if let Some(rules) = rules {
+        rules.add(&session, &mut history)?;
+    }
+    if let Some(filter) = arguments.filtered.filter.as_deref() {
+        let own_rules = rules.map_or(&[][..], |it| &it.file.rules);
+        let query = open::query_beside(Some(filter), &session, own_rules)?;
+        let fits = |finding: &Finding| query.finding(&session, &history, finding);
+        let fitting: Vec<bool> = history.findings.iter().map(fits).collect();
+        let mut fitting = fitting.into_iter();
+        history.keep_findings(|_| fitting.next().unwrap_or(false));
+    }
+    let judgement = Judgement::new(&session, &history, arguments.fail_on.level(), &unread);
+    Ok((session, history, judgement))
 }
 
 fn answer(arguments: &Check, judgement: &Judgement) -> Answer {
     match judgement.verdict {
-        Verdict::Clean => Answer::Clean,
-        Verdict::Wrong => Answer::Wrong,
         Verdict::Unknown if arguments.partial => Answer::Clean,
-        Verdict::Unknown => Answer::Unknown,
+        verdict => verdict.into(),
     }
 }
 
@@ -235,4 +222,87 @@ pub fn style(level: Level) -> anstyle::Style {
         Level::Info => AnsiColor::Cyan,
     };
     text::style(color.on_default().bold())
+}
+
+/// The pause after a look that found something.
+const PAUSE: Duration = Duration::from_millis(200);
+
+pub fn follow(arguments: &Check, out: &mut dyn Write) -> Result<Answer> {
+    let source = &arguments.filtered.read.source;
+    let mut watch = Watch::new(source.paths.clone(), open::how(source)?);
+    // Nothing is waited for that cannot be judged.
+    let rules = Tested::named(arguments.rules.as_deref())?;
+    let mut certain = Certain::default();
+    let mut pace = Pace::new(PAUSE, TENTH);
+    let as_json = arguments.filtered.read.json;
+    // What a look read is certain with the next one at the earliest.
+    let mut looks = 0;
+    loop {
+        let now = watch.open_in_time()?;
+        if now.as_ref().is_some_and(|now| now.is_new) {
+            looks = 2;
+        }
+        match now {
+            Some(now) if now.all_over() => {
+                let asked = (arguments, rules.as_ref());
+                return end(asked, now, &mut watch, &mut certain, out);
+            }
+            Some(now) if looks > 0 && pace.is_due() => {
+                looks -= 1;
+                let begun = Instant::now();
+                // Two that have not met yet may meet.
+                if let Ok((session, history)) = watch.look(&now) {
+                    let fresh = certain.fresh(&session, &history, |reel| now.is_over(reel));
+                    print(&session, &fresh, (as_json, arguments.verbose), out)?;
+                    out.flush()?;
+                }
+                pace.looked(begun);
+            }
+            _ => {}
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// Says of the whole session what was not said before, and judges it.
+fn end(
+    (arguments, rules): (&Check, Option<&Tested>),
+    now: Now,
+    watch: &mut Watch,
+    certain: &mut Certain,
+    out: &mut dyn Write,
+) -> Result<Answer> {
+    let story = open::build_by(now.reels, |inputs| watch.growing().look(inputs))?;
+    let (session, history, judgement) = judged(arguments, rules, story)?;
+    let as_json = arguments.filtered.read.json;
+    let verbose = arguments.verbose;
+    print(
+        &session,
+        &certain.rest(&session, &history),
+        (as_json, verbose),
+        out,
+    )?;
+    if as_json {
+        json(&export::conclusion(&session, &history, &judgement), out)?;
+    } else {
+        counts(&history.findings, out)?;
+        pages(&history.findings, out)?;
+        verdict(&judgement, out)?;
+    }
+    Ok(answer(arguments, &judgement))
+}
+
+fn print(
+    session: &Session,
+    findings: &[&Finding],
+    (as_json, verbose): (bool, bool),
+    out: &mut dyn Write,
+) -> Result {
+    findings.iter().try_for_each(|finding| {
+        if as_json {
+            json(&export::finding(session, finding), out)
+        } else {
+            one(session, finding, (None, verbose), out)
+        }
+    })
 }

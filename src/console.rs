@@ -28,12 +28,7 @@ type Nodes = Arc<Mutex<Vec<Node>>>;
 
 pub fn run(arguments: &Console, out: &mut dyn Write) -> Result<Answer> {
     let patience = Duration::from_secs_f64(arguments.patience);
-    let token = arguments
-        .token
-        .as_deref()
-        .map(read_token)
-        .transpose()
-        .map_err(Failure::new)?;
+    let token = read_token(arguments.token.as_deref()).map_err(Failure::new)?;
     let connect = |(name, way, address): &(String, Way, SocketAddr)| {
         let remote = Remote::connect(*way, *address, token.as_deref(), patience)
             .map_err(|error| Failure::new(format!("{name}: {error}")))?;

@@ -153,9 +153,7 @@ fn write(arguments: &Export, story: &Story, out: &mut dyn Write) -> Result<Strin
         let (session, history) = (&story.session, story.history());
         let mut keep = |id: PacketId| chosen.binary_search(&id).is_ok();
         let summary = export::pcapng(session, history, options, &mut keep, out)?;
-        for warning in &summary.warnings {
-            anstream::eprintln!("netreel: {warning}");
-        }
+        text::warn(&summary.warnings);
         return Ok(format!(
             "{}, {} with comments,",
             text::counted(summary.frames, "frame"),

@@ -12,13 +12,10 @@ use netreel_reel::{EndHint, Endpoint, Header, ProcessEnd};
 use serde_json::{Value, json};
 
 use crate::arguments::Info;
-use crate::bookmarks;
-use crate::misfits;
-use crate::open;
 use crate::outcome::{Answer, Failure, Result};
 use crate::packets::json as print_json;
-use crate::table::{self, Align::Left, Align::Right};
-use crate::text;
+use crate::text::Align::{Left, Right};
+use crate::{bookmarks, open, text, tree};
 
 pub fn run(arguments: &Info, out: &mut dyn Write) -> Result<Answer> {
     let story = open::story(&arguments.read.source)?;
@@ -27,7 +24,7 @@ pub fn run(arguments: &Info, out: &mut dyn Write) -> Result<Answer> {
     let is_whole = arguments.all || session.is_small();
     let history = is_whole.then(|| story.history());
     if is_whole {
-        misfits::say(session);
+        tree::say_misfits(session);
     }
     if arguments.read.json {
         print_info(session, history, out)?;
@@ -294,7 +291,7 @@ fn nodes(session: &Session, folded: &Folded, all: bool, out: &mut dyn Write) -> 
         }
         rows.push(row);
     }
-    table::print(&sides, &rows, out)?;
+    text::table(&sides, &rows, out)?;
     if !folded.nodes.is_empty() {
         let nodes = folded.nodes.len();
         writeln!(
@@ -348,11 +345,7 @@ fn links(
             latency += &format!(" {stretch}");
         }
         rows.push(vec![
-            format!(
-                "{} -> {}",
-                text::node(session, from),
-                text::node(session, to)
-            ),
+            text::link(session, from, to),
             link.packets.to_string(),
             text::bytes(link.bytes),
             link.fate(Fate::Lost).to_string(),
@@ -365,7 +358,7 @@ fn links(
     }
     let mut sides = [Right; 9];
     sides[0] = Left;
-    table::print(&sides, &rows, out)?;
+    text::table(&sides, &rows, out)?;
     if !folded.links.is_empty() {
         writeln!(
             out,
@@ -417,7 +410,7 @@ fn connections(session: &Session, history: &History, out: &mut dyn Write) -> Res
     }
     writeln!(out)?;
     let sides = [Left, Right, Right, Right, Right, Left];
-    Ok(table::print(&sides, &rows, out)?)
+    Ok(text::table(&sides, &rows, out)?)
 }
 
 fn observed(observer: &Observer, out: &mut dyn Write) -> Result {

@@ -7,7 +7,6 @@ pub mod drawn;
 mod host;
 mod kept;
 mod listing;
-pub mod models;
 mod opening;
 mod settings;
 mod sitting;
@@ -32,10 +31,9 @@ use crate::outcome::{Answer, Failure, Result};
 use crate::replay::boxes::Changes;
 use crate::replay::engine::Engine;
 use crate::replay::watched;
-use crate::rules;
-use drawn::{Looks, Shown, draw_with, size};
+use crate::rules::Tested;
+use drawn::{Looks, Shown, draw_with, filtered, ruled, size};
 use host::Opener;
-use models::{Own, filtered, ruled};
 
 /// What opens within this is shown with the first frame, or told on the terminal where it fails.
 const AT_ONCE: Duration = Duration::from_millis(400);
@@ -62,7 +60,7 @@ struct Asked {
     shown: Shown,
     theme: Option<Theme>,
     size: (u32, u32),
-    rules: Option<Own>,
+    rules: Option<Tested>,
 }
 
 impl Asked {
@@ -91,20 +89,18 @@ impl Asked {
             let why = format!("--scale: give a factor from {SCALE_MIN} to {SCALE_MAX}");
             return Err(Failure::new(why));
         }
-        let rules = arguments.rules.as_deref();
-        let rules = rules.map(|path| Ok::<Own, Failure>((path.to_owned(), rules::tested(path)?)));
         Ok(Asked {
             filter: arguments.filter.clone().unwrap_or_default(),
             shown: (workspace, alone),
             theme,
             size,
-            rules: rules.transpose()?,
+            rules: Tested::named(arguments.rules.as_deref())?,
         })
     }
 
     /// Fails where the filter is none for this session.
     fn check_filter(&self, session: &Session) -> Result {
-        let own = self.rules.as_ref().map_or(&[][..], |(_, file)| &file.rules);
+        let own = self.rules.as_ref().map_or(&[][..], |it| &it.file.rules);
         open::query_beside(Some(&self.filter), session, own).map(drop)
     }
 }

@@ -17,12 +17,10 @@ mod explore;
 mod export;
 mod follow;
 mod import;
-mod index;
 mod info;
 #[cfg(feature = "gui")]
 mod inspect;
 mod manual;
-mod misfits;
 mod objects;
 mod open;
 mod outcome;
@@ -38,7 +36,6 @@ mod show;
 mod shrink;
 mod state;
 mod stats;
-mod table;
 mod text;
 mod tree;
 mod trigger;
@@ -143,7 +140,7 @@ fn run(command: &Command, out: &mut dyn Write) -> Result<Answer> {
         Command::Show(arguments) => show::run(arguments, out),
         Command::Objects(arguments) => objects::run(arguments, out),
         Command::State(arguments) => state::run(arguments, out),
-        Command::Check(arguments) if arguments.follow => check::follow::run(arguments, out),
+        Command::Check(arguments) if arguments.follow => check::follow(arguments, out),
         Command::Check(arguments) if arguments.each => check::each::run(arguments, out),
         Command::Check(arguments) => check::run(arguments, out),
         Command::Stats(arguments) => stats::run(arguments, out),

@@ -11,7 +11,7 @@ use netreel_protocol::session::{NodeId, Session, SessionTime};
 
 use crate::arguments::Objects;
 use crate::open;
-use crate::outcome::{Answer, Failure, Result};
+use crate::outcome::{Answer, Result};
 use crate::packets::json;
 use crate::text;
 
@@ -20,15 +20,8 @@ pub fn run(arguments: &Objects, out: &mut dyn Write) -> Result<Answer> {
     let answer = open::answer(&story.unread);
     let (session, mut history) = story.into_parts();
     let query = open::query(arguments.filtered.filter.as_deref(), &session)?;
-    let at = arguments.at.as_deref().map(open::time).transpose()?;
-    if let Some(at) = at.filter(|at| !(session.span.start..=session.span.end).contains(at)) {
-        return Err(Failure::new(format!(
-            "--at {} s: the session lasts from {} to {} s",
-            text::seconds(at),
-            text::seconds(session.span.start),
-            text::seconds(session.span.end)
-        )));
-    }
+    let at = arguments.at.as_deref();
+    let at = at.map(|at| open::moment(&session, at)).transpose()?;
     if !session.nodes.iter().any(|node| node.recorded) {
         anstream::eprintln!(
             "netreel: no node was recorded: what they believed of objects is unknown"
@@ -150,7 +143,7 @@ impl Widths {
 }
 
 /// Whether one of the messages about an object fits.
-fn fits(query: &Query, session: &Session, history: &History, object: &Object) -> bool {
+pub fn fits(query: &Query, session: &Session, history: &History, object: &Object) -> bool {
     let deliveries = object.deliveries.iter();
     let mut messages = deliveries.filter_map(|place| history.deliveries.get(*place as usize));
     messages.any(|delivery| query.message(session, history, delivery.message))

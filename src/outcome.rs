@@ -1,7 +1,7 @@
 //! How a command ends.
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use netreel_protocol::verdict::Verdict;
 
@@ -39,6 +39,12 @@ impl Answer {
             Answer::Wrong
         }
     }
+}
+
+/// The program that runs, to be started once more.
+pub fn own_program() -> Result<PathBuf> {
+    let found = std::env::current_exe();
+    found.map_err(|error| Failure::new(format!("cannot find the program itself: {error}")))
 }
 
 impl From<Verdict> for Answer {

@@ -144,7 +144,7 @@ fn line(story: &Story, id: PacketId, columns: &Columns, out: &mut dyn Write) -> 
     let look = session.look(id);
     let line = PacketAt::with(session, &|| story.history(), (id, Some(&look)), |it| {
         let cell = |field| match field {
-            PacketField::Link => text::link(session, it.packet),
+            PacketField::Link => text::link(session, it.packet.from, it.packet.to),
             PacketField::Messages => {
                 let names = rpcs(session, id, &look.messages);
                 kinds_of(session.kinds(), look.messages.iter(), &names)

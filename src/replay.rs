@@ -1,17 +1,14 @@
 //! `netreel replay`: a reel, fed back into the engine.
 
 pub mod boxes;
-mod breakpoints;
 mod breaks;
 mod commands;
 mod compared;
 pub mod engine;
-mod from;
 pub mod gdb;
 mod known;
 mod likely;
 mod onto;
-mod parted;
 pub mod program;
 pub mod reels;
 pub mod report;
@@ -19,8 +16,6 @@ pub mod sit;
 pub mod sitting;
 #[cfg(feature = "gui")]
 mod standing;
-mod states;
-mod stretches;
 mod time_outs;
 pub mod together;
 pub mod watched;
@@ -33,7 +28,7 @@ use netreel_replay::{Outcome, explain};
 use crate::arguments::Replay;
 use crate::open::{self, Reels};
 use crate::outcome::{Answer, Failure, Result};
-use boxes::Changes;
+use crate::text;
 use engine::Engine;
 use reels::{choose, embedded_wire, names};
 use report::{as_json, print};
@@ -84,15 +79,9 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer> {
 
 /// Replays each node that was asked for by itself.
 fn nodes(arguments: &Replay, out: &mut dyn Write) -> Result<Answer> {
-    let changes = Changes {
-        tune: &arguments.tune,
-        set: &arguments.set,
-    };
-    let engine = Engine::asked(arguments.together.layer.as_deref(), changes)?;
+    let engine = Engine::of(arguments)?;
     let Reels { inputs, unread, .. } = open::reels(&arguments.read.source.paths)?;
-    for why in &unread {
-        anstream::eprintln!("netreel: {why}");
-    }
+    text::warn(&unread);
     let chosen = choose(&inputs, arguments.node.as_deref())?;
     let given = arguments
         .read
@@ -124,7 +113,7 @@ fn nodes(arguments: &Replay, out: &mut dyn Write) -> Result<Answer> {
         let node = &input.reel.header().node;
         let explanation = report.divergence().map(|it| {
             let explanation = explain(it, (wire.as_deref(), Some(&input.reel)), &names);
-            states::named(explanation, it, &input.reel)
+            report::named_in_states(explanation, it, &input.reel)
         });
         let likely = report
             .divergence()

@@ -1,7 +1,7 @@
 //! `netreel rules`: what a file of rules has, and whether its tests pass.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use netreel_protocol::history::History;
 use netreel_protocol::rules::{self, RuleFile};
@@ -34,25 +34,39 @@ pub fn run(arguments: &Rules, out: &mut dyn Write) -> Result<Answer> {
     Ok(Answer::clean_if(failed == 0))
 }
 
-/// Rules whose tests have passed.
-pub fn tested(path: &Path) -> Result<RuleFile> {
-    let file = read(path)?;
-    for name in &file.tests {
-        file.test(name).map_err(|error| {
-            Failure::new(format!(
-                "{}: its test {name:?} fails: {error}; see them all with netreel rules",
-                path.display()
-            ))
-        })?;
-    }
-    Ok(file)
+/// The rules of a file, whose tests have passed.
+#[derive(Clone)]
+pub struct Tested {
+    path: PathBuf,
+    pub file: RuleFile,
 }
 
-/// Adds what the rules of a file find.
-pub fn add((path, file): (&Path, &RuleFile), session: &Session, history: &mut History) -> Result {
-    let found = rules::find(file, session, history).map_err(|error| Failure::at(path, error))?;
-    history.add_findings(found);
-    Ok(())
+impl Tested {
+    /// Those that were named.
+    pub fn named(path: Option<&Path>) -> Result<Option<Tested>> {
+        path.map(Tested::read).transpose()
+    }
+
+    fn read(path: &Path) -> Result<Tested> {
+        let file = read(path)?;
+        for name in &file.tests {
+            file.test(name).map_err(|error| {
+                Failure::new(format!(
+                    "{}: its test {name:?} fails: {error}; see them all with netreel rules",
+                    path.display()
+                ))
+            })?;
+        }
+        let path = path.to_owned();
+        Ok(Tested { path, file })
+    }
+
+    /// Adds what they find.
+    pub fn add(&self, session: &Session, history: &mut History) -> Result {
+        let found = rules::find(&self.file, session, history);
+        history.add_findings(found.map_err(|error| Failure::at(&self.path, error))?);
+        Ok(())
+    }
 }
 
 fn read(path: &Path) -> Result<RuleFile> {

@@ -8,10 +8,11 @@ use netreel_protocol::why::Resend;
 
 use crate::arguments::{Show, Which};
 use crate::open::{self, Story};
-use crate::outcome::{Answer, Failure, Result};
+use crate::outcome::{Answer, Result};
 use crate::packets::{fate, json, messages};
 use crate::text;
 use crate::tree::{diagnostics, hex, tree};
+use crate::why::no_packet;
 
 pub fn run(arguments: &Show, out: &mut dyn Write) -> Result<Answer> {
     let story = open::story(&arguments.read.source)?;
@@ -49,11 +50,7 @@ fn chosen(story: &Story, which: &Which) -> Result<Vec<PacketId>> {
     if (number as usize) < all {
         return Ok(vec![PacketId(number)]);
     }
-    let there = text::counted(all as u64, "packet");
-    Err(Failure::new(format!(
-        "there is no packet {number}: the session has {there}, numbered from 0; \
-         `netreel packets` lists them"
-    )))
+    Err(no_packet(&story.session, number))
 }
 
 fn packet(story: &Story, id: PacketId, out: &mut dyn Write) -> Result {
@@ -65,7 +62,7 @@ fn packet(story: &Story, id: PacketId, out: &mut dyn Write) -> Result {
         out,
         "packet {}  {}  {}",
         id.0,
-        text::link(session, &packet),
+        text::link(session, packet.from, packet.to),
         messages(session, id)
     )?;
     if let Some(sent) = packet.sent {

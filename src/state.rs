@@ -7,17 +7,15 @@ use netreel_protocol::export::{
     self, State, StateDiff, StateExistence, StateObject, StateProperty, StateQuestion, StateRest,
     StateValue,
 };
-use netreel_protocol::history::History;
+use netreel_protocol::history::Object;
 use netreel_protocol::history::state::States;
-use netreel_protocol::query::Query;
 use netreel_protocol::session::{NodeId, Session, SessionTime};
 
-use crate::arguments;
-use crate::open;
+use crate::objects::fits;
 use crate::outcome::{Answer, Failure, Result};
 use crate::packets::json;
-use crate::table::{self, Align};
-use crate::text;
+use crate::text::{self, Align};
+use crate::{arguments, open};
 
 pub fn run(arguments: &arguments::State, out: &mut dyn Write) -> Result<Answer> {
     let story = open::story(&arguments.filtered.read.source)?;
@@ -41,9 +39,11 @@ pub fn run(arguments: &arguments::State, out: &mut dyn Write) -> Result<Answer> 
         .transpose()?;
     let pair = arguments.diff.as_deref();
     let pair = pair.map(|pair| two(&session, pair)).transpose()?;
+    let is_fit = |object: &Object| fits(&query, &session, &history, object);
     let wanted = |object: u64| {
         arguments.object.is_none_or(|it| it == object)
-            && (arguments.filtered.filter.is_none() || fits(&query, &session, &history, object))
+            && (arguments.filtered.filter.is_none()
+                || history.objects.get(&object).is_some_and(is_fit))
     };
     let states = States::build(&session, &history);
     let known = states.objects();
@@ -203,14 +203,6 @@ fn two(session: &Session, pair: &str) -> Result<(NodeId, NodeId)> {
     Ok((one, other))
 }
 
-/// Whether one of the messages about an object fits.
-fn fits(query: &Query, session: &Session, history: &History, object: u64) -> bool {
-    let known = history.objects.get(&object);
-    let deliveries = known.into_iter().flat_map(|it| &it.deliveries);
-    let mut messages = deliveries.filter_map(|place| history.deliveries.get(*place as usize));
-    messages.any(|delivery| query.message(session, history, delivery.message))
-}
-
 /// What people call an object.
 fn title(object: u64, object_type: Option<&String>) -> String {
     match object_type {
@@ -268,7 +260,7 @@ fn print_object(
             rows.push(vec![format!("  {name}"), value.words.clone(), about]);
         }
     }
-    table::print(&[Align::Left, Align::Left, Align::Left], &rows, out)?;
+    text::table(&[Align::Left, Align::Left, Align::Left], &rows, out)?;
     if !object.without.is_empty() {
         writeln!(out, "  it does not live at {}", object.without.join(", "))?;
     }
@@ -364,7 +356,7 @@ fn print_diff(diff: &StateDiff, at: Option<SessionTime>, out: &mut dyn Write) ->
             let name = title(it.object, it.object_type.as_ref());
             vec![name, it.property.clone(), mine, theirs, apart]
         }));
-        table::print(&[Align::Left; 5], &rows, out)?;
+        text::table(&[Align::Left; 5], &rows, out)?;
     }
     print_lives_at_one(diff, out)?;
     let Some(first) = &diff.first else {
@@ -438,6 +430,6 @@ fn print_times(diff: &StateDiff, out: &mut dyn Write) -> Result {
         Align::Right,
         Align::Left,
     ];
-    table::print(&sides, &rows, out)?;
+    text::table(&sides, &rows, out)?;
     Ok(())
 }

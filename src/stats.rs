@@ -4,7 +4,7 @@ use std::io::Write;
 
 use netreel_protocol::export::{self, StatsParts};
 use netreel_protocol::history::History;
-use netreel_protocol::session::{NodeId, Session};
+use netreel_protocol::session::Session;
 use netreel_protocol::stats::{Bucket, Ledger, LinkStats, Row, RowOf, Spread, Stats, over};
 use netreel_protocol::why::Cause;
 
@@ -12,8 +12,7 @@ use crate::arguments::{self, StatsBy};
 use crate::open;
 use crate::outcome::{Answer, Result};
 use crate::packets::{json, rpc_name};
-use crate::table::{self, Align};
-use crate::text;
+use crate::text::{self, Align};
 
 /// How many rows a table has that was not asked for by name.
 const ROWS_MAX: usize = 12;
@@ -105,7 +104,7 @@ fn inputs(session: &Session, stats: &Stats, out: &mut dyn Write) -> Result {
     }
     let mut sides = vec![Align::Left];
     sides.extend([Align::Right; 5]);
-    table::print(&sides, &table, out)?;
+    text::table(&sides, &table, out)?;
     Ok(())
 }
 
@@ -150,14 +149,14 @@ fn links(session: &Session, stats: &Stats, out: &mut dyn Write) -> Result {
     let mut sides = vec![Align::Left];
     sides.extend([Align::Right; LINK_HEADS.len()]);
     for (&(from, to), link) in &stats.links {
-        let mut row = vec![link_name(session, from, to)];
+        let mut row = vec![text::link(session, from, to)];
         row.extend(cells(link));
         table.push(row);
     }
     let mut row = vec!["all".to_owned()];
     row.extend(cells(&stats.all));
     table.push(row);
-    table::print(&sides, &table, out)?;
+    text::table(&sides, &table, out)?;
     resends(session, stats, out)
 }
 
@@ -189,28 +188,20 @@ fn resends(session: &Session, stats: &Stats, out: &mut dyn Write) -> Result {
     let mut table = vec![[vec!["resent, having heard".to_owned()], heads.into()].concat()];
     for (&(from, to), link) in &stats.links {
         if !link.resent_for.is_empty() {
-            table.push(row(link_name(session, from, to), link));
+            table.push(row(text::link(session, from, to), link));
         }
     }
     table.push(row("all".to_owned(), &stats.all));
     let mut sides = vec![Align::Left];
     sides.extend([Align::Right; Cause::ALL.len()]);
     writeln!(out)?;
-    table::print(&sides, &table, out)?;
+    text::table(&sides, &table, out)?;
     Ok(())
 }
 
 fn heads(first: &[&str]) -> Vec<String> {
     let heads = first.iter().chain(&LINK_HEADS);
     heads.map(|&head| head.to_owned()).collect()
-}
-
-fn link_name(session: &Session, from: NodeId, to: NodeId) -> String {
-    format!(
-        "{} -> {}",
-        text::node(session, from),
-        text::node(session, to)
-    )
 }
 
 fn cells(link: &LinkStats) -> Vec<String> {
@@ -267,12 +258,12 @@ fn in_time(session: &Session, buckets: &[Bucket], with_links: bool, out: &mut dy
             continue;
         }
         for (&(from, to), link) in &bucket.links {
-            let mut row = vec![time.clone(), link_name(session, from, to)];
+            let mut row = vec![time.clone(), text::link(session, from, to)];
             row.extend(cells(link));
             table.push(row);
         }
     }
-    table::print(&sides, &table, out)?;
+    text::table(&sides, &table, out)?;
     Ok(())
 }
 
@@ -319,7 +310,7 @@ fn rows(
     table.push(cells_of("all".to_owned(), &sum, whole));
     let mut sides = vec![Align::Left];
     sides.extend([Align::Right; 6]);
-    table::print(&sides, &table, out)?;
+    text::table(&sides, &table, out)?;
     Ok(())
 }
 

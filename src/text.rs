@@ -1,13 +1,23 @@
-//! How numbers, times and names look in print.
+//! How numbers, times, names and tables look in print.
+
+use std::io::Write;
+
+use netreel_protocol::session::{NodeId, Session};
 
 pub use netreel_protocol::figures::{bytes, counted, duration, percent, seconds};
-use netreel_protocol::session::{NodeId, Packet, Session};
 
 /// Words one behind the other, with what stands between them.
 pub fn joined(words: impl IntoIterator<Item = impl AsRef<str>>, between: &str) -> String {
     let words: Vec<_> = words.into_iter().collect();
     let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
     words.join(between)
+}
+
+/// Says these sentences on the error output, a line each.
+pub fn warn(sentences: impl IntoIterator<Item = impl std::fmt::Display>) {
+    for sentence in sentences {
+        anstream::eprintln!("netreel: {sentence}");
+    }
 }
 
 /// A style where the standard output shows colours; none where it goes to a file or another program.
@@ -32,10 +42,58 @@ pub fn link_width(session: &Session, least: usize) -> usize {
 }
 
 /// `A -> X`
-pub fn link(session: &Session, packet: &Packet) -> String {
-    format!(
-        "{} -> {}",
-        node(session, packet.from),
-        node(session, packet.to)
-    )
+pub fn link(session: &Session, from: NodeId, to: NodeId) -> String {
+    format!("{} -> {}", node(session, from), node(session, to))
+}
+
+/// Where a cell stands in its column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Align {
+    /// Words.
+    Left,
+    /// Numbers.
+    Right,
+}
+
+/// Prints rows, the first of them the heads, with two blanks between columns.
+pub fn table(
+    sides: &[Align],
+    rows: &[Vec<String>],
+    out: &mut dyn Write,
+) -> Result<(), std::io::Error> {
+    let widths: Vec<usize> = (0..sides.len())
+        .map(|column| {
+            let cells = rows.iter().filter_map(|row| row.get(column));
+            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+        })
+        .collect();
+    for row in rows {
+        let mut line = String::new();
+        for ((cell, &width), side) in row.iter().zip(&widths).zip(sides) {
+            if !line.is_empty() {
+                line += "  ";
+            }
+            match side {
+                Align::Left => line += &format!("{cell:<width$}"),
+                Align::Right => line += &format!("{cell:>width$}"),
+            }
+        }
+        writeln!(out, "{}", line.trim_end())?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_as_wide_as_the_longest_cell() {
+        let rows = [["name", "n"], ["a very long name", "7"], ["b", "1234"]];
+        let rows = rows.map(|row| row.map(str::to_owned).to_vec());
+        let mut out = Vec::new();
+        table(&[Align::Left, Align::Right], &rows, &mut out).unwrap();
+        let expected = "name                 n\na very long name     7\nb                 1234\n";
+        assert_eq!(String::from_utf8(out).unwrap(), expected);
+    }
 }

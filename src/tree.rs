@@ -1,10 +1,12 @@
-//! A decoded packet in print.
+//! A decoded packet in print, and what of a session does not fit its wire.
 
 use std::io::Write;
 
-use netreel_wire::{Decoded, Name, Tree, TreeNode};
+use netreel_protocol::session::{PacketId, Session};
+use netreel_wire::{Decoded, Misfits, Name, Tree, TreeNode};
 
 use crate::outcome::Result;
+use crate::text;
 
 /// Prints what is wrong with a packet, a line each.
 pub fn diagnostics(decoded: &Decoded, out: &mut dyn Write) -> Result {
@@ -70,4 +72,36 @@ pub fn hex(bytes: &[u8], out: &mut dyn Write) -> Result {
         writeln!(out, "{:04x}  {digits:<47}  {text}", row * 16)?;
     }
     Ok(())
+}
+
+/// How many packets that do not fit are decoded again to say why; the reasons of the first ones stand
+/// for the others.
+const PACKETS_MAX: usize = 1000;
+/// The same where the wire keeps state: the packets before each are decoded as well.
+const PACKETS_WITH_STATE_MAX: usize = 200;
+
+/// Says it on the error output, where something does not fit. What the wire says of packets has been
+/// asked for already.
+pub fn say_misfits(session: &Session) {
+    let mut misfits = Misfits::default();
+    let mut unfit = session.unfit_packets();
+    let most = if session.wire.as_ref().is_some_and(|wire| wire.has_state()) {
+        PACKETS_WITH_STATE_MAX
+    } else {
+        PACKETS_MAX
+    };
+    for PacketId(number) in unfit.by_ref().take(most) {
+        if let Some(decoded) = session.decode(PacketId(number)) {
+            misfits.take(number as usize, &decoded.diagnostics);
+        }
+    }
+    if misfits.packets() == 0 {
+        return;
+    }
+    let which = match unfit.count() {
+        0 => String::new(),
+        _ => format!(", in the first {most} of these packets"),
+    };
+    anstream::eprintln!("netreel: what does not fit{which}:");
+    text::warn(misfits.group_lines());
 }

@@ -5,12 +5,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use netreel_capture::{OpenError, Openings, open_session_again};
+use netreel_capture::{OpenError, OpenWhy, Openings, open_session_again};
 use netreel_protocol::history::History;
 use netreel_protocol::session::{Growing, ReelInput, Session, SessionBuilder, SessionError};
 use netreel_reel::{Ending, Reel};
 
 use crate::open::Reels;
+use crate::outcome::Failure;
 
 /// Reels below some paths. A look reads what is new of them.
 pub struct Watch {
@@ -102,6 +103,25 @@ impl Watch {
             is_beginning,
             is_new,
         })
+    }
+
+    /// The same; nothing yet where a recorder may be about to begin.
+    pub fn open_in_time(&mut self) -> crate::outcome::Result<Option<Now>> {
+        use netreel_reel::OpenError::{Empty, HeaderCut};
+        let error = match self.open() {
+            Ok(now) => return Ok(Some(now)),
+            Err(error) => error,
+        };
+        let in_time = match &error.why {
+            OpenWhy::NoReels | OpenWhy::Reel(Empty | HeaderCut { .. }) => true,
+            OpenWhy::Io(_) => false,
+            _ => self.paths.iter().any(|path| path.is_dir()),
+        };
+        if in_time {
+            Ok(None)
+        } else {
+            Err(Failure::new(error))
+        }
     }
 
     /// The session and its history, as far as they have come.

@@ -11,7 +11,7 @@ use crate::arguments;
 use crate::open;
 use crate::outcome::{Answer, Failure, Result};
 use crate::packets::json;
-use crate::rules;
+use crate::rules::Tested;
 use crate::text;
 
 /// How many columns a line has.
@@ -24,15 +24,12 @@ const INDENT: usize = 2;
 const INDENT_MAX: usize = 24;
 
 pub fn run(arguments: &arguments::Why, out: &mut dyn Write) -> Result<Answer> {
-    let rules = arguments.rules.as_deref();
-    let rules = rules
-        .map(|path| Ok::<_, Failure>((path, rules::tested(path)?)))
-        .transpose()?;
+    let rules = Tested::named(arguments.rules.as_deref())?;
     let story = open::story(&arguments.read.source)?;
     let answer = open::answer(&story.unread);
     let (session, mut history) = story.into_parts();
-    if let Some((path, file)) = &rules {
-        rules::add((path, file), &session, &mut history)?;
+    if let Some(rules) = &rules {
+        rules.add(&session, &mut history)?;
     }
     let (session, history) = (session.as_ref(), &history);
     let (of, why) = asked(arguments, session, history)?;
@@ -92,7 +89,8 @@ fn asked(arguments: &arguments::Why, session: &Session, history: &History) -> Re
     ))
 }
 
-fn no_packet(session: &Session, number: u32) -> Failure {
+/// Why there is no packet of this number.
+pub fn no_packet(session: &Session, number: u32) -> Failure {
     let there = text::counted(session.packet_count() as u64, "packet");
     Failure::new(format!(
         "there is no packet {number}: the session has {there}, numbered from 0; \
@@ -126,7 +124,11 @@ fn head(session: &Session, history: &History, of: &WhyOf, out: &mut dyn Write) -
     match of {
         WhyOf::Packet { packet } => {
             let known = session.packet(PacketId(*packet)).unwrap_or_default();
-            writeln!(out, "packet {packet}  {}", text::link(session, &known))?;
+            writeln!(
+                out,
+                "packet {packet}  {}",
+                text::link(session, known.from, known.to)
+            )?;
         }
         WhyOf::Finding { finding } => {
             let place = (*finding as usize).saturating_sub(1);

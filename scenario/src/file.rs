@@ -1,7 +1,5 @@
 //! The file of a scenario: what is declared.
 
-mod fillers;
-
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -10,9 +8,8 @@ use netreel_console::Way;
 use serde::Deserialize;
 use toml::Spanned;
 
-use self::fillers::{Fillers, SecretAs, checked, checked_with_secrets, secrets, values};
 use crate::chunk::{Script, compiles};
-use crate::fill::{self, fill};
+use crate::fill::{self, Fillers, SecretAs, checked, checked_with_secrets, fill, secrets, values};
 use crate::mistake::{Mistake, Place, Wrong};
 use crate::reach::Bring;
 use crate::secrets::Source;

@@ -4,9 +4,9 @@ use std::net::Ipv4Addr;
 
 use crate::file::{ConsolePlan, NodePlan, Start};
 use crate::fill::{Unfilled, fill};
+use crate::node::Filled;
 use crate::places::Ports;
 use crate::stage::Stage;
-use crate::starter::Filled;
 
 impl Stage<'_> {
     /// A node's command and console, with every place filled.
@@ -106,7 +106,7 @@ impl Stage<'_> {
                 "address" => address(&plan.name)?,
                 "console" => console.to_owned(),
                 "match" => wants.number.to_string(),
-                "netreel" => wants.netreel.display().to_string(),
+                "netreel" => wants.asked.netreel.display().to_string(),
                 "node" => plan.name.clone(),
                 "port" => port(ports, &format!("node {}", plan.name))?,
                 "reels" => folder.display().to_string(),

@@ -16,16 +16,13 @@ mod kept;
 mod log;
 mod mistake;
 mod node;
-mod once;
 mod places;
 mod played;
 mod reach;
 mod repeat;
 mod script;
 mod secrets;
-mod speaker;
 mod stage;
-mod starter;
 mod sums;
 mod undo;
 mod waits;
@@ -37,9 +34,10 @@ pub use judged::{AskedState, Believed, Expected, Found, Judge, Judged};
 pub use kept::{Kept, kept, listed, match_in};
 pub use mistake::Mistake;
 pub use played::{
-    Between, Debugs, MakesNetwork, MakesNotes, Match, Notes, Outcome, PlayError, Waiting,
+    Between, Debugs, Loop, MakesNetwork, MakesNotes, Match, Notes, Outcome, PlayError, RunNews,
+    Waiting,
 };
 pub use reach::Bring;
-pub use repeat::{Loop, RunNews, planned, played, repeat};
+pub use repeat::{planned, played, repeat};
 pub use secrets::Source;
 pub use sums::{Share, Sums, chance};

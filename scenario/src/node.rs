@@ -1,21 +1,24 @@
-//! A node of a match that is played.
+//! A node of a match that is played: how its command becomes a process, and who hears its commands.
 
-use std::io::PipeWriter;
+use std::io::{PipeWriter, Write};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
-use std::process::{Child, ExitStatus};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::Arc;
+use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::time::{Duration, Instant};
 
 use netreel_console::{ClientError, Remote, read_token};
 use netreel_system::network::Network;
-use netreel_system::process::{How, asks_to_end, end_group, signal_of};
+use netreel_system::process::{
+    How, asks_to_end, end_group, ends_with_this, in_own_group, signal_of,
+};
 
 use crate::file::{ConsolePlan, NodePlan, Start};
+use crate::fill::quoted;
+use crate::journal::MARK;
 use crate::log::Log;
 use crate::reach::Reach;
-use crate::speaker::Speaker;
-use crate::starter::Filled;
 use crate::waits::{GRACE, LOOK};
 
 /// So long a connection to a console may take.
@@ -109,10 +112,7 @@ impl Running {
                 token,
             } => {
                 let address = resolved(address)?;
-                let token = token
-                    .as_deref()
-                    .map(|file| read_token(Path::new(file)))
-                    .transpose()?;
+                let token = read_token(token.as_deref().map(Path::new))?;
                 let connects = || Remote::connect(*way, address, token.as_deref(), CONNECTS);
                 let connected = match &self.network {
                     Some(network) => network.inside(connects).map_err(|it| it.to_string())?,
@@ -233,4 +233,166 @@ fn resolved(address: &str) -> Result<SocketAddr, String> {
     found
         .next()
         .ok_or_else(|| format!("the address {address:?} is nowhere"))
+}
+
+/// A command that was filled.
+#[derive(Clone, Debug)]
+pub(crate) struct Filled {
+    /// Program and arguments.
+    pub words: Vec<String>,
+    /// What its environment has besides.
+    pub environment: Vec<(String, String)>,
+    /// The folder that it starts in; the runner's without one.
+    pub folder: Option<String>,
+    /// How it is started.
+    pub start: Start,
+    /// What it is told when the match is over.
+    pub quit: Option<String>,
+}
+
+impl Filled {
+    /// As a shell would have it, environment and folder with it.
+    pub fn line(&self) -> String {
+        let mut words = Vec::new();
+        if let Some(folder) = &self.folder {
+            words.push(format!("cd {} &&", quoted(folder)));
+        }
+        if !self.environment.is_empty() {
+            words.push("env".to_owned());
+        }
+        for (name, value) in &self.environment {
+            words.push(format!("{name}={}", quoted(value)));
+        }
+        words.extend(self.words.iter().map(|word| quoted(word)));
+        words.join(" ")
+    }
+
+    /// Why it cannot be started: the folder or the program is not there.
+    pub fn missing(&self, error: &std::io::Error) -> String {
+        match &self.folder {
+            Some(folder) if !Path::new(folder).is_dir() => format!("there is no folder {folder}"),
+            _ => format!("{}: {error}", self.words.first().map_or("", String::as_str)),
+        }
+    }
+
+    /// Starts it, in a network of its own where there is one. What it prints goes to `prints`. It has the
+    /// `mark` in its environment, is the first of a group of its own, and ends with the runner. `None` where
+    /// a person starts it.
+    pub fn start(
+        &self,
+        (reach, network): (&Reach, Option<&Network>),
+        (prints, mark): (PipeWriter, &str),
+        speaks: bool,
+    ) -> std::io::Result<Option<Child>> {
+        let start = &self.start;
+        let words = match start {
+            Start::External => return Ok(None),
+            Start::Local => self.words.clone(),
+            Start::Through(words) => {
+                let line = self.line();
+                words
+                    .iter()
+                    .map(|word| word.replace("{command}", &line))
+                    .collect()
+            }
+        };
+        let mut command;
+        if reach.0.is_empty() {
+            command = Command::new(words.first().map_or("", String::as_str));
+            command.args(words.iter().skip(1));
+            if *start == Start::Local {
+                command.envs(self.environment.iter().cloned());
+            }
+            if let Some(folder) = &self.folder {
+                command.current_dir(folder);
+            }
+        } else {
+            // The mark is in the environment there, where the processes are.
+            let mut there = self.clone();
+            there.words = words;
+            there.environment.push((MARK.to_owned(), mark.to_owned()));
+            let reached = reach.command(&there.line());
+            command = Command::new(&reached[0]);
+            command.args(&reached[1..]);
+        }
+        command
+            .env(MARK, mark)
+            .stdin(if speaks {
+                Stdio::piped()
+            } else {
+                Stdio::null()
+            })
+            .stdout(prints.try_clone()?)
+            .stderr(prints);
+        if let Some(network) = network {
+            network.starts_in(&mut command)?;
+        }
+        ends_with_this(in_own_group(&mut command)).spawn().map(Some)
+    }
+}
+
+/// So many lines wait for a node that does not read its standard input.
+const LINES_MAX: usize = 64;
+
+pub(crate) enum Speaker {
+    Remote(Remote),
+    /// Lines for the standard input, which a thread of its own writes: a pipe that nobody reads holds up
+    /// nobody else. It is closed when this is dropped and all is written.
+    Stdin(SyncSender<String>),
+}
+
+impl Speaker {
+    /// Whoever writes lines to a standard input.
+    pub fn stdin(mut stdin: ChildStdin) -> Speaker {
+        let (lines, said) = sync_channel::<String>(LINES_MAX);
+        std::thread::spawn(move || {
+            for line in said {
+                if writeln!(stdin, "{line}")
+                    .and_then(|()| stdin.flush())
+                    .is_err()
+                {
+                    return;
+                }
+            }
+        });
+        Speaker::Stdin(lines)
+    }
+
+    /// Says a command: what the node answers within `patience`; empty where it has no way to.
+    ///
+    /// # Errors
+    /// Why it was not done.
+    pub fn say(&mut self, line: &str, patience: Duration) -> Result<String, String> {
+        match self {
+            Speaker::Remote(remote) => remote.say(line, patience),
+            Speaker::Stdin(lines) => {
+                let until = Instant::now() + patience;
+                let mut line = line.to_owned();
+                loop {
+                    match lines.try_send(line) {
+                        Ok(()) => return Ok(String::new()),
+                        Err(TrySendError::Disconnected(_)) => {
+                            return Err("its standard input is closed".to_owned());
+                        }
+                        Err(TrySendError::Full(_)) if Instant::now() > until => {
+                            return Err("it does not read its standard input".to_owned());
+                        }
+                        Err(TrySendError::Full(unsaid)) => line = unsaid,
+                    }
+                    std::thread::sleep(LOOK);
+                }
+            }
+        }
+    }
+
+    /// Has the node run a script.
+    ///
+    /// # Errors
+    /// Why it was not done.
+    pub fn script(&mut self, text: &str, patience: Duration) -> Result<String, String> {
+        match self {
+            Speaker::Remote(remote) => remote.script(text, patience),
+            Speaker::Stdin(_) => Err("a standard input takes no scripts".to_owned()),
+        }
+    }
 }

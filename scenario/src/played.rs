@@ -7,6 +7,8 @@ use netreel_system::Cancel;
 use netreel_system::network::Network;
 use serde::{Deserialize, Serialize};
 
+use crate::file::Scenario;
+use crate::journal::Recovered;
 use crate::judged::{Expected, Judge, Judged};
 use crate::secrets::Secrets;
 
@@ -20,29 +22,68 @@ pub(crate) struct Wants<'a> {
     pub folder: PathBuf,
     /// The folder of the run.
     pub run: &'a Path,
-    /// The program that `{netreel}` stands for.
-    pub netreel: &'a Path,
     /// The digests of what was brought to the nodes, by node and file.
     pub brought: &'a [(String, String)],
     /// What nobody may read.
     pub secrets: &'a Arc<Secrets>,
-    /// See [`crate::Loop::debugs`].
+    /// Hears what a person has to do, and what the script prints.
+    pub tell: &'a (dyn Fn(&str) + Sync),
+    /// What is asked of all matches.
+    pub asked: &'a Loop<'a>,
+}
+
+/// How a scenario is repeated.
+pub struct Loop<'a> {
+    /// What is played.
+    pub scenario: &'a Scenario,
+    /// Where matches are kept, with the run's own files.
+    pub folder: &'a Path,
+    /// How many matches.
+    pub matches: u64,
+    /// Of them every so many are played here: the first of 10 parts has the 1st, the 11th, and so on. From 1.
+    pub part: (u64, u64),
+    /// How many at once.
+    pub jobs: usize,
+    /// What the seed of each match comes from.
+    pub seed: u64,
+    /// A match with a finding of this level or above is bad: it is kept.
+    pub level: &'a str,
+    /// Whether the first bad match ends the run.
+    pub ends_at_bad: bool,
+    /// Whether good matches are kept as well.
+    pub keeps_good: bool,
+    /// The program that `{netreel}` stands for.
+    pub netreel: &'a Path,
+    /// Each node of this machine waits for a debugger before its first instruction, and nothing has a
+    /// time-out: who hears of each. `None`: nobody debugs.
     pub debugs: Option<Debugs<'a>>,
     /// Says when the run is to end.
     pub cancel: &'a Cancel,
-    /// Hears what a person has to do, and what the script prints.
-    pub tell: &'a (dyn Fn(&str) + Sync),
-    /// Makes the recorder of what the runner did, with the name of the file; what it did, a sentence
-    /// each, goes to what it gives back.
+    /// Hears what happens.
+    pub tell: &'a (dyn Fn(RunNews<'_>) + Sync),
+    /// See [`MakesNotes`].
     pub notes: &'a MakesNotes<'a>,
-    /// Makes the network of a match that has one of its own.
+    /// See [`MakesNetwork`].
     pub network: &'a MakesNetwork<'a>,
-    /// Says what came of it.
+    /// Says what a match came to.
     pub judge: Judge<'a>,
     /// The rules whose findings that may be; none where nobody knows.
     pub rules: &'a [&'static str],
-    /// See [`crate::Loop::level`].
-    pub level: &'a str,
+}
+
+/// What happens in a run.
+#[derive(Clone, Copy, Debug)]
+pub enum RunNews<'a> {
+    /// So many matches were played before, by an earlier runner.
+    GoesOn(u64),
+    /// What an earlier runner had left behind was undone.
+    Recovered(&'a Recovered),
+    /// A match was judged: the folder with its recordings, and whether they stay there.
+    Judged(&'a Match, &'a Path, bool),
+    /// A match is over; where it is kept, if it is.
+    Over(&'a Match, Option<&'a Path>),
+    /// A line for a person, of a match.
+    Line(u64, &'a str),
 }
 
 /// A node that waits for a debugger.

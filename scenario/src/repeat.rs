@@ -1,4 +1,5 @@
-//! The same match again and again, several at once, until enough was seen.
+//! The same match again and again, several at once, until enough was seen: its nodes are started, its script
+//! drives them, they end, and what they recorded is judged.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions};
@@ -7,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use netreel_system::Cancel;
 use netreel_system::process::in_own_group;
@@ -14,74 +16,20 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::file::Scenario;
-use crate::journal::{Journal, MARK, MATCH, Recovered};
-use crate::judged::Judge;
-use crate::kept;
-use crate::once::play_with;
-use crate::played::{Debugs, MakesNetwork, MakesNotes, Match, PlayError, Wants};
+use crate::journal::{Journal, MARK, MATCH, Recovered, end_marked};
+use crate::judged::{Expected, Judged};
+use crate::played::{Loop, Match, Outcome, PlayError, RunNews, Wants};
 use crate::reach::{Reach, hex};
 use crate::secrets::Secrets;
+use crate::stage::Stage;
 use crate::waits::LOOK;
+use crate::{kept, script};
 
 /// The file of a run that says what it is.
 const RUN: &str = "run.json";
 
 /// The file of a run that has a line a match.
 const MATCHES: &str = "matches.jsonl";
-
-/// How a scenario is repeated.
-pub struct Loop<'a> {
-    /// What is played.
-    pub scenario: &'a Scenario,
-    /// Where matches are kept, with the run's own files.
-    pub folder: &'a Path,
-    /// How many matches.
-    pub matches: u64,
-    /// Of them every so many are played here: the first of 10 parts has the 1st, the 11th, and so on. From 1.
-    pub part: (u64, u64),
-    /// How many at once.
-    pub jobs: usize,
-    /// What the seed of each match comes from.
-    pub seed: u64,
-    /// A match with a finding of this level or above is bad: it is kept.
-    pub level: &'a str,
-    /// Whether the first bad match ends the run.
-    pub ends_at_bad: bool,
-    /// Whether good matches are kept as well.
-    pub keeps_good: bool,
-    /// The program that `{netreel}` stands for.
-    pub netreel: &'a Path,
-    /// Each node of this machine waits for a debugger before its first instruction, and nothing has a
-    /// time-out: who hears of each. `None`: nobody debugs.
-    pub debugs: Option<Debugs<'a>>,
-    /// Says when the run is to end.
-    pub cancel: &'a Cancel,
-    /// Hears what happens.
-    pub tell: &'a (dyn Fn(RunNews<'_>) + Sync),
-    /// See [`MakesNotes`].
-    pub notes: &'a MakesNotes<'a>,
-    /// See [`MakesNetwork`].
-    pub network: &'a MakesNetwork<'a>,
-    /// Says what a match came to.
-    pub judge: Judge<'a>,
-    /// The rules whose findings that may be; none where nobody knows.
-    pub rules: &'a [&'static str],
-}
-
-/// What happens in a run.
-#[derive(Clone, Copy, Debug)]
-pub enum RunNews<'a> {
-    /// So many matches were played before, by an earlier runner.
-    GoesOn(u64),
-    /// What an earlier runner had left behind was undone.
-    Recovered(&'a Recovered),
-    /// A match was judged: the folder with its recordings, and whether they stay there.
-    Judged(&'a Match, &'a Path, bool),
-    /// A match is over; where it is kept, if it is.
-    Over(&'a Match, Option<&'a Path>),
-    /// A line for a person, of a match.
-    Line(u64, &'a str),
-}
 
 /// What a run is, in its folder: another one does not go on with it.
 #[derive(PartialEq, Serialize, Deserialize)]
@@ -223,17 +171,10 @@ impl Run<'_> {
             seed: seed(self.wants.seed, number),
             folder: folder.clone(),
             run: &self.run,
-            netreel: self.wants.netreel,
             brought: &self.brought,
             secrets: &self.secrets,
-            debugs: self.wants.debugs,
-            cancel: self.wants.cancel,
             tell: &tell,
-            notes: self.wants.notes,
-            network: self.wants.network,
-            judge: self.wants.judge,
-            rules: self.wants.rules,
-            level: self.wants.level,
+            asked: self.wants,
         };
         let played = play_with(self.wants.scenario, &wants, &self.journal);
         let is_kept = played
@@ -436,4 +377,113 @@ fn seed(run: u64, number: u64) -> u64 {
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     (bits ^ (bits >> 31)) >> 32
+}
+
+/// Plays a match of a scenario.
+///
+/// # Errors
+/// [`PlayError`]. A node that cannot be started or that dies, or a script that fails, is a match that
+/// [failed](Outcome::Failed), not an error.
+pub(crate) fn play_with(
+    scenario: &Scenario,
+    wants: &Wants<'_>,
+    journal: &Journal,
+) -> Result<Match, PlayError> {
+    let runner = |what: &str, error: &dyn std::fmt::Display| {
+        PlayError::Runner(format!("{what} {}: {error}", wants.folder.display()))
+    };
+    let logs = wants.folder.join("logs");
+    std::fs::create_dir_all(&logs).map_err(|error| runner("cannot make the folder", &error))?;
+    let folder = std::path::absolute(&wants.folder)
+        .map_err(|error| runner("cannot find the folder", &error))?;
+    let notes = (wants.asked.notes)(&folder.join("RUNNER.reel"), wants.seed, wants.brought)
+        .map_err(|error| runner("cannot record what is done in", &error))?;
+    let network = scenario.has_own_network.then(|| {
+        if wants.asked.debugs.is_some() {
+            let why = "--gdb reaches nodes on this machine's network alone: take network = \"own\" out of the file";
+            return Err(why.to_owned());
+        }
+        let names: Vec<String> = scenario.nodes.iter().map(|node| node.name.clone()).collect();
+        (wants.asked.network)(&names, wants.seed, &folder.join("network.reel"))
+    }).transpose().map_err(PlayError::Runner)?;
+    let begun = Instant::now();
+    let mark = journal.mark(wants.number);
+    let what = (scenario, wants);
+    let mut stage = Stage::new(what, (folder, mark), (network, notes), begun);
+    for (what, digest) in wants.brought {
+        stage.note(&format!("brought {what}, sha256 {digest}"));
+    }
+    let played = script::run(&mut stage).and_then(|()| stage.go_on());
+    let ended = stage.end();
+    let played = played.and(ended);
+    let mark = stage.mark.clone();
+    let expected = std::mem::take(&mut stage.expected);
+    let asked = std::mem::take(&mut stage.asked);
+    let (is_hopeless, is_missed) = (stage.is_hopeless, stage.is_missed);
+    drop(stage);
+    end_marked(&mark);
+    if let (Err(why), true) = (&played, is_hopeless) {
+        return Err(PlayError::Runner(why.clone()));
+    }
+    if !wants.asked.cancel.goes_on() {
+        return Err(PlayError::Cancelled);
+    }
+    let took = begun.elapsed().as_secs_f64();
+    let judged = (wants.asked.judge)(&wants.folder, &asked);
+    let judged = judged.map(|judged| hidden(judged, wants.secrets));
+    let (outcome, judged) = came_to(played, is_missed, judged, &expected);
+    let hide = |text: &String| wants.secrets.hide(text);
+    let outcome = match outcome {
+        Outcome::Played => Outcome::Played,
+        Outcome::Unexpected(all) => Outcome::Unexpected(all.iter().map(hide).collect()),
+        Outcome::Failed(why) => Outcome::Failed(hide(&why)),
+    };
+    let mut played = Match {
+        number: wants.number,
+        seed: wants.seed,
+        outcome,
+        judged,
+        took,
+        bad: None,
+    };
+    played.bad = Some(played.is_bad(wants.asked.level));
+    Ok(played)
+}
+
+/// What a match came to, as it was played and as its recordings are judged.
+fn came_to(
+    played: Result<(), String>,
+    is_missed: bool,
+    judged: Result<Judged, String>,
+    expected: &[Expected],
+) -> (Outcome, Judged) {
+    match (played, judged) {
+        (Err(why), judged) if is_missed => {
+            (Outcome::Unexpected(vec![why]), judged.unwrap_or_default())
+        }
+        (Err(why), judged) => (Outcome::Failed(why), judged.unwrap_or_default()),
+        (Ok(()), Err(why)) => {
+            let why = format!("what was recorded cannot be read: {why}");
+            (Outcome::Failed(why), Judged::default())
+        }
+        (Ok(()), Ok(judged)) => {
+            let missed: Vec<String> = expected
+                .iter()
+                .filter_map(|it| it.missed(&judged))
+                .collect();
+            if missed.is_empty() {
+                (Outcome::Played, judged)
+            } else {
+                (Outcome::Unexpected(missed), judged)
+            }
+        }
+    }
+}
+
+/// What was judged, with no secret in it.
+fn hidden(mut judged: Judged, secrets: &Secrets) -> Judged {
+    for found in &mut judged.findings {
+        found.text = secrets.hide(&found.text);
+    }
+    judged
 }

@@ -1,24 +1,20 @@
 //! The script of a scenario: Lua, with what a match can do.
 
-mod errors;
-
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
+use mlua::{
+    FromLua, FromLuaMulti, Function, HookTriggers, IntoLua, IntoLuaMulti, Lua, MultiValue, Scope,
+    Table, Value, Variadic, VmState,
+};
 use netreel_system::Cancel;
 
-use mlua::{
-    FromLua, Function, HookTriggers, IntoLua, Lua, MultiValue, Scope, Table, Value, Variadic,
-    VmState,
-};
-
-use crate::chunk::chunk;
+use crate::chunk::{GUARD, chunk, says_errors, told};
 use crate::faults;
 use crate::judged::Expected;
 use crate::stage::{Stage, is_over};
 use crate::undo::Doings;
 use crate::waits::LOOK;
-use errors::{GUARD, says_errors, told};
 
 /// A node that is waited for and does not answer is asked again after so long.
 const ASKED_AGAIN: Duration = Duration::from_secs(1);
@@ -34,7 +30,11 @@ pub(crate) fn run(stage: &mut Stage<'_>) -> Result<(), String> {
     let script = &stage.scenario.script;
     let lua = Lua::new();
     // A script that only counts ends as well.
-    let (until, cancel, is_done) = (stage.until(), stage.wants.cancel.clone(), Cancel::default());
+    let (until, cancel, is_done) = (
+        stage.until(),
+        stage.wants.asked.cancel.clone(),
+        Cancel::default(),
+    );
     let doing = is_done.clone();
     let triggers = HookTriggers::new().every_nth_instruction(STEPS_BETWEEN);
     let hooked = lua.set_global_hook(triggers, move |_, _| {
@@ -51,7 +51,13 @@ pub(crate) fn run(stage: &mut Stage<'_>) -> Result<(), String> {
     let ran = lua.scope(|scope| {
         let guarded: Function = lua.load(GUARD).set_name("=guard").eval()?;
         says_errors(&lua)?;
-        globals(&lua, scope, (&shared, &doings))?;
+        let globals = Globals {
+            own: lua.globals(),
+            scope,
+            stage: &shared,
+            doings: &doings,
+        };
+        globals.all(&lua)?;
         let ran = guarded.call::<()>(chunk(&lua, script).into_function()?);
         is_done.cancel();
         let until = with(&shared, |stage| Ok(stage.begin_undoing()))?;
@@ -83,22 +89,251 @@ fn with<T>(
     act(&mut stage).map_err(mlua::Error::RuntimeError)
 }
 
-fn globals<'s>(
-    lua: &Lua,
-    scope: &'s Scope<'s, '_>,
-    (stage, doings): (&'s Shared<'_, '_>, &'s Doings),
-) -> mlua::Result<()> {
-    let own = lua.globals();
-    facts(lua, &own, &stage.borrow())?;
-    naming(&own, scope, stage)?;
-    living(&own, scope, (stage, doings))?;
-    speaking(&own, scope, stage)?;
-    waiting(&own, scope, stage)?;
-    faulting(&own, scope, (stage, doings))?;
-    undoing(&own, scope, (stage, doings))?;
-    telling(&own, scope, stage)?;
-    expectations(&own, scope, stage)?;
-    expectations_at_the_end(&own, scope, stage)
+/// The globals of a script, and what their functions work on.
+struct Globals<'s, 'e, 'm, 'a> {
+    own: Table,
+    scope: &'s Scope<'s, 'e>,
+    stage: &'s Shared<'m, 'a>,
+    doings: &'s Doings,
+}
+
+impl<'s> Globals<'s, '_, '_, '_> {
+    fn all(&self, lua: &Lua) -> mlua::Result<()> {
+        facts(lua, &self.own, &self.stage.borrow())?;
+        self.naming()?;
+        self.living()?;
+        self.speaking()?;
+        self.waiting()?;
+        self.faulting()?;
+        self.undoing()?;
+        self.telling()?;
+        self.expectations()?;
+        self.expectations_at_the_end()
+    }
+
+    /// A function that the script may call.
+    fn calls<A: FromLuaMulti, R: IntoLuaMulti>(
+        &self,
+        called: &str,
+        act: impl Fn(&Lua, A) -> mlua::Result<R> + 's,
+    ) -> mlua::Result<()> {
+        self.own.set(called, self.scope.create_function(act)?)
+    }
+
+    /// A function that does something with the match.
+    fn does<A: FromLuaMulti, R: IntoLuaMulti>(
+        &self,
+        called: &str,
+        act: impl Fn(&mut Stage<'_>, A) -> Result<R, String> + 's,
+    ) -> mlua::Result<()> {
+        let stage = self.stage;
+        self.calls(called, move |_, given: A| {
+            with(stage, |stage| act(stage, given))
+        })
+    }
+
+    /// `with_role(ROLE)`, `port(NAME)`, and `secret(NAME)`.
+    fn naming(&self) -> mlua::Result<()> {
+        let stage = self.stage;
+        self.calls("with_role", move |lua, role: String| {
+            let stage = stage.borrow();
+            let nodes = stage.scenario.nodes.iter();
+            let names = nodes.filter(|node| node.role == role);
+            lua.create_sequence_from(names.map(|node| node.name.as_str()))
+        })?;
+        self.does("port", |stage, name: String| stage.port(&name))?;
+        self.does("secret", |stage, name: String| stage.secret(&name))
+    }
+
+    /// `start(NODES...)`, `kill(NODES)`, `stop(NODES)`, `restart(NODES)`, and `lives(NODE)`.
+    fn living(&self) -> mlua::Result<()> {
+        let (stage, doings) = (self.stage, self.doings);
+        self.does("start", move |stage, names: Variadic<String>| {
+            let all = stage.scenario.nodes.iter().map(|node| node.name.clone());
+            let names: Vec<String> = if names.is_empty() {
+                all.collect()
+            } else {
+                names.to_vec()
+            };
+            stage.start(&names)?;
+            Ok(doings.started(&names))
+        })?;
+        let single: [(&str, Act); 3] = [
+            ("kill", |stage, name| stage.kill(name)),
+            ("stop", |stage, name| stage.stop(name)),
+            ("restart", |stage, name| {
+                if stage.lives(name)? {
+                    stage.kill(name)?;
+                }
+                stage.start(&[name.to_owned()])
+            }),
+        ];
+        for (called, act) in single {
+            self.calls(called, move |_, who: Who| {
+                let mut names = who.names.iter();
+                names.try_for_each(|name| with(stage, |stage| act(stage, name)))?;
+                // What was restarted is as it was.
+                Ok((called != "restart").then(|| doings.ended(&who.names)))
+            })?;
+        }
+        self.does("lives", |stage, name: String| stage.lives(&name))
+    }
+
+    /// `say(NODES, LINE)`, `ask(NODES, LINE)`, `script(NODES, TEXT)`, and `log(NODE)`.
+    fn speaking(&self) -> mlua::Result<()> {
+        let stage = self.stage;
+        let spoken: [(&str, Spoken); 3] = [
+            ("say", |stage, name, line| stage.say(name, line)),
+            ("ask", |stage, name, line| {
+                stage.ask(name, line, stage.patience())
+            }),
+            ("script", |stage, name, text| stage.script(name, text)),
+        ];
+        for (called, speak) in spoken {
+            self.calls(called, move |lua, (who, text): (Who, String)| {
+                who.each(lua, |name| with(stage, |stage| speak(stage, name, &text)))
+            })?;
+        }
+        self.does("log", |stage, name: String| stage.log(&name))
+    }
+
+    /// `wait(SECONDS, ...)`, `wait_log(SECONDS, NODES, TEXT)`, and `sleep(SECONDS)`.
+    fn waiting(&self) -> mlua::Result<()> {
+        let stage = self.stage;
+        self.calls("wait", move |_, (seconds, awaited): (f64, MultiValue)| {
+            wait(stage, seconds, &awaited.into_vec())
+        })?;
+        self.does(
+            "wait_log",
+            |stage, (seconds, who, text): (f64, Who, String)| {
+                let what = format!("wait for {text:?} in what {} prints", who.names.join(", "));
+                stage.wait_until(seconds, &what, &mut |stage| {
+                    let mut logs = who.names.iter().map(|name| stage.log(name));
+                    logs.try_fold(true, |so, log| Ok(so && log?.contains(&text)))
+                })
+            },
+        )?;
+        self.calls("sleep", move |_, seconds: f64| {
+            let until = Instant::now() + length(seconds)?;
+            loop {
+                with(stage, |stage| stage.go_on())?;
+                let left = until.saturating_duration_since(Instant::now());
+                if left.is_zero() {
+                    return Ok(());
+                }
+                std::thread::sleep(left.min(LOOK));
+            }
+        })
+    }
+
+    /// `faults(FROM, TO, {...})`, and `faults(LINK, {...})`.
+    fn faulting(&self) -> mlua::Result<()> {
+        let doings = self.doings;
+        self.does("faults", move |stage, told: MultiValue| {
+            let told = told.into_vec();
+            let (from, to, faults) = match told.as_slice() {
+                [Value::String(from), Value::String(to), faults @ ..] => (Some(from), to, faults),
+                [Value::String(link), faults @ ..] => (None, link, faults),
+                _ => return Err("write faults(FROM, TO, {...}) or faults(LINK, {...})".to_owned()),
+            };
+            let words = faults::words(faults.first())?;
+            let (from, to) = (from.map(|it| it.to_string_lossy()), to.to_string_lossy());
+            stage.faults(from.as_deref(), &to, &words)?;
+            Ok(doings.faults(from.as_deref(), &to, &words))
+        })
+    }
+
+    /// `note(TEXT)`, and `print(...)`.
+    fn telling(&self) -> mlua::Result<()> {
+        let stage = self.stage;
+        self.does("note", |stage, text: String| {
+            stage.note(&text);
+            Ok(())
+        })?;
+        self.calls("print", move |_, values: Variadic<Value>| {
+            let texts = values.iter().map(Value::to_string);
+            let line = texts.collect::<mlua::Result<Vec<String>>>()?.join("\t");
+            with(stage, |stage| {
+                (stage.wants.tell)(&line);
+                Ok(())
+            })
+        })
+    }
+
+    /// `undo(NUMBER)`, `undo()`, and `undoes(FUNCTION, WHAT)`.
+    fn undoing(&self) -> mlua::Result<()> {
+        let (stage, doings) = (self.stage, self.doings);
+        self.calls("undo", move |_, number: Option<usize>| {
+            doings.undo(number, &|act| with(stage, |stage| act(stage)))
+        })?;
+        self.calls(
+            "undoes",
+            move |_, (undoes, what): (Function, Option<String>)| {
+                let what = what.unwrap_or_else(|| "what the script did".to_owned());
+                Ok(doings.told(undoes, what))
+            },
+        )
+    }
+
+    /// `expect(VALUE, WHAT)`, and `expect_log(NODES, TEXT)`: what is so at once, or the match has failed.
+    fn expectations(&self) -> mlua::Result<()> {
+        self.does("expect", |stage, (is_so, what): (Value, Option<String>)| {
+            let is_so = !matches!(is_so, Value::Nil | Value::Boolean(false));
+            let what = what.unwrap_or_else(|| "what the script expects".to_owned());
+            let so = if is_so { "so" } else { "not so" };
+            stage.note(&format!("expect {what}: {so}"));
+            stage.is_missed |= !is_so;
+            is_so
+                .then_some(())
+                .ok_or_else(|| format!("expected: {what}"))
+        })?;
+        self.does("expect_log", |stage, (who, text): (Who, String)| {
+            who.names.iter().try_for_each(|name| {
+                let is_so = stage.log(name)?.contains(&text);
+                stage.is_missed |= !is_so;
+                let why = || format!("expected: node {name} prints {text:?}");
+                is_so.then_some(()).ok_or_else(why)
+            })
+        })
+    }
+
+    /// `expect_finding(RULE, NODE)`, `expect_no_finding(WHAT)`, and `expect_state(NODE, OBJECT, {...})`: what
+    /// the recordings say at the end.
+    fn expectations_at_the_end(&self) -> mlua::Result<()> {
+        let stage = self.stage;
+        self.does(
+            "expect_finding",
+            |stage, (rule, node): (String, Option<String>)| {
+                stage.is_known(&rule)?;
+                stage.expect(Expected::Finding { rule, node });
+                Ok(())
+            },
+        )?;
+        self.does("expect_no_finding", |stage, what: Option<String>| {
+            let what = what.unwrap_or_else(|| "error".to_owned());
+            stage.is_known(&what)?;
+            stage.expect(Expected::NoFinding(what));
+            Ok(())
+        })?;
+        self.calls(
+            "expect_state",
+            move |_, (node, object, what): (String, u64, Table)| {
+                let (mut exists, mut owner) = (true, None);
+                for pair in what.pairs::<String, Value>() {
+                    match pair? {
+                        (name, Value::Boolean(is_so)) if name == "exists" => exists = is_so,
+                        (name, Value::String(node)) if name == "owner" => {
+                            owner = Some(node.to_string_lossy());
+                        }
+                        _ => return Err(mlua::Error::runtime(HOW_TO_EXPECT)),
+                    }
+                }
+                with(stage, |stage| {
+                    stage.expect_state(&node, object, (exists, owner))
+                })
+            },
+        )
+    }
 }
 
 /// `nodes`, `values`, `seed`, `match`; and what Lua has that a match has otherwise.
@@ -127,220 +362,6 @@ fn facts(lua: &Lua, own: &Table, stage: &Stage<'_>) -> mlua::Result<()> {
         (stage.wants.seed as u32) as i64,
     );
     math.get::<Function>("randomseed")?.call::<()>(halves)
-}
-
-/// `with_role(ROLE)`, `port(NAME)`, and `secret(NAME)`.
-fn naming<'s>(
-    own: &Table,
-    scope: &'s Scope<'s, '_>,
-    stage: &'s Shared<'_, '_>,
-) -> mlua::Result<()> {
-    own.set(
-        "with_role",
-        scope.create_function(|lua, role: String| {
-            let stage = stage.borrow();
-            let nodes = stage.scenario.nodes.iter();
-            let names = nodes.filter(|node| node.role == role);
-            lua.create_sequence_from(names.map(|node| node.name.as_str()))
-        })?,
-    )?;
-    own.set(
-        "port",
-        scope.create_function(|_, name: String| with(stage, |stage| stage.port(&name)))?,
-    )?;
-    own.set(
-        "secret",
-        scope.create_function(|_, name: String| with(stage, |stage| stage.secret(&name)))?,
-    )
-}
-
-/// `start(NODES...)`, `kill(NODES)`, `stop(NODES)`, `restart(NODES)`, and `lives(NODE)`.
-fn living<'s>(
-    own: &Table,
-    scope: &'s Scope<'s, '_>,
-    (stage, doings): (&'s Shared<'_, '_>, &'s Doings),
-) -> mlua::Result<()> {
-    own.set(
-        "start",
-        scope.create_function(|_, names: Variadic<String>| {
-            with(stage, |stage| {
-                let all = stage.scenario.nodes.iter().map(|node| node.name.clone());
-                let names: Vec<String> = if names.is_empty() {
-                    all.collect()
-                } else {
-                    names.to_vec()
-                };
-                stage.start(&names)?;
-                Ok(doings.started(&names))
-            })
-        })?,
-    )?;
-    let single: [(&str, Act); 3] = [
-        ("kill", |stage, name| stage.kill(name)),
-        ("stop", |stage, name| stage.stop(name)),
-        ("restart", |stage, name| {
-            if stage.lives(name)? {
-                stage.kill(name)?;
-            }
-            stage.start(&[name.to_owned()])
-        }),
-    ];
-    for (called, act) in single {
-        let function = scope.create_function(move |_, who: Who| {
-            let mut names = who.names.iter();
-            names.try_for_each(|name| with(stage, |stage| act(stage, name)))?;
-            // What was restarted is as it was.
-            Ok((called != "restart").then(|| doings.ended(&who.names)))
-        })?;
-        own.set(called, function)?;
-    }
-    own.set(
-        "lives",
-        scope.create_function(|_, name: String| with(stage, |stage| stage.lives(&name)))?,
-    )
-}
-
-/// `say(NODES, LINE)`, `ask(NODES, LINE)`, `script(NODES, TEXT)`, and `log(NODE)`.
-fn speaking<'s>(
-    own: &Table,
-    scope: &'s Scope<'s, '_>,
-    stage: &'s Shared<'_, '_>,
-) -> mlua::Result<()> {
-    let spoken: [(&str, Spoken); 3] = [
-        ("say", |stage, name, line| stage.say(name, line)),
-        ("ask", |stage, name, line| {
-            stage.ask(name, line, stage.patience())
-        }),
-        ("script", |stage, name, text| stage.script(name, text)),
-    ];
-    for (called, speak) in spoken {
-        let function = scope.create_function(move |lua, (who, text): (Who, String)| {
-            who.each(lua, |name| with(stage, |stage| speak(stage, name, &text)))
-        })?;
-        own.set(called, function)?;
-    }
-    own.set(
-        "log",
-        scope.create_function(|_, name: String| with(stage, |stage| stage.log(&name)))?,
-    )
-}
-
-/// `wait(SECONDS, ...)`, `wait_log(SECONDS, NODES, TEXT)`, and `sleep(SECONDS)`.
-fn waiting<'s>(
-    own: &Table,
-    scope: &'s Scope<'s, '_>,
-    stage: &'s Shared<'_, '_>,
-) -> mlua::Result<()> {
-    own.set(
-        "wait",
-        scope.create_function(|_, (seconds, awaited): (f64, MultiValue)| {
-            wait(stage, seconds, &awaited.into_vec())
-        })?,
-    )?;
-    own.set(
-        "wait_log",
-        scope.create_function(|_, (seconds, who, text): (f64, Who, String)| {
-            with(stage, |stage| {
-                let what = format!("wait for {text:?} in what {} prints", who.names.join(", "));
-                stage.wait_until(seconds, &what, &mut |stage| {
-                    let mut logs = who.names.iter().map(|name| stage.log(name));
-                    logs.try_fold(true, |so, log| Ok(so && log?.contains(&text)))
-                })
-            })
-        })?,
-    )?;
-    own.set(
-        "sleep",
-        scope.create_function(|_, seconds: f64| {
-            let until = Instant::now() + length(seconds)?;
-            loop {
-                with(stage, |stage| stage.go_on())?;
-                let left = until.saturating_duration_since(Instant::now());
-                if left.is_zero() {
-                    return Ok(());
-                }
-                std::thread::sleep(left.min(LOOK));
-            }
-        })?,
-    )
-}
-
-/// `faults(FROM, TO, {...})`, and `faults(LINK, {...})`.
-fn faulting<'s>(
-    own: &Table,
-    scope: &'s Scope<'s, '_>,
-    (stage, doings): (&'s Shared<'_, '_>, &'s Doings),
-) -> mlua::Result<()> {
-    own.set(
-        "faults",
-        scope.create_function(|_, told: MultiValue| {
-            let told = told.into_vec();
-            with(stage, |stage| match told.as_slice() {
-                [Value::String(from), Value::String(to), faults @ ..] => {
-                    let words = faults::words(faults.first())?;
-                    let (from, to) = (from.to_string_lossy(), to.to_string_lossy());
-                    stage.faults(Some(&from), &to, &words)?;
-                    Ok(doings.faults(Some(&from), &to, &words))
-                }
-                [Value::String(link), faults @ ..] => {
-                    let words = faults::words(faults.first())?;
-                    let link = link.to_string_lossy();
-                    stage.faults(None, &link, &words)?;
-                    Ok(doings.faults(None, &link, &words))
-                }
-                _ => Err("write faults(FROM, TO, {...}) or faults(LINK, {...})".to_owned()),
-            })
-        })?,
-    )
-}
-
-/// `note(TEXT)`, and `print(...)`.
-fn telling<'s>(
-    own: &Table,
-    scope: &'s Scope<'s, '_>,
-    stage: &'s Shared<'_, '_>,
-) -> mlua::Result<()> {
-    own.set(
-        "note",
-        scope.create_function(|_, text: String| {
-            with(stage, |stage| {
-                stage.note(&text);
-                Ok(())
-            })
-        })?,
-    )?;
-    own.set(
-        "print",
-        scope.create_function(|_, values: Variadic<Value>| {
-            let texts = values.iter().map(Value::to_string);
-            let line = texts.collect::<mlua::Result<Vec<String>>>()?.join("\t");
-            with(stage, |stage| {
-                (stage.wants.tell)(&line);
-                Ok(())
-            })
-        })?,
-    )
-}
-
-/// `undo(NUMBER)`, `undo()`, and `undoes(FUNCTION, WHAT)`.
-fn undoing<'s>(
-    own: &Table,
-    scope: &'s Scope<'s, '_>,
-    (stage, doings): (&'s Shared<'_, '_>, &'s Doings),
-) -> mlua::Result<()> {
-    own.set(
-        "undo",
-        scope.create_function(|_, number: Option<usize>| {
-            doings.undo(number, &|act| with(stage, |stage| act(stage)))
-        })?,
-    )?;
-    own.set(
-        "undoes",
-        scope.create_function(|_, (undoes, what): (Function, Option<String>)| {
-            let what = what.unwrap_or_else(|| "what the script did".to_owned());
-            Ok(doings.told(undoes, what))
-        })?,
-    )
 }
 
 enum Plain<'a> {
@@ -372,97 +393,6 @@ fn value(text: &str) -> Plain<'_> {
     }
 }
 
-/// `expect(VALUE, WHAT)`, and `expect_log(NODES, TEXT)`: what is so at once, or the match has failed.
-fn expectations<'s>(
-    own: &Table,
-    scope: &'s Scope<'s, '_>,
-    stage: &'s Shared<'_, '_>,
-) -> mlua::Result<()> {
-    own.set(
-        "expect",
-        scope.create_function(|_, (is_so, what): (Value, Option<String>)| {
-            with(stage, |stage| {
-                let is_so = !matches!(is_so, Value::Nil | Value::Boolean(false));
-                let what = what.unwrap_or_else(|| "what the script expects".to_owned());
-                stage.note(&format!(
-                    "expect {what}: {}",
-                    if is_so { "so" } else { "not so" }
-                ));
-                if is_so {
-                    Ok(())
-                } else {
-                    stage.is_missed = true;
-                    Err(format!("expected: {what}"))
-                }
-            })
-        })?,
-    )?;
-    own.set(
-        "expect_log",
-        scope.create_function(|_, (who, text): (Who, String)| {
-            with(stage, |stage| {
-                who.names.iter().try_for_each(|name| {
-                    let is_so = stage.log(name)?.contains(&text);
-                    if is_so {
-                        Ok(())
-                    } else {
-                        stage.is_missed = true;
-                        Err(format!("expected: node {name} prints {text:?}"))
-                    }
-                })
-            })
-        })?,
-    )
-}
-
-/// `expect_finding(RULE, NODE)`, `expect_no_finding(WHAT)`, and `expect_state(NODE, OBJECT, {...})`: what
-/// the recordings say at the end.
-fn expectations_at_the_end<'s>(
-    own: &Table,
-    scope: &'s Scope<'s, '_>,
-    stage: &'s Shared<'_, '_>,
-) -> mlua::Result<()> {
-    own.set(
-        "expect_finding",
-        scope.create_function(|_, (rule, node): (String, Option<String>)| {
-            with(stage, |stage| {
-                stage.is_known(&rule)?;
-                stage.expect(Expected::Finding { rule, node });
-                Ok(())
-            })
-        })?,
-    )?;
-    own.set(
-        "expect_no_finding",
-        scope.create_function(|_, what: Option<String>| {
-            with(stage, |stage| {
-                let what = what.unwrap_or_else(|| "error".to_owned());
-                stage.is_known(&what)?;
-                stage.expect(Expected::NoFinding(what));
-                Ok(())
-            })
-        })?,
-    )?;
-    own.set(
-        "expect_state",
-        scope.create_function(|_, (node, object, what): (String, u64, Table)| {
-            let (mut exists, mut owner) = (true, None);
-            for pair in what.pairs::<String, Value>() {
-                match pair? {
-                    (name, Value::Boolean(is_so)) if name == "exists" => exists = is_so,
-                    (name, Value::String(node)) if name == "owner" => {
-                        owner = Some(node.to_string_lossy());
-                    }
-                    _ => return Err(mlua::Error::runtime(HOW_TO_EXPECT)),
-                }
-            }
-            with(stage, |stage| {
-                stage.expect_state(&node, object, (exists, owner))
-            })
-        })?,
-    )
-}
-
 const HOW_TO_EXPECT: &str =
     "write expect_state(NODE, OBJECT, {owner = NODE}), or {exists = false}, or {exists = true}";
 
@@ -474,7 +404,7 @@ fn wait(stage: &Shared<'_, '_>, seconds: f64, awaited: &[Value]) -> mlua::Result
         let what = what.first().map(Value::to_string).transpose()?;
         let what = format!("wait for {}", what.as_deref().unwrap_or("a function"));
         let begun = Instant::now();
-        let debugs = stage.borrow().wants.debugs.is_some();
+        let debugs = stage.borrow().wants.asked.debugs.is_some();
         loop {
             with(stage, |stage| stage.go_on())?;
             // The function may do whatever a script does: the match is not held meanwhile.

@@ -10,12 +10,10 @@ use crate::fill::fill;
 use crate::journal::end_marked;
 use crate::judged::{AskedState, Expected, gravity};
 use crate::log::Log;
-use crate::node::Running;
+use crate::node::{Filled, Running, Speaker};
 use crate::places::Ports;
 use crate::played::{Between, Notes, Waiting, Wants};
 use crate::reach::Reach;
-use crate::speaker::Speaker;
-use crate::starter::Filled;
 use crate::waits::{GRACE, LOOK};
 
 /// So long a node may take from its start until its console listens, unless a script says otherwise.
@@ -69,7 +67,7 @@ impl<'a> Stage<'a> {
             expected: Vec::new(),
             asked: Vec::new(),
             is_undoing: false,
-            until: Arc::new(Mutex::new(if wants.debugs.is_some() {
+            until: Arc::new(Mutex::new(if wants.asked.debugs.is_some() {
                 begun + NO_LIMIT
             } else {
                 begun + Duration::from_secs_f64(scenario.limit)
@@ -88,7 +86,7 @@ impl<'a> Stage<'a> {
         if self.is_undoing && !is_over(&self.until) {
             return Ok(());
         }
-        if !self.wants.cancel.goes_on() {
+        if !self.wants.asked.cancel.goes_on() {
             return Err("the run was ended".to_owned());
         }
         if is_over(&self.until) {
@@ -108,7 +106,7 @@ impl<'a> Stage<'a> {
 
     /// How long an answer may take.
     pub fn patience(&self) -> Duration {
-        if self.wants.debugs.is_some() {
+        if self.wants.asked.debugs.is_some() {
             NO_LIMIT
         } else {
             READY
@@ -128,7 +126,7 @@ impl<'a> Stage<'a> {
     /// Starts nodes in order, each once more if it has ended, and waits until the console of each listens: of
     /// each before the next, or of all where somebody has to do something for each.
     pub fn start(&mut self, names: &[String]) -> Result<(), String> {
-        if self.wants.debugs.is_some() {
+        if self.wants.asked.debugs.is_some() {
             names.iter().try_for_each(|name| self.launch(name))?;
             return names
                 .iter()
@@ -158,7 +156,8 @@ impl<'a> Stage<'a> {
             (self.wants.tell)(&format!("start {name} by hand: {}", filled.line()));
         }
         let mut filled = filled;
-        if self.wants.debugs.is_some() && plan.start == Start::Local && plan.reach.is_empty() {
+        if self.wants.asked.debugs.is_some() && plan.start == Start::Local && plan.reach.is_empty()
+        {
             self.wait_for_debugger(plan, &mut filled)?;
         }
         let reach = self.reach(plan)?;
@@ -199,7 +198,7 @@ impl<'a> Stage<'a> {
             if is_there.map_err(|why| format!("node {name}: {why}"))? {
                 return Ok(());
             }
-            if Instant::now() > ready && !by_hand && self.wants.debugs.is_none() {
+            if Instant::now() > ready && !by_hand && self.wants.asked.debugs.is_none() {
                 let seconds = READY.as_secs();
                 return Err(format!(
                     "node {name}: nobody listens at its console after {seconds} s"
@@ -217,7 +216,7 @@ impl<'a> Stage<'a> {
         let server = ["gdbserver", "--once", &place].map(str::to_owned);
         filled.words.splice(0..0, server);
         let (name, quoted) = (&plan.name, crate::fill::quoted(&program));
-        if let Some(hears) = self.wants.debugs {
+        if let Some(hears) = self.wants.asked.debugs {
             hears(&Waiting {
                 number: self.wants.number,
                 node: name.clone(),
@@ -277,7 +276,7 @@ impl<'a> Stage<'a> {
             self.go_on()?;
             let is_so = is_so(self)?;
             let took = begun.elapsed().as_secs_f64();
-            if is_so || took > seconds && self.wants.debugs.is_none() {
+            if is_so || took > seconds && self.wants.asked.debugs.is_none() {
                 return self.waited(what, (is_so, took), seconds);
             }
             std::thread::sleep(LOOK);
@@ -372,7 +371,7 @@ impl<'a> Stage<'a> {
 
     /// Whether there is such a rule or level.
     pub fn is_known(&self, what: &str) -> Result<(), String> {
-        let rules = self.wants.rules;
+        let rules = self.wants.asked.rules;
         if rules.is_empty() || rules.contains(&what) || gravity(what).is_some() {
             Ok(())
         } else {
@@ -486,7 +485,7 @@ impl<'a> Stage<'a> {
     }
 
     fn reach(&self, plan: &NodePlan) -> Result<Reach, String> {
-        let words = (self.wants.run, self.wants.netreel);
+        let words = (self.wants.run, self.wants.asked.netreel);
         self.scenario.of_a_run(&plan.reach, words).map(Reach)
     }
 

@@ -8,17 +8,17 @@ use std::sync::Arc;
 
 use netreel_protocol::export;
 use netreel_protocol::history::Level;
-use netreel_protocol::rules::RuleFile;
 use netreel_protocol::session::Session;
-use netreel_protocol::verdict::{Judgement, Verdict};
+use netreel_protocol::verdict::Verdict;
 use netreel_wire::Wire;
 use serde_json::json;
 
 use super::report::{self, SessionReport};
 use crate::arguments::Check;
 use crate::outcome::{Answer, Failure, Result};
+use crate::rules::Tested;
 use crate::text;
-use crate::{each, open, rules};
+use crate::{each, open};
 
 /// A rule and how bad what it found is.
 type Rule = (Reverse<Level>, &'static str);
@@ -41,13 +41,13 @@ pub fn run(arguments: &Check, out: &mut dyn Write) -> Result<Answer> {
     let source = &arguments.filtered.read.source;
     let folders = each::folders(&source.paths)?;
     let wire = source.wire.as_deref().map(open::wire).transpose()?;
-    let rules = super::rules_of(arguments)?;
+    let rules = Tested::named(arguments.rules.as_deref())?;
     let (mut total, mut all) = (Total::default(), Vec::new());
     each::each(
         &folders,
         |folder, processors| {
-            let rules = rules.as_ref().map(|(path, file)| (*path, file));
-            one(arguments, (folder, rules), wire.clone(), processors)
+            let asked = (folder, rules.as_ref());
+            one(arguments, asked, wire.clone(), processors)
         },
         |folder, checked| {
             match (arguments.format, arguments.filtered.read.json) {
@@ -71,7 +71,7 @@ pub fn run(arguments: &Check, out: &mut dyn Write) -> Result<Answer> {
 /// Checks one session with this many processors.
 fn one(
     arguments: &Check,
-    (folder, rules): (&Path, Option<(&Path, &RuleFile)>),
+    (folder, rules): (&Path, Option<&Tested>),
     wire: Option<Arc<Wire>>,
     processors: usize,
 ) -> Result<Checked> {
@@ -79,17 +79,8 @@ fn one(
     let name = folder.display().to_string();
     let how = Session::builder().workers(processors).with_facts();
     let story = open::in_silence(source, &[folder], wire, how);
-    let found = story.and_then(|story| {
-        let unread = story.unread.clone();
-        let (session, mut history) = story.into_parts();
-        if let Some(rules) = rules {
-            rules::add(rules, &session, &mut history)?;
-        }
-        let own_rules = rules.map(|(_, file)| file);
-        super::filter((arguments, own_rules), &session, &mut history)?;
-        Ok((session, history, unread))
-    });
-    let (session, history, unread) = match found {
+    let found = story.and_then(|story| super::judged(arguments, rules, story));
+    let (session, history, judgement) = match found {
         Ok(found) => found,
         // One that cannot be read, or not be asked that, does not keep the others from an answer.
         Err(Failure::Told(why)) => {
@@ -104,7 +95,6 @@ fn one(
         }
         Err(other) => return Err(other),
     };
-    let judgement = Judgement::new(&session, &history, arguments.fail_on.level(), &unread);
     let mut rules = BTreeMap::new();
     for finding in &history.findings {
         let rule = (Reverse(finding.level), finding.rule);

@@ -1,7 +1,6 @@
 //! `netreel demo`: the sample game, played in real processes over real UDP; recorded, checked,
 //! replayed, and shown.
 
-mod keys;
 pub mod node;
 mod processes;
 mod ring;
@@ -38,16 +37,7 @@ pub fn run(arguments: &Demo, out: &mut dyn Write) -> Result<Answer> {
     } else {
         Box::new(&mut *out)
     };
-    let windows = play(arguments, &folder, &mut told).map_err(|failure| {
-        // An empty folder says nothing and would be in the way of the next try.
-        match std::fs::remove_dir(&folder) {
-            Ok(()) => failure,
-            Err(_) => Failure::new(format!(
-                "{failure}; what was recorded is in {}",
-                folder.display()
-            )),
-        }
-    })?;
+    let windows = play(arguments, &folder, &mut told).map_err(|why| left(&folder, why))?;
     if arguments.ring.is_some() {
         return ring::report(&windows, &folder, &mut told);
     }
@@ -95,6 +85,18 @@ pub fn run(arguments: &Demo, out: &mut dyn Write) -> Result<Answer> {
         writeln!(out, "{summary}")?;
     }
     Ok(answer)
+}
+
+/// Why nothing came of a recording, and where it is as far as it goes. An empty folder says nothing and
+/// would be in the way of the next try: it goes.
+pub fn left(folder: &Path, failure: Failure) -> Failure {
+    match std::fs::remove_dir(folder) {
+        Ok(()) => failure,
+        Err(_) => Failure::new(format!(
+            "{failure}; what was recorded is in {}",
+            folder.display()
+        )),
+    }
 }
 
 /// The story of the reels in `folder`, and the reels.
@@ -173,8 +175,8 @@ fn play(arguments: &Demo, folder: &Path, out: &mut dyn Write) -> Result<Vec<Path
 
 #[cfg(feature = "gui")]
 fn show(arguments: &Demo, mut story: Story, folder: &Path, out: &mut dyn Write) -> Result {
+    use crate::inspect::drawn::model;
     use crate::inspect::drawn::{Shown, draw};
-    use crate::inspect::models::model;
     use crate::inspect::window;
     let model = model(&mut story, "");
     let display = ["DISPLAY", "WAYLAND_DISPLAY"]

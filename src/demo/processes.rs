@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 use netreel_sample_engine::Mode;
 use serde::{Deserialize, Serialize};
 
-use crate::outcome::{Failure, Result};
+use crate::outcome::{self, Failure, Result};
 use crate::text;
 
 /// What a node must know before the first tick.
@@ -96,8 +96,7 @@ struct Process {
 impl Processes {
     /// Starts one process a name; reels go to `out`.
     pub fn start(names: &[String], out: &Path, how: HowToPlay) -> Result<Processes> {
-        let program = std::env::current_exe()
-            .map_err(|error| Failure::new(format!("cannot find the program itself: {error}")))?;
+        let program = outcome::own_program()?;
         let (sender, lines) = channel();
         let mut nodes = Vec::new();
         for (peer, name) in names.iter().enumerate() {

@@ -5,7 +5,7 @@ use std::path::Path;
 use netreel_replay::explore::{Ground, Kept, number_of};
 use serde::{Deserialize, Serialize};
 
-use super::found::{Found, Known};
+use super::anew::{Found, Known};
 use crate::arguments::Explore;
 use crate::outcome::{Failure, Result};
 

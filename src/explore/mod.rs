@@ -1,13 +1,10 @@
 //! `netreel explore`: what would have gone wrong, had packets come in another order.
 
 pub mod anew;
-mod found;
 mod kept;
 mod orders;
 mod scenario;
 mod told;
-
-pub use told::swapped;
 
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -30,8 +27,10 @@ use crate::progress::Progress;
 use crate::replay::boxes::Changes;
 use crate::replay::engine::Engine;
 use crate::replay::{together, watched};
-use anew::{PLAYED, Written};
-use found::{Found, Judge, Known};
+use crate::text;
+use anew::{Found, Judge, Known, PLAYED, Written};
+
+pub use told::swapped;
 
 /// A call into a plugin that takes longer does not come back.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -271,9 +270,7 @@ fn ground(arguments: &Explore, session: &Session) -> Result<Ground> {
     };
     let engine = Engine::asked(arguments.layer.as_deref(), changes)?;
     let (nodes, left_out) = together::nodes(session, &engine)?;
-    for why in &left_out {
-        anstream::eprintln!("netreel: {why}");
-    }
+    text::warn(&left_out);
     let alone = match &arguments.node {
         None => None,
         Some(name) => {

@@ -8,8 +8,7 @@ use netreel_protocol::session::Session;
 use netreel_replay::explore::{Change, Explored, Ground, Parting, Ran, Swap};
 use serde_json::{Value, json};
 
-use super::anew::PLAYED;
-use super::found::Found;
+use super::anew::{Found, PLAYED};
 use crate::arguments::Explore;
 use crate::outcome::Result;
 use crate::text;

@@ -82,7 +82,7 @@ mod tests {
     use netreel_protocol::session::PacketId;
 
     use super::*;
-    use crate::inspect::models::model;
+    use crate::inspect::drawn::model;
     use crate::{arguments::Source, open};
 
     #[test]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use netreel_inspector::Answer;
 use netreel_system::Cancel;
 
-use super::models::model;
+use super::drawn::model;
 use super::sitting::Changed;
 use crate::arguments::{Gdb, Onto, Program, Read, Replay, Sit, Source, Together};
 use crate::open;

@@ -1,11 +1,15 @@
-//! Pictures of the window.
+//! Pictures of the window, and what it shows of a story, filtered and judged as was asked.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use netreel_inspector::theme::Theme;
-use netreel_inspector::{Answer as Heard, Inspector, Model, Pane, Settings, Workspace};
+use netreel_inspector::{Answer as Heard, Command, Inspector, Model, Pane, Settings, Workspace};
+use netreel_protocol::history::History;
 
+use crate::open::Story;
 use crate::outcome::{Failure, Result};
+use crate::rules::Tested;
 
 /// A workspace, where somebody chose one, and the pane of it that has all of the window.
 pub type Shown = (Option<Workspace>, Option<Pane>);
@@ -61,4 +65,34 @@ pub fn draw_with(
     });
     heard.into_iter().for_each(|answer| inspector.hear(answer));
     netreel_inspector::draw(&mut inspector, size, file).map_err(Failure::new)
+}
+
+/// A model of the story, filtered. The history of many packets is worked out while they are shown.
+/// Their index is kept meanwhile, so that whoever opens them again finds it whenever the window closes,
+/// and once more with the history.
+pub fn model(story: &mut Story, filter: &str) -> Model {
+    let keep = story.take_index();
+    let mut model = Model::open_and(story.session.clone(), &story.unread, keep);
+    filtered(&mut model, filter);
+    model
+}
+
+/// The same with what the rules of a file find.
+pub fn ruled(story: &mut Story, filter: &str, rules: Option<&Tested>) -> Result<Model> {
+    let Some(rules) = rules else {
+        return Ok(model(story, filter));
+    };
+    let mut history = History::build(&story.session);
+    rules.add(&story.session, &mut history)?;
+    story.keep_index();
+    let history = Arc::new(history);
+    let mut model = Model::without(story.session.clone(), history, &story.unread);
+    filtered(&mut model, filter);
+    Ok(model)
+}
+
+pub fn filtered(model: &mut Model, filter: &str) {
+    if !filter.is_empty() {
+        model.apply(Command::SetFilter(filter.to_owned()));
+    }
 }

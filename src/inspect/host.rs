@@ -1,5 +1,8 @@
 //! Whoever runs the window: opens what it asks for, beside it.
 
+#[cfg(test)]
+mod tests;
+
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
@@ -9,15 +12,15 @@ use std::time::{Duration, Instant};
 use netreel_inspector::{Answer, Host, Request, Wake};
 use netreel_system::Cancel;
 
+use super::comparing::{self, Folder};
+use super::opening::{Brings, Job, Said, Teller, followed, opened, reread};
+use super::sitting::Seat;
+use super::wires::{self, Watched};
+use super::{bookmarks, cutting, kept, listing, settings};
 use crate::arguments::Source;
-use crate::inspect::comparing::Folder;
-use crate::inspect::models::Own;
-use crate::inspect::opening::{Brings, Job, Said, Teller, followed, opened, reread};
-use crate::inspect::sitting::Seat;
-use crate::inspect::wires::Watched;
-use crate::inspect::{bookmarks, comparing, cutting, kept, listing, settings, wires};
 use crate::open::Story;
 use crate::outcome::{Failure, Result};
+use crate::rules::Tested;
 
 /// The story that is shown, for whoever keeps its index when the window closes.
 pub type Shown = Arc<Mutex<Option<Story>>>;
@@ -27,7 +30,7 @@ pub struct Opener {
     source: Source,
     filter: String,
     /// A file of rules that are asked of the session that is opened first.
-    pub rules: Option<Own>,
+    pub rules: Option<Tested>,
     /// The shared library whose layer replays play into; `None`: the sample engine's.
     pub layer: Option<PathBuf>,
     shown: Shown,
@@ -523,6 +526,3 @@ impl Host for Opener {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

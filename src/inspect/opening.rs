@@ -1,21 +1,22 @@
 //! Opening and following, on threads beside the window, and what these say.
 
-use netreel_capture::{OpenError, OpenWhy};
-use netreel_inspector::{Answer, Follower, Model, Rhythm, Settings, Wake};
-use netreel_protocol::session::{ReelInput, Session, SessionBuilder};
-use netreel_system::Cancel;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex};
 use std::thread;
 
+use netreel_inspector::{Answer, Follower, Model, Rhythm, Settings, Wake};
+use netreel_protocol::session::{ReelInput, Session, SessionBuilder};
+use netreel_system::Cancel;
+
+use super::comparing::Folder;
+use super::drawn::{filtered, ruled};
 use crate::arguments::Source;
-use crate::inspect::comparing::Folder;
-use crate::inspect::models::{Own, filtered, ruled};
 use crate::open::{self, Story};
-use crate::outcome::{Failure, Result};
+use crate::outcome::Result;
+use crate::rules::Tested;
 use crate::text;
-use crate::watch::{Now, Watch};
+use crate::watch::Watch;
 
 /// Of which reels the beginning is shown while all of them are read, and how much of them that is; in
 /// bytes.
@@ -114,7 +115,7 @@ impl Teller {
 /// Opens what `source` names, and says how far it is.
 pub(super) fn opened(
     source: &Source,
-    (filter, rules): (&str, Option<&Own>),
+    (filter, rules): (&str, Option<&Tested>),
     told: &Teller,
 ) -> Result<(Answer, Story)> {
     let title = Settings::named(&source.paths);
@@ -163,56 +164,50 @@ pub(super) fn reread(source: &Source, told: &Teller) -> Result<(Answer, Story)> 
     Ok((answer, story))
 }
 
-/// The beginning of packet captures that take so long to import that somebody would wait for them;
-/// what is wrong with them is said by whoever reads them whole.
-fn beginning_of_captures(source: &Source, sizes: &Sizes) -> Option<Session> {
-    let length = |path: &PathBuf| std::fs::metadata(path).ok().filter(|it| it.is_file());
-    let lengths: Option<Vec<u64>> = source
-        .paths
-        .iter()
-        .map(|path| length(path).map(|found| found.len()))
-        .collect();
-    let lengths = lengths?;
-    let all: u64 = lengths.iter().sum();
-    if all < sizes.large {
+/// The beginnings of what takes so long to read that somebody would wait for it: `begin` opens so many
+/// bytes of each.
+fn beginnings<T>(
+    all: &[T],
+    length: impl Fn(&T) -> Option<u64>,
+    sizes: &Sizes,
+    begin: impl Fn(&T, u64) -> Option<ReelInput>,
+) -> Option<Vec<ReelInput>> {
+    let lengths: Vec<u64> = all.iter().map(length).collect::<Option<_>>()?;
+    let whole: u64 = lengths.iter().sum();
+    if whole < sizes.large {
         return None;
     }
-    let begun = source
-        .paths
-        .iter()
-        .zip(lengths)
-        .map(|(path, length)| {
-            let bytes = sizes.part(length, all)?;
-            let reel = netreel_capture::open_capture_beginning(path, bytes).ok()??;
-            Some(ReelInput {
-                name: path.display().to_string(),
-                reel: Arc::new(reel),
-            })
+    let each = all.iter().zip(lengths);
+    each.map(|(it, length)| begin(it, sizes.part(length, whole)?))
+        .collect()
+}
+
+/// The beginning of packet captures that are large; what is wrong with them is said by whoever reads them
+/// whole.
+fn beginning_of_captures(source: &Source, sizes: &Sizes) -> Option<Session> {
+    let length = |path: &PathBuf| {
+        let found = std::fs::metadata(path).ok().filter(|it| it.is_file())?;
+        Some(found.len())
+    };
+    let begun = beginnings(&source.paths, length, sizes, |path, bytes| {
+        let reel = netreel_capture::open_capture_beginning(path, bytes).ok()??;
+        Some(ReelInput {
+            name: path.display().to_string(),
+            reel: Arc::new(reel),
         })
-        .collect::<Option<_>>()?;
+    })?;
     open::how(source).ok()?.build(begun).ok()
 }
 
-/// The beginning of a session that takes so long to read that somebody would wait for it. What follows
-/// from its packets is not for the beginning to say.
+/// The beginning of a large session. What follows from its packets is not for the beginning to say.
 fn beginning(reels: &[ReelInput], how: &SessionBuilder, sizes: &Sizes) -> Option<Session> {
-    let lengths: Option<Vec<u64>> = reels.iter().map(|it| it.reel.length().ok()).collect();
-    let lengths = lengths?;
-    let all: u64 = lengths.iter().sum();
-    if all < sizes.large {
-        return None;
-    }
-    let begun = reels
-        .iter()
-        .zip(lengths)
-        .map(|(input, length)| {
-            let bytes = sizes.part(length, all)?;
-            Some(ReelInput {
-                name: input.name.clone(),
-                reel: Arc::new(input.reel.beginning(bytes).ok()?),
-            })
+    let length = |input: &ReelInput| input.reel.length().ok();
+    let begun = beginnings(reels, length, sizes, |input, bytes| {
+        Some(ReelInput {
+            name: input.name.clone(),
+            reel: Arc::new(input.reel.beginning(bytes).ok()?),
         })
-        .collect::<Option<_>>()?;
+    })?;
     how.clone().build(begun).ok()
 }
 
@@ -226,8 +221,7 @@ pub(super) fn followed(source: &Source, told: &Teller) -> Result {
     while !told.is_over() {
         thread::sleep(rhythm.pause());
         rhythm.begin();
-        let opened = watch.open();
-        let Some(now) = there(&source.paths, opened)? else {
+        let Some(now) = watch.open_in_time()? else {
             rhythm.end();
             continue;
         };
@@ -248,27 +242,9 @@ pub(super) fn followed(source: &Source, told: &Teller) -> Result {
     Ok(())
 }
 
-/// What is there; nothing yet where a recorder may be about to begin.
-fn there(paths: &[PathBuf], opened: Result<Now, OpenError>) -> Result<Option<Now>> {
-    use netreel_reel::OpenError::{Empty, HeaderCut};
-    let error = match opened {
-        Ok(now) => return Ok(Some(now)),
-        Err(error) => error,
-    };
-    let in_time = match &error.why {
-        OpenWhy::NoReels | OpenWhy::Reel(Empty | HeaderCut { .. }) => true,
-        OpenWhy::Io(_) => false,
-        _ => paths.iter().map(PathBuf::as_path).any(Path::is_dir),
-    };
-    if in_time {
-        Ok(None)
-    } else {
-        Err(Failure::new(error))
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
     use std::sync::mpsc::channel;
 
     use netreel_capture::{Options, Recorder};

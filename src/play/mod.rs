@@ -1,22 +1,23 @@
-//! `netreel play`: the sample game, played by hand, or by a script in place of one.
+//! `netreel play`: the sample game, played by hand, by a script in place of one, or by a console; all nodes
+//! here, or those of several machines.
 
-mod commanded;
-mod gather;
 #[cfg(feature = "gui")]
 mod window;
 
 use std::io::Write;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use netreel_play::{LiveStage, Progress, Script, ZOMBIE};
+use netreel_console::read_token;
+use netreel_play::{Choice, Commanded, LiveStage, Progress, Script, Seats, Setup, ZOMBIE};
 use netreel_reel::Header;
-use netreel_sample_engine::{Peer, Start, node_name};
+use netreel_sample_engine::{Mode, Peer, Start, Topology as Links, node_name};
+use netreel_transport::{UdpTransport, mix};
 
-use crate::arguments::Play;
+use crate::arguments::{Play, Topology};
 use crate::outcome::{Answer, Failure, Result};
 use crate::{boxes, demo, text};
-use gather::gather;
 
 /// A script that is not over by then has failed.
 const LIMIT: Duration = Duration::from_secs(300);
@@ -31,22 +32,16 @@ pub fn run(arguments: &Play, out: &mut dyn Write) -> Result<Answer> {
     if let Some(file) = &arguments.screenshot {
         let zombie = || Script::parse(ZOMBIE, &names).map_err(Failure::new);
         let script = script.map_or_else(zombie, Ok)?;
-        window::draw(arguments, script, file)?;
+        window::draw(arguments, how(arguments), script, file)?;
         writeln!(out, "{}", file.display())?;
         return Ok(Answer::Clean);
     }
     if let Some(address) = arguments.console {
-        return commanded::run(arguments, address, out);
+        return commanded(arguments, address, out);
     }
     let folder = demo::prepare(arguments.out.as_deref(), "play")?;
     let played = play(arguments, script, &folder, out);
-    let events = played.map_err(|failure| match std::fs::remove_dir(&folder) {
-        Ok(()) => failure,
-        Err(_) => Failure::new(format!(
-            "{failure}; what was recorded is in {}",
-            folder.display()
-        )),
-    })?;
+    let events = played.map_err(|why| demo::left(&folder, why))?;
     let (events, folder) = (text::counted(events, "event"), folder.display());
     writeln!(out, "recorded {events} in {folder}")?;
     writeln!(out, "  netreel check {folder}      what went wrong")?;
@@ -112,4 +107,148 @@ fn play(
         std::thread::sleep(LOOK);
     }
     stage.finish().map_err(Failure::new)
+}
+
+/// Between two looks at whether the console has ended the game.
+const OVER_LOOK: Duration = Duration::from_millis(20);
+
+/// Plays until the console says `quit`.
+pub fn commanded(arguments: &Play, address: SocketAddr, out: &mut dyn Write) -> Result<Answer> {
+    let token = read_token(arguments.console_token.as_deref()).map_err(Failure::new)?;
+    let commanded = Commanded::listen(address, token).map_err(Failure::new)?;
+    let folder = match &arguments.out {
+        Some(folder) => folder.clone(),
+        None => std::env::temp_dir().join(format!("netreel-play-{}", std::process::id())),
+    };
+    std::fs::create_dir_all(&folder).map_err(|error| {
+        Failure::new(format!(
+            "cannot make the folder {} for the reel: {error}; name another with --out",
+            folder.display()
+        ))
+    })?;
+    writeln!(out, "console {}", commanded.local())?;
+    out.flush()?;
+    let Some((setup, socket)) = seated(arguments, &commanded, out)? else {
+        return Ok(Answer::Clean);
+    };
+    let seed = ("play", setup.seed);
+    let header =
+        |name: &str, start: &Start| -> Header { boxes::header(name, setup.session, seed, start) };
+    writeln!(out, "playing {}", setup.name(socket.0))?;
+    out.flush()?;
+    let stage = LiveStage::commanded(&setup, (socket, commanded), &folder, &header)
+        .map_err(Failure::new)?;
+    while !stage.is_over() {
+        std::thread::sleep(OVER_LOOK);
+    }
+    let events = stage.finish().map_err(Failure::new)?;
+    let events = text::counted(events, "event");
+    writeln!(out, "recorded {events} in {}", folder.display())?;
+    Ok(Answer::Clean)
+}
+
+/// What is played, and the node that is played here.
+type Seat = (Setup, (Peer, UdpTransport));
+
+/// The node that is played here, once all are there; `None` where the console goes home instead.
+fn seated(arguments: &Play, commanded: &Commanded, out: &mut dyn Write) -> Result<Option<Seat>> {
+    if arguments.host.is_some() || arguments.join.is_some() {
+        let (setup, sockets) = gather(arguments, out)?;
+        return Ok(sockets.into_iter().next().map(|socket| (setup, socket)));
+    }
+    let (_, topology) = how(arguments);
+    Ok(match commanded.choose() {
+        Choice::Quit => None,
+        Choice::Join { address, seat } => {
+            let joined = netreel_play::join(address, seat).map_err(Failure::new)?;
+            let (setup, own, socket) = joined;
+            Some((setup, (own, socket)))
+        }
+        Choice::Host {
+            address,
+            nodes,
+            mode,
+        } => {
+            let seats = Seats {
+                session: boxes::session_id(arguments.seed),
+                mode,
+                topology,
+                seed: arguments.seed,
+                players: nodes,
+            };
+            let mut told = |line: String| {
+                // Who cannot be told still plays.
+                let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+            };
+            let hosted = netreel_play::host(address, seats, &mut told);
+            let (setup, socket) = hosted.map_err(Failure::new)?;
+            Some((setup, (Peer::HOST, socket)))
+        }
+    })
+}
+
+/// All nodes here, or this machine's node once the others are there.
+pub fn gather(arguments: &Play, out: &mut dyn Write) -> Result<(Setup, Vec<(Peer, UdpTransport)>)> {
+    if let Some(address) = arguments.join {
+        writeln!(out, "joining {address}; the game begins when all are there")?;
+        out.flush()?;
+        let seat = seat(arguments)?;
+        let (setup, own, socket) = netreel_play::join(address, seat).map_err(Failure::new)?;
+        return Ok((setup, vec![(own, socket)]));
+    }
+    let (mode, topology) = how(arguments);
+    let session = boxes::session_id(arguments.seed);
+    if let Some(address) = arguments.host {
+        let seats = Seats {
+            session,
+            mode,
+            topology,
+            seed: arguments.seed,
+            players: arguments.nodes,
+        };
+        let mut told = |line: String| {
+            // Who cannot be told still plays.
+            let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+        };
+        let (setup, socket) =
+            netreel_play::host(address, seats, &mut told).map_err(Failure::new)?;
+        return Ok((setup, vec![(Peer::HOST, socket)]));
+    }
+    let local = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    let bind = |peer: u8| {
+        let seed = mix(&[arguments.seed, u64::from(peer)]);
+        let socket = UdpTransport::bind_seeded(local, seed);
+        socket.map(|socket| (Peer(peer), socket))
+    };
+    let sockets: Result<Vec<_>, _> = (0..arguments.nodes).map(bind).collect();
+    let sockets = sockets.map_err(Failure::new)?;
+    let setup = Setup {
+        session,
+        mode,
+        topology,
+        seed: arguments.seed,
+        endpoints: sockets.iter().map(|(_, socket)| socket.local()).collect(),
+    };
+    Ok((setup, sockets))
+}
+
+/// Which node it wants to be, where it joins.
+fn seat(arguments: &Play) -> Result<Option<Peer>> {
+    let Some(name) = &arguments.seat else {
+        return Ok(None);
+    };
+    let mut peers = (1..16).map(Peer);
+    let seat = peers.find(|peer| node_name(*peer) == *name);
+    let names = text::joined((1..9).map(Peer).map(node_name), ", ");
+    let known = || format!("--as {name}: there is no such node; there are {names}");
+    seat.ok_or_else(|| Failure::new(known())).map(Some)
+}
+
+fn how(arguments: &Play) -> (Mode, Links) {
+    let mode = boxes::mode(arguments.migration);
+    let topology = match arguments.topology {
+        Topology::P2p => Links::PeerToPeer,
+        Topology::ClientServer => Links::ClientServer,
+    };
+    (mode, topology)
 }

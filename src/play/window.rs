@@ -12,7 +12,6 @@ use netreel_play::view::{Board, Command};
 use netreel_play::{LiveStage, Progress, Script, Setup, SimStage, Stage};
 use netreel_sample_engine::{Mode, ObjectId, Peer, Start, Topology};
 
-use super::gather::how;
 use crate::arguments::Play;
 use crate::boxes;
 use crate::inspect::drawn;
@@ -109,8 +108,7 @@ impl Inspector {
 }
 
 /// Plays a script in virtual time, and draws the window as it is then.
-pub fn draw(arguments: &Play, script: Script, file: &Path) -> Result {
-    let how = how(arguments);
+pub fn draw(arguments: &Play, how: (Mode, Topology), script: Script, file: &Path) -> Result {
     let seed = arguments.seed;
     let header = |name: &str, start: &Start| boxes::header(name, [0; 16], ("play", seed), start);
     let mut stage = SimStage::new(how, (arguments.nodes, seed), &header).map_err(Failure::new)?;

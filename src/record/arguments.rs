@@ -1,8 +1,16 @@
-//! What `netreel record` can be asked for.
+//! What `netreel record` can be asked for, which options belong to which way of recording, and how a
+//! recording is written.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
+use netreel_capture::ring_mode::Ring;
+use netreel_capture::{Limits, Options, WhenFull};
+
+use crate::arguments::FailOn;
+use crate::outcome::{Failure, Result};
 
 #[derive(Debug, Args)]
 #[group(skip)]
@@ -30,9 +38,58 @@ pub struct Record {
     #[command(flatten)]
     pub live: RecordLive,
     #[command(flatten)]
-    pub recording: super::options::Recording,
+    pub recording: Recording,
     #[command(flatten)]
-    pub ring: super::RingArguments,
+    pub ring: RingArguments,
+}
+
+/// Ring mode, the same for all ways of recording (docs/record.md).
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Ring mode")]
+pub struct RingArguments {
+    /// Keep the last SECS seconds alone, and what a trigger keeps of them for good, in a folder
+    /// `window-UTC-ID` of its own.
+    #[arg(long, value_name = "SECS", value_parser = crate::arguments::seconds)]
+    pub ring: Option<f64>,
+    /// A window goes on for so long after its trigger. Default: 0.
+    #[arg(long, value_name = "SECS", value_parser = crate::arguments::seconds, requires = "ring")]
+    pub ring_after: Option<f64>,
+    /// After so many windows none is kept any more. Default: 100.
+    #[arg(long, value_name = "N", requires = "ring")]
+    pub ring_windows: Option<u32>,
+    /// This signal to the recorder is a trigger. Default: usr1.
+    #[arg(long, value_name = "NAME", value_enum, requires = "ring")]
+    pub trigger_signal: Option<TriggerSignal>,
+    /// Check the recording while it runs: something at or above this level is a trigger.
+    #[arg(long, value_name = "LEVEL", value_enum, requires = "ring")]
+    pub trigger_on_finding: Option<FailOn>,
+    /// Keep the same window when another node asks for it, here.
+    #[arg(long, value_name = "ADDR:PORT", requires_all = ["ring", "trigger_key"])]
+    pub trigger_listen: Option<SocketAddr>,
+    /// Ask these nodes for the same window.
+    #[arg(long, value_name = "HOST:PORT,...", value_delimiter = ',', requires_all = ["ring", "trigger_key"])]
+    pub trigger_peers: Vec<String>,
+    /// A file with what all nodes know and strangers do not: its first line, at least 8 bytes.
+    #[arg(long, value_name = "FILE", requires = "ring")]
+    pub trigger_key: Option<PathBuf>,
+}
+
+/// A signal that is a trigger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TriggerSignal {
+    Usr1,
+    Usr2,
+    None,
+}
+
+impl RingArguments {
+    /// The ring that was asked for.
+    pub fn ring(&self) -> Option<Ring> {
+        let mut ring = Ring::new(Duration::from_secs_f64(self.ring?));
+        ring.after = self.ring_after.map_or(ring.after, Duration::from_secs_f64);
+        ring.windows_max = self.ring_windows.unwrap_or(ring.windows_max);
+        Some(ring)
+    }
 }
 
 /// A name for a node that a file may have as well.
@@ -133,4 +190,224 @@ pub struct RecordLive {
     /// --trigger-on-finding: decode with it.
     #[arg(long, value_name = "FILE")]
     pub wire: Option<PathBuf>,
+}
+
+/// How a recording is written.
+#[derive(Clone, Debug, Default, Args)]
+#[group(skip)]
+#[command(next_help_heading = "How it is written")]
+pub struct Recording {
+    /// Where the disk cannot keep up, drop events (counted in the reel) instead of waiting.
+    #[arg(long)]
+    pub drop: bool,
+    /// The room for what is recorded and not yet written, for each thread: 256k to 1G.
+    /// Default: 4M, with --proxy 32M, with --keep-size a sixteenth of that where it is less.
+    #[arg(long, value_name = "BYTES", value_parser = buffer)]
+    pub buffer: Option<u64>,
+    /// Go on in a new file when one has this size: NAME.reel, NAME.0001.reel and so on, which read
+    /// as one reel. Sizes may end in k, M or G.
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    pub rotate_size: Option<u64>,
+    /// Go on in a new file after so many seconds.
+    #[arg(long, value_name = "SECS", value_parser = seconds)]
+    pub rotate_time: Option<Duration>,
+    /// Delete the oldest files of a reel, so that the rest stays below this size, buffers included.
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    pub keep_size: Option<u64>,
+    /// Delete the files of a reel that ended longer ago.
+    #[arg(long, value_name = "SECS", value_parser = seconds)]
+    pub keep_time: Option<Duration>,
+    /// End a reel when so much was written into it.
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    pub max_size: Option<u64>,
+    /// End a reel after so many seconds.
+    #[arg(long, value_name = "SECS", value_parser = seconds)]
+    pub max_time: Option<Duration>,
+    /// Compress what is written, a block at a time.
+    #[arg(long)]
+    pub zstd: bool,
+}
+
+impl Recording {
+    /// The same, as the recorder takes it.
+    pub fn options(&self) -> Options {
+        let limits = |bytes, time| Limits { bytes, time };
+        let usual = Options::default();
+        // Buffers count: three of them take less than a fifth of what is kept.
+        let kept = self
+            .keep_size
+            .map(|bytes| (bytes / 16).max(BUFFER_MIN))
+            .map(|bytes| bytes.min(usual.ring_capacity as u64));
+        let buffer = self
+            .buffer
+            .or(kept)
+            .and_then(|bytes| usize::try_from(bytes).ok());
+        Options {
+            ring_capacity: buffer.unwrap_or(usual.ring_capacity),
+            when_full: if self.drop {
+                WhenFull::Drop
+            } else {
+                WhenFull::Block
+            },
+            rotate: limits(self.rotate_size, self.rotate_time),
+            keep: limits(self.keep_size, self.keep_time),
+            max: limits(self.max_size, self.max_time),
+            zstd: self.zstd,
+            ..usual
+        }
+    }
+}
+
+/// A size: `65536`, `64k`, `10M`, `2G`.
+fn bytes(text: &str) -> Result<u64, String> {
+    let units = [('k', 1u64 << 10), ('m', 1 << 20), ('g', 1 << 30)];
+    let unit = text.chars().last().map(|last| last.to_ascii_lowercase());
+    let unit = units.iter().find(|(name, _)| Some(*name) == unit);
+    let (digits, factor) = match unit {
+        Some((_, factor)) => (text.get(..text.len() - 1).unwrap_or(""), *factor),
+        None => (text, 1),
+    };
+    let number = digits
+        .parse::<u64>()
+        .ok()
+        .and_then(|n| n.checked_mul(factor));
+    let number = number.filter(|number| *number > 0);
+    number.ok_or_else(|| "a size is a number above 0, for example 65536, 64k, 10M or 2G".to_owned())
+}
+
+/// The smallest ring: a quarter of it has to hold the largest packet with what is told of it.
+const BUFFER_MIN: u64 = 256 << 10;
+/// The largest ring.
+const BUFFER_MAX: u64 = 1 << 30;
+
+/// A size that a ring may have.
+fn buffer(text: &str) -> Result<u64, String> {
+    let size = bytes(text)?;
+    match size {
+        BUFFER_MIN..=BUFFER_MAX => Ok(size),
+        _ => Err("a buffer has 256k to 1G, which each thread takes on the disk".to_owned()),
+    }
+}
+
+/// A time in seconds: `30`, `0.5`.
+fn seconds(text: &str) -> Result<Duration, String> {
+    let time = text
+        .parse::<f64>()
+        .ok()
+        .filter(|seconds| *seconds > 0.0)
+        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    // Less than half a nanosecond would come to nothing.
+    let time = time.filter(|time| !time.is_zero());
+    time.ok_or_else(|| "a time is a number of seconds above 0, for example 30 or 0.5".to_owned())
+}
+
+/// A way of recording, as it is asked for.
+const PROGRAM: &str = "`-- CMD`";
+const PROXY: &str = "`--proxy`";
+const LIVE: &str = "`--live`";
+
+/// Refuses options of another way than the one that was chosen: they would do nothing.
+///
+/// # Errors
+/// The first option that is out of place, and where it belongs.
+pub fn check(arguments: &Record) -> Result {
+    let (proxy, live) = (&arguments.proxy, &arguments.live);
+    let chosen = match &live.interface {
+        Some(_) => LIVE,
+        None if !proxy.routes.is_empty() => PROXY,
+        None => PROGRAM,
+    };
+    let options = [
+        (proxy.faults.is_some(), "--faults", PROXY),
+        (proxy.seed.is_some(), "--seed", PROXY),
+        (proxy.clients.is_some(), "--clients", PROXY),
+        (proxy.idle.is_some(), "--idle", PROXY),
+        (live.capture_filter.is_some(), "--capture-filter", LIVE),
+        (!live.node.is_empty(), "--node", LIVE),
+        (
+            arguments.program.follow_children,
+            "--follow-children",
+            PROGRAM,
+        ),
+        (arguments.program.name.is_some(), "--name", PROGRAM),
+        (arguments.program.no_children, "--no-children", PROGRAM),
+        (
+            arguments.program.random_addresses,
+            "--random-addresses",
+            PROGRAM,
+        ),
+        (
+            arguments.program.one_thread_at_a_time,
+            "--one-thread-at-a-time",
+            PROGRAM,
+        ),
+        (arguments.program.no_log, "--no-log", PROGRAM),
+        (arguments.program.no_tripwire, "--no-tripwire", PROGRAM),
+        (
+            arguments.program.fail_on_missing,
+            "--fail-on-missing",
+            PROGRAM,
+        ),
+    ];
+    for (given, option, way) in options {
+        if given && way != chosen {
+            return Err(Failure::new(format!(
+                "{option} belongs to {way}; with {chosen} it does nothing: leave it out"
+            )));
+        }
+    }
+    if live.wire.is_some() && chosen != LIVE && arguments.ring.trigger_on_finding.is_none() {
+        return Err(Failure::new(format!(
+            "--wire belongs to {LIVE} and to --trigger-on-finding; with {chosen} alone it does \
+             nothing: leave it out"
+        )));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_size_may_have_a_unit() {
+        assert_eq!(bytes("65536"), Ok(65536));
+        assert_eq!(bytes("64k"), Ok(64 << 10));
+        assert_eq!(bytes("10M"), Ok(10 << 20));
+        assert_eq!(bytes("2g"), Ok(2 << 30));
+    }
+
+    #[test]
+    fn what_is_no_size_says_how_to_write_one() {
+        for text in [
+            "",
+            "k",
+            "0",
+            "-1",
+            "10T",
+            "99999999999999999999",
+            "1e3",
+            "µ",
+        ] {
+            assert!(bytes(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_buffer_has_a_smallest_and_a_largest_size() {
+        assert_eq!(buffer("256k"), Ok(256 << 10));
+        assert_eq!(buffer("1G"), Ok(1 << 30));
+        for text in ["1", "1k", "255k", "262143", "1025M", "100g", "17179869183G"] {
+            let error = buffer(text).unwrap_err();
+            assert!(error.contains("256k to 1G"), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_time_is_above_zero() {
+        assert_eq!(seconds("0.5"), Ok(Duration::from_millis(500)));
+        for text in ["", "0", "-1", "nan", "inf", "soon", "1e-12"] {
+            assert!(seconds(text).is_err(), "{text}");
+        }
+    }
 }

@@ -22,7 +22,7 @@ pub fn run(
     let nodes = NamedNode::gather(arguments.live.node.clone())
         .map_err(|error| Failure::new(format!("--node: {error}")))?;
     let wires = arguments.live.wire.as_deref().map(wire_text).transpose()?;
-    let (options, armed) = super::options(arguments, folder)?;
+    let (options, armed) = super::ring::options(arguments, folder)?;
     let wanted = Wanted {
         interface: interface.to_owned(),
         filter: arguments.live.capture_filter.clone(),
@@ -43,9 +43,7 @@ pub fn run(
     });
     line.end();
     let outcome = outcome.map_err(Failure::new)?;
-    for sentence in &outcome.left_out {
-        anstream::eprintln!("netreel: {sentence}");
-    }
+    text::warn(&outcome.left_out);
     writeln!(out, "{}: {}", came_to(&outcome.progress), folder.display())?;
     let missed = outcome.progress.kernel_drops;
     if missed > 0 {

@@ -5,22 +5,18 @@ mod findings;
 mod line;
 #[cfg(any(feature = "pcap", windows))]
 mod live;
-pub mod options;
 mod program;
 mod proxy;
 mod ring;
-mod ways;
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
-
-use netreel_capture::Options;
+use std::path::PathBuf;
 
 use crate::arguments::Record;
 use crate::outcome::{Answer, Result};
 
 pub fn run(arguments: &Record, out: &mut dyn Write) -> Result<Answer> {
-    ways::check(arguments)?;
+    arguments::check(arguments)?;
     let folder = arguments.out.clone().unwrap_or_else(new_folder);
     // What a recorder has left here that was killed.
     netreel_capture::tidy(&folder);
@@ -51,22 +47,6 @@ mod live {
              and read FILE"
         )))
     }
-}
-
-use ring::Armed;
-pub use ring::RingArguments;
-
-/// How to record, for all ways, and what may keep a window while the recording runs: the live line
-/// takes it along.
-fn options(arguments: &Record, folder: &Path) -> Result<(Options, Armed)> {
-    let mut options = arguments.recording.options();
-    let armed = Armed::arm(
-        &arguments.ring,
-        folder,
-        &mut options,
-        arguments.live.wire.as_deref(),
-    )?;
-    Ok((options, armed))
 }
 
 /// The folder of a recording that was not given one.

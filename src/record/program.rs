@@ -14,7 +14,7 @@ use crate::text;
 
 /// Nothing of ours goes to the standard output, which is the program's.
 pub fn run(arguments: &Record, folder: &Path) -> Result<Answer> {
-    let (options, armed) = super::options(arguments, folder)?;
+    let (options, armed) = super::ring::options(arguments, folder)?;
     let wanted = Wanted {
         command: arguments.command.clone(),
         out: folder.to_owned(),
@@ -45,9 +45,7 @@ pub fn run(arguments: &Record, folder: &Path) -> Result<Answer> {
     let outcome = preload::record(&wanted, &mut |report| telling.hear(report));
     telling.line.end();
     let outcome = outcome.map_err(Failure::new)?;
-    for sentence in summary(&outcome, folder, telling.limited) {
-        anstream::eprintln!("netreel: {sentence}");
-    }
+    text::warn(summary(&outcome, folder, telling.limited));
     let program = outcome.status.map_or(0, exit_code);
     if !missing(&outcome).is_empty() && program == 0 && arguments.program.fail_on_missing {
         Ok(Answer::Wrong)

@@ -36,7 +36,7 @@ pub fn run(arguments: &Record, folder: &Path, out: &mut dyn Write) -> Result<Ans
     let reel = folder.join("proxy.reel");
     let faults = asked.faults.unwrap_or_default();
     let seed = asked.seed.unwrap_or_else(any_seed);
-    let (mut options, armed) = super::options(arguments, folder)?;
+    let (mut options, armed) = super::ring::options(arguments, folder)?;
     if arguments.recording.buffer.is_none() {
         let kept = arguments.recording.keep_size.unwrap_or(u64::MAX) / 8;
         let least = BUFFER_MIN.min(usize::try_from(kept).unwrap_or(BUFFER_MIN));
@@ -61,12 +61,7 @@ pub fn run(arguments: &Record, folder: &Path, out: &mut dyn Write) -> Result<Ans
         )),
         error => Failure::new(error),
     })?;
-    let token = asked
-        .console_token
-        .as_deref()
-        .map(read_token)
-        .transpose()
-        .map_err(Failure::new)?;
+    let token = read_token(asked.console_token.as_deref()).map_err(Failure::new)?;
     let console = asked
         .console
         .map(|address| Console::listen(address, token, commands()))

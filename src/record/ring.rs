@@ -1,68 +1,30 @@
 //! Ring mode on the command line: what keeps a window, and who is asked for the same.
 
 use std::collections::BTreeSet;
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::ToSocketAddrs;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::Receiver;
-use std::time::Duration;
 
-use clap::{Args, ValueEnum};
-use netreel_capture::ring_mode::{PeerOptions, Peers, Ring, TriggerNews, Triggers};
+use netreel_capture::ring_mode::{PeerOptions, Peers, TriggerNews, Triggers};
 use netreel_capture::{Options, Presence};
 use netreel_system::trigger;
 
+use super::arguments::{RingArguments, TriggerSignal};
 use super::findings::Findings;
-use crate::arguments::FailOn;
-use crate::arguments::seconds;
+use crate::arguments::Record;
 use crate::outcome::{Failure, Result};
 
-/// Ring mode, the same for all ways of recording (docs/record.md).
-#[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "Ring mode")]
-pub struct RingArguments {
-    /// Keep the last SECS seconds alone, and what a trigger keeps of them for good, in a folder
-    /// `window-UTC-ID` of its own.
-    #[arg(long, value_name = "SECS", value_parser = seconds)]
-    pub ring: Option<f64>,
-    /// A window goes on for so long after its trigger. Default: 0.
-    #[arg(long, value_name = "SECS", value_parser = seconds, requires = "ring")]
-    pub ring_after: Option<f64>,
-    /// After so many windows none is kept any more. Default: 100.
-    #[arg(long, value_name = "N", requires = "ring")]
-    pub ring_windows: Option<u32>,
-    /// This signal to the recorder is a trigger. Default: usr1.
-    #[arg(long, value_name = "NAME", value_enum, requires = "ring")]
-    pub trigger_signal: Option<TriggerSignal>,
-    /// Check the recording while it runs: something at or above this level is a trigger.
-    #[arg(long, value_name = "LEVEL", value_enum, requires = "ring")]
-    pub trigger_on_finding: Option<FailOn>,
-    /// Keep the same window when another node asks for it, here.
-    #[arg(long, value_name = "ADDR:PORT", requires_all = ["ring", "trigger_key"])]
-    pub trigger_listen: Option<SocketAddr>,
-    /// Ask these nodes for the same window.
-    #[arg(long, value_name = "HOST:PORT,...", value_delimiter = ',', requires_all = ["ring", "trigger_key"])]
-    pub trigger_peers: Vec<String>,
-    /// A file with what all nodes know and strangers do not: its first line, at least 8 bytes.
-    #[arg(long, value_name = "FILE", requires = "ring")]
-    pub trigger_key: Option<PathBuf>,
-}
-
-/// A signal that is a trigger.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum TriggerSignal {
-    Usr1,
-    Usr2,
-    None,
-}
-
-impl RingArguments {
-    /// The ring that was asked for.
-    fn ring(&self) -> Option<Ring> {
-        let mut ring = Ring::new(Duration::from_secs_f64(self.ring?));
-        ring.after = self.ring_after.map_or(ring.after, Duration::from_secs_f64);
-        ring.windows_max = self.ring_windows.unwrap_or(ring.windows_max);
-        Some(ring)
-    }
+/// How to record, for all ways, and what may keep a window while the recording runs: the live line
+/// takes it along.
+pub fn options(arguments: &Record, folder: &Path) -> Result<(Options, Armed)> {
+    let mut options = arguments.recording.options();
+    let armed = Armed::arm(
+        &arguments.ring,
+        folder,
+        &mut options,
+        arguments.live.wire.as_deref(),
+    )?;
+    Ok((options, armed))
 }
 
 /// All that may keep a window while a recording runs. Disarmed when it is dropped.

@@ -89,10 +89,8 @@ impl Condition {
 }
 
 fn is_of(packets: &BTreeSet<PacketId>, reel: &SessionReel<'_>, record: &Record<'_>) -> bool {
-    let packet = record.event.is_packet().then(|| reel.packet_of(record));
-    packet
-        .flatten()
-        .is_some_and(|packet| packets.contains(&packet))
+    let packet = reel.packet(record.number);
+    packet.is_some_and(|packet| packets.contains(&packet))
 }
 
 /// An event's number.

@@ -15,6 +15,7 @@ use netreel_transport::{InputError, Layer, ObjectBelief, RestoreError, Transport
 use super::boxes::{self, Alone, Changed, Changes};
 use super::likely::{Likely, Plays, Unchanged};
 use super::watched;
+use crate::arguments::Replay;
 use crate::boxes::ENGINE;
 use crate::outcome::{Failure, Result};
 
@@ -60,6 +61,15 @@ impl<'a> Engine<'a> {
             plugin,
             layers: RefCell::default(),
         }))
+    }
+
+    /// The same of a replay.
+    pub fn of(arguments: &'a Replay) -> Result<Engine<'a>> {
+        let changes = Changes {
+            tune: &arguments.tune,
+            set: &arguments.set,
+        };
+        Engine::asked(arguments.together.layer.as_deref(), changes)
     }
 
     /// What was changed, as it was asked for.

@@ -9,15 +9,15 @@ use std::path::Path;
 use std::process::{Child, Command};
 
 use netreel_reel::EventNumber;
+use netreel_scenario::quoted;
 use serde_json::{Value as Json, json};
 
 use super::breaks::Condition;
 use super::program::asked::refuse;
 use crate::arguments::{Replay, Switch};
 use crate::events::chosen;
-use crate::open;
-use crate::outcome::{Answer, Failure, Result};
-use crate::text;
+use crate::outcome::{self, Answer, Failure, Result};
+use crate::{open, text};
 
 /// What the replay calls before each event (`replay/src/before.rs`).
 const FUNCTION: &str = "netreel_before_event";
@@ -97,8 +97,7 @@ pub fn run(arguments: &Replay, expression: &str, out: &mut dyn Write) -> Result<
             without.join("; ")
         )));
     }
-    let program = std::env::current_exe()
-        .map_err(|error| Failure::new(format!("cannot find the program itself: {error}")))?;
+    let program = outcome::own_program()?;
     let program = program.display().to_string();
     if let Some(file) = &arguments.gdb.vscode {
         let configurations: Vec<Json> = stops.iter().map(|stop| stop.of_vscode(&program)).collect();
@@ -112,9 +111,7 @@ pub fn run(arguments: &Replay, expression: &str, out: &mut dyn Write) -> Result<
         let error = netreel_system::process::become_program(gdb.args(stop.of_gdb(&program)));
         return Err(Failure::new(format!("gdb cannot be started: {error}")));
     }
-    for why in without {
-        anstream::eprintln!("netreel: {why}");
-    }
+    text::warn(without);
     for stop in &stops {
         let words = stop.of_gdb(&program);
         let words = words.iter().map(|word| quoted(&word.to_string_lossy()));
@@ -257,14 +254,4 @@ pub fn write_launch(file: &Path, program: &str, configurations: &[Json]) -> Resu
             let file = file.display();
             Failure::new(format!("--vscode {file}: it cannot be written: {error}"))
         })
-}
-
-/// As a shell takes it.
-fn quoted(word: &str) -> String {
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./=:,".contains(letter);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
-    }
 }

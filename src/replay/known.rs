@@ -1,17 +1,23 @@
-//! What is known where one sits: the layer's own state, and what the node believed of objects.
+//! What is known where one sits: the layer's own state, what the node believed of objects, where the layer
+//! parts, the breakpoints; and `netreel replay --from`, which goes from the snapshot before a time to the
+//! end.
 
 use std::io::Write;
 
 use netreel_protocol::session::SessionTime;
-use serde_json::json;
+use netreel_replay::{Report, Stop, explain};
+use serde_json::{Value, json};
 
+use super::breaks::Condition;
 use super::commands::Trouble;
+use super::likely::Likely;
 use super::program::told;
+use super::reels::names;
+use super::report::{self, as_json, print};
 use super::sitting::Sitting;
-use super::states;
-use crate::objects;
+use crate::outcome::{Failure, Result};
 use crate::packets::json as print_json;
-use crate::text;
+use crate::{objects, text};
 
 impl Sitting<'_> {
     /// When it is here.
@@ -28,7 +34,7 @@ impl Sitting<'_> {
             .state()
             .ok_or_else(|| Trouble::Said(self.no_state()))?;
         let turn = self.player.turn();
-        let Some(lines) = states::describe(self.reel.reel, &state) else {
+        let Some(lines) = report::describe(self.reel.reel, &state) else {
             if self.json {
                 let hex: String = state.iter().map(|byte| format!("{byte:02x}")).collect();
                 return Ok(print_json(&json!({ "before": turn.0, "state": hex }), out)?);
@@ -103,7 +109,7 @@ impl Sitting<'_> {
 
     /// What the layer's own state says of an object.
     fn own_words(&self, object: u64) -> Option<Vec<(String, String)>> {
-        let mut lines = states::describe(self.reel.reel, &self.player.state()?)?;
+        let mut lines = report::describe(self.reel.reel, &self.player.state()?)?;
         let of = ["objects", "heard", "asked"].map(|name| format!("{name}[{object}]"));
         let copies = format!("copies[{object},");
         lines.retain(|(path, _)| {
@@ -137,6 +143,170 @@ impl Sitting<'_> {
         }
         if lines.is_empty() {
             writeln!(out, "{} knows of no object here", self.reel.name)?;
+        }
+        Ok(())
+    }
+}
+
+impl Sitting<'_> {
+    /// Starts at a time, by way of the snapshot before it.
+    pub fn start_at(&mut self, time: SessionTime, out: &mut dyn Write) -> Result {
+        let Some(event) = self.reel.event_at(time) else {
+            let time = text::seconds(time);
+            return Err(Failure::new(format!(
+                "--from {time} s: the reel of {} ends before it",
+                self.reel.name
+            )));
+        };
+        self.began_at = Some(event);
+        let moved = self.player.seek(event).map_err(Failure::new)?;
+        if moved.stop == Stop::Parted {
+            return self.moved(moved, out);
+        }
+        Ok(())
+    }
+
+    /// Plays to the end, whatever the breakpoints.
+    pub fn play_out(&mut self, out: &mut dyn Write) -> Result {
+        let moved = self.go_forward(|_| false, out)?;
+        // What lies between the snapshot and where one begins was played and compared as well.
+        let from = self.player.played_from();
+        if moved.stop == Stop::End {
+            let last = self.player.stretch().until.0.saturating_sub(1);
+            let node = &self.reel.name;
+            if self.json {
+                let object = json!({
+                    "node": node,
+                    "result": "exact",
+                    "from": from.0,
+                    "asked": self.began_at.map(|it| it.0),
+                    "until": last + 1,
+                    "time_outs": self.time_outs_word(),
+                    "divergence": null,
+                });
+                return print_json(&object, out);
+            }
+            let without = self.without_time_outs();
+            let asked = self.began_at.filter(|asked| *asked != from);
+            let by = asked.map_or_else(String::new, |asked| {
+                let stretch = self.player.stretch();
+                let what = if from == stretch.from && !stretch.snapshot {
+                    "the beginning of the reel"
+                } else {
+                    "a snapshot"
+                };
+                format!("; --from is event {asked}, and the last state before it is {what}")
+            });
+            writeln!(
+                out,
+                "{node}: exact from event {from} to event {last}{without}{by}"
+            )?;
+            return Ok(());
+        }
+        self.moved(moved, out)
+    }
+}
+
+impl Sitting<'_> {
+    /// Says where the layer parts from the recording, and what that likely comes from.
+    pub(super) fn print_parted(&self, out: &mut dyn Write) -> Result {
+        if let Some((judged, tape)) = self.player.ended() {
+            return told::print(&self.reel.name, judged, tape, out);
+        }
+        let Some(report) = self.player.parted() else {
+            return Ok(());
+        };
+        print(&self.reel.name, report, self.explained().as_ref(), out)?;
+        match self.likely(report) {
+            Some(likely) => likely.print(out),
+            None => Ok(()),
+        }
+    }
+
+    /// What a divergence likely comes from.
+    pub(super) fn likely(&self, report: &Report) -> Option<Likely> {
+        report.divergence()?;
+        let plays = self.plays.clone()?;
+        Some(Likely::of(self.reel.reel, report, plays))
+    }
+
+    /// The same as `--json` prints it.
+    pub(super) fn parted_json(&self) -> Value {
+        if let Some((judged, tape)) = self.player.ended() {
+            return told::as_json(&self.reel.name, judged, tape);
+        }
+        let report = self.player.parted();
+        report.map_or(Value::Null, |report| {
+            let mut object = as_json(&self.reel.name, report, self.explained().as_ref());
+            if let Some(likely) = self.likely(report) {
+                likely.put(&mut object["divergence"]);
+            }
+            object
+        })
+    }
+
+    /// Where it parts, in words.
+    pub(super) fn explained(&self) -> Option<netreel_replay::Explanation> {
+        let divergence = self.player.parted()?.divergence()?;
+        let reels = self
+            .story
+            .session
+            .reels
+            .iter()
+            .flatten()
+            .cloned()
+            .collect::<Vec<_>>();
+        let names = names(&reels);
+        let explanation = explain(
+            divergence,
+            (self.story.session.wire.as_deref(), Some(self.reel.reel)),
+            &names,
+        );
+        Some(report::named_in_states(
+            explanation,
+            divergence,
+            self.reel.reel,
+        ))
+    }
+}
+
+impl Sitting<'_> {
+    pub(super) fn add_break(&mut self, text: &str, out: &mut dyn Write) -> Result<(), Trouble> {
+        let condition = Condition::parse(text, self.story, self.reel).map_err(Trouble::Said)?;
+        self.breaks.list.push(condition);
+        self.breaks.keep().map_err(Trouble::Said)?;
+        self.list_breaks(out)
+    }
+
+    pub(super) fn delete_break(&mut self, text: &str, out: &mut dyn Write) -> Result<(), Trouble> {
+        if text.is_empty() {
+            let why = "say which: `delete 1`; `breaks` lists them";
+            return Err(Trouble::Said(why.to_owned()));
+        }
+        let count = self.breaks.list.len();
+        let place = text.parse::<usize>().ok().and_then(|it| it.checked_sub(1));
+        let Some(place) = place.filter(|&place| place < count) else {
+            let there = text::counted(count as u64, "breakpoint");
+            return Err(Trouble::Said(format!(
+                "`{text}` is not one of the {there}; `breaks` lists them"
+            )));
+        };
+        self.breaks.list.remove(place);
+        self.breaks.keep().map_err(Trouble::Said)?;
+        self.list_breaks(out)
+    }
+
+    pub(super) fn list_breaks(&self, out: &mut dyn Write) -> Result<(), Trouble> {
+        let texts = self.breaks.list.iter().map(|it| it.text.as_str());
+        if self.json {
+            let texts: Vec<&str> = texts.collect();
+            return Ok(print_json(&json!({ "breakpoints": texts }), out)?);
+        }
+        for (place, text) in texts.enumerate() {
+            writeln!(out, "breakpoint {}  {text}", place + 1)?;
+        }
+        if self.breaks.list.is_empty() {
+            writeln!(out, "no breakpoints")?;
         }
         Ok(())
     }

@@ -27,9 +27,7 @@ const PATIENCE_S: f64 = 1.0;
 
 pub fn run(arguments: &Replay, to: &str, out: &mut dyn Write) -> Result<Answer> {
     let Reels { inputs, unread, .. } = open::reels(&arguments.read.source.paths)?;
-    for why in &unread {
-        anstream::eprintln!("netreel: {why}");
-    }
+    text::warn(&unread);
     let chosen = choose(&inputs, arguments.node.as_deref())?;
     let [input] = chosen.as_slice() else {
         let names = inputs.iter().map(|it| it.reel.header().node.as_str());

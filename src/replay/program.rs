@@ -1,33 +1,31 @@
-//! `netreel replay PATH -- CMD`: a program that was recorded as it is, started again.
+//! `netreel replay PATH -- CMD`: a program that was recorded as it is, started again; it may stop where
+//! somebody who steps through its recording goes.
 
 pub mod asked;
 mod files;
-mod held;
-mod stepped;
-mod sums;
 pub mod told;
 
 use std::io::Write;
 use std::process::ExitStatus;
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use netreel_capture::preload::{self, Rerun, RerunEnd, Then};
 use netreel_protocol::session::{ReelInput, SessionReel};
 use netreel_reel::{EventNumber, ProcessEnd, Reel};
 use netreel_replay::program::{
-    Began, Ended, Happened, Judged, PrintedNow, Reasons, Tape, Which, judge, others_of_the_kernel,
-    record,
+    Began, Ended, Happened, Judged, PrintedNow, Ran, Reasons, Runner, Tape, Which, judge,
+    others_of_the_kernel, record,
 };
 use netreel_system::process::signal_of;
 use netreel_wire::Wire;
 
 use super::breaks::Condition;
-use crate::arguments::Replay;
-use crate::arguments::Threads;
-use crate::open;
+use crate::arguments::{Replay, Threads};
 use crate::outcome::{Answer, Failure, Result};
-use crate::text;
+use crate::{open, text};
 
 /// How long a program may do nothing, in seconds.
 const PATIENCE_S: f64 = 10.0;
@@ -61,8 +59,6 @@ pub fn is_asked(arguments: &Replay) -> Result<bool> {
         None => Ok(true),
     }
 }
-
-pub use stepped::Stepped;
 
 const NO_PROGRAM: &str = "it is about a program that is started again; `--` at the end of the command \
                           starts the recorded one";
@@ -212,7 +208,7 @@ fn meant(arguments: &Replay, wire: Option<Arc<Wire>>) -> Result<(Meant, Option<E
     if until.is_none() {
         let reels = open::reels(&source.paths)?;
         if let Some(input) = by_header(&reels.inputs, node) {
-            tell_unread(&reels.unread);
+            text::warn(&reels.unread);
             let meant = Meant {
                 name: input.reel.header().node.clone(),
                 reel: Arc::clone(&input.reel),
@@ -228,7 +224,7 @@ fn meant(arguments: &Replay, wire: Option<Arc<Wire>>) -> Result<(Meant, Option<E
         wire.clone(),
         netreel_protocol::session::Session::builder(),
     )?;
-    tell_unread(&story.unread);
+    text::warn(&story.unread);
     let reels = story.session.session_reels();
     let reel = super::reels::one(&reels, node, ("started again", can_start))?;
     let option = match arguments.sit.until {
@@ -283,12 +279,6 @@ fn by_header<'a>(inputs: &'a [ReelInput], node: Option<&str>) -> Option<&'a Reel
 /// Whether a reel is of a program that was started, and not of a child that a recorded one began.
 pub fn can_start(reel: &Reel) -> bool {
     Began::of(reel).is_none_or(|began| !began.forked)
-}
-
-fn tell_unread(unread: &[String]) {
-    for why in unread {
-        anstream::eprintln!("netreel: {why}");
-    }
 }
 
 fn answer(judged: &Judged) -> Answer {
@@ -354,5 +344,100 @@ fn ended(status: ExitStatus) -> String {
                 signal.unwrap_or_default()
             )
         }
+    }
+}
+
+/// A program that is started again as often as somebody goes back.
+pub struct Stepped {
+    prepared: Prepared,
+    running: Option<Running>,
+}
+
+/// One that runs, or stands still. A thread starts and watches it: whatever starts a program has to.
+struct Running {
+    then: Sender<Then>,
+    came: Receiver<Came>,
+    thread: JoinHandle<()>,
+}
+
+/// What is heard of it.
+enum Came {
+    Stopped(u32),
+    Ended(Result<Box<RerunEnd>, String>),
+}
+
+impl Stepped {
+    /// Starts nothing yet.
+    pub fn new(prepared: Prepared) -> Stepped {
+        Stepped {
+            prepared,
+            running: None,
+        }
+    }
+
+    /// Waits until it stands still, or has ended.
+    fn wait(&mut self) -> Result<Ran, String> {
+        let came = self.running.as_ref().map(|running| running.came.recv());
+        match came {
+            Some(Ok(Came::Stopped(process))) => Ok(Ran::Stands(process)),
+            Some(Ok(Came::Ended(end))) => {
+                self.end();
+                Ok(Ran::Ended(Box::new(self.prepared.judge(*end?))))
+            }
+            Some(Err(_)) | None => Err("the program is not watched any more".to_owned()),
+        }
+    }
+
+    /// Ends it, where it is not over.
+    fn end(&mut self) {
+        let Some(running) = self.running.take() else {
+            return;
+        };
+        // A program that is not stopped hears it when it stops, or has ended.
+        let _ = running.then.send(Then::Ended);
+        drop(running.then);
+        drop(running.thread.join());
+    }
+}
+
+impl Runner for Stepped {
+    fn start(&mut self, until: EventNumber) -> Result<Ran, String> {
+        self.end();
+        self.prepared.tape.stop_at(until);
+        let rerun = self.prepared.rerun();
+        let (then, thens) = channel();
+        let (says, came) = channel();
+        let work = move || {
+            let end = preload::rerun(&rerun, &mut |process| {
+                drop(says.send(Came::Stopped(process)));
+                // Whoever stepped has gone.
+                thens.recv().unwrap_or(Then::Ended)
+            });
+            let end = end.map(Box::new).map_err(|error| error.to_string());
+            drop(says.send(Came::Ended(end)));
+        };
+        let thread = thread::Builder::new()
+            .name("program".to_owned())
+            .spawn(work)
+            .map_err(|error| format!("there can be no thread for it: {error}"))?;
+        self.running = Some(Running { then, came, thread });
+        self.wait()
+    }
+
+    fn go_on(&mut self, until: EventNumber) -> Result<Ran, String> {
+        if let Some(running) = &self.running {
+            let _ = running.then.send(Then::Until(until.0));
+        }
+        self.wait()
+    }
+
+    fn tape(&self) -> &Tape {
+        &self.prepared.tape
+    }
+}
+
+impl Drop for Stepped {
+    fn drop(&mut self) {
+        self.end();
     }
 }

@@ -9,7 +9,6 @@ use netreel_reel::Reel;
 use netreel_replay::Stop;
 use netreel_replay::program::Walk;
 
-use super::boxes::Changes;
 use super::breaks::Condition;
 use super::engine::Engine;
 use super::program::asked::refuse;
@@ -96,11 +95,7 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer> {
 /// The layer that was asked for, before the first event of a reel.
 fn layer(arguments: &Replay, reel: &SessionReel<'_>) -> Result<Played> {
     refuse(reel.reel, &arguments.read.source.paths)?;
-    let changes = Changes {
-        tune: &arguments.tune,
-        set: &arguments.set,
-    };
-    let engine = Engine::asked(arguments.together.layer.as_deref(), changes)?;
+    let engine = Engine::of(arguments)?;
     let plays = engine.plays(reel.reel);
     let tell = Arc::new(|why: String| anstream::eprintln!("netreel: {why}"));
     let stepper = engine.stepper(reel.reel, tell)?;

@@ -15,7 +15,7 @@ use super::breaks::{Breaks, Condition, number};
 use super::commands::{HELP, Trouble, takes_nothing};
 use super::likely::Plays;
 use super::program::{Stepped, told};
-use crate::events::calls::Calls;
+use crate::events::Calls;
 use crate::open::{self, Story};
 use crate::outcome::{Answer, Failure, Result};
 use crate::packets::{json as print_json, kinds_of, messages};
@@ -220,20 +220,12 @@ impl<'a> Sitting<'a> {
                 let breaks = &self.breaks.list;
                 let mut stops =
                     |it: &Record<'_>| breaks.iter().any(|condition| condition.is_met(reel, it));
-                if back {
-                    self.player.back(&mut stops)?
-                } else {
-                    self.player.forward(&mut stops)?
-                }
+                self.player.towards(back, &mut stops)?
             }
             "until" | "u" => {
                 let until = Condition::parse(rest, self.story, reel).map_err(Trouble::Said)?;
                 let mut stops = |it: &Record<'_>| until.is_met(reel, it);
-                if back {
-                    self.player.back(&mut stops)?
-                } else {
-                    self.player.forward(&mut stops)?
-                }
+                self.player.towards(back, &mut stops)?
             }
             word => {
                 let unit = Unit::named(word).ok_or_else(|| {
@@ -266,11 +258,7 @@ impl<'a> Sitting<'a> {
                 unit => {
                     self.message = None;
                     let mut wanted = |it: &Record<'_>| unit.is(&it.event);
-                    if back {
-                        self.player.back(&mut wanted)?
-                    } else {
-                        self.player.forward(&mut wanted)?
-                    }
+                    self.player.towards(back, &mut wanted)?
                 }
             };
             moved = moved.and(once);
@@ -298,16 +286,10 @@ impl<'a> Sitting<'a> {
         }
         let (session, reel) = (&self.story.session, self.reel);
         let mut has_some = |it: &Record<'_>| {
-            it.event.is_packet()
-                && reel
-                    .packet_of(it)
-                    .is_some_and(|packet| session.messages_of(packet).next().is_some())
+            reel.packet(it.number)
+                .is_some_and(|packet| session.messages_of(packet).next().is_some())
         };
-        let moved = if back {
-            self.player.back(&mut has_some)?
-        } else {
-            self.player.forward(&mut has_some)?
-        };
+        let moved = self.player.towards(back, &mut has_some)?;
         self.message = None;
         if moved.stop == Stop::Reached
             && let Some(record) = self.player.record()
@@ -320,11 +302,7 @@ impl<'a> Sitting<'a> {
 
     /// The messages of the packet that an event is of.
     fn messages(&self, record: &Record<'_>) -> Vec<(MessageId, MessageFacts)> {
-        let packet = record
-            .event
-            .is_packet()
-            .then(|| self.reel.packet_of(record))
-            .flatten();
+        let packet = self.reel.packet(record.number);
         let session = &self.story.session;
         packet.map_or_else(Vec::new, |packet| session.messages_of(packet).collect())
     }
@@ -485,9 +463,7 @@ impl<'a> Sitting<'a> {
         }
         let words = event_words(self.reel, &record.event, self.call(&record.event));
         line += &format!("  {}  {words}", record.event.kind().name());
-        if record.event.is_packet()
-            && let Some(packet) = self.reel.packet_of(&record)
-        {
+        if let Some(packet) = self.reel.packet(record.number) {
             let carries = messages(session, packet);
             let colon = if carries.is_empty() { "" } else { ": " };
             line += &format!("  packet {}{colon}{carries}", packet.0);

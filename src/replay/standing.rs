@@ -7,9 +7,8 @@ use netreel_reel::{EventNumber, Record};
 use netreel_replay::Outcome;
 use netreel_transport::Step;
 
-use super::report::print;
+use super::report::{self, print};
 use super::sitting::Sitting;
-use super::states;
 use crate::packets::messages;
 
 /// How many events before and behind the one that is here.
@@ -23,15 +22,10 @@ impl Sitting<'_> {
         let here = self.player.record();
         let here = here.as_ref().map(|record| {
             let record = record.as_record();
-            let packet = record
-                .event
-                .is_packet()
-                .then(|| self.reel.packet_of(&record))
-                .flatten();
-            (self.reel.time(&record), packet)
+            (self.reel.time(&record), self.reel.packet(record.number))
         });
         let state = self.player.state();
-        let layer = state.and_then(|state| states::describe(self.reel.reel, &state));
+        let layer = state.and_then(|state| report::describe(self.reel.reel, &state));
         Standing {
             node: self.reel.name.clone(),
             position: position.0,
@@ -77,11 +71,7 @@ impl Sitting<'_> {
 
     fn line(&self, record: &Record<'_>) -> Line {
         let words = event_words(self.reel, &record.event, self.call(&record.event));
-        let packet = record
-            .event
-            .is_packet()
-            .then(|| self.reel.packet_of(record))
-            .flatten();
+        let packet = self.reel.packet(record.number);
         let carries = packet
             .map(|packet| messages(&self.story.session, packet))
             .map_or_else(String::new, |it| format!("  {it}"));

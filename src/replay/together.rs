@@ -9,7 +9,7 @@ use std::sync::Arc;
 use netreel_capture::FileAppend;
 use netreel_protocol::history::Level;
 use netreel_protocol::session::{Fate, NodeId, Session, SessionError, SessionTime};
-use netreel_protocol::verdict::{Judgement, Verdict};
+use netreel_protocol::verdict::Judgement;
 use netreel_reel::{Ending, Header, Reel};
 use netreel_replay::together::{
     Plan, Played, Reels, Sink, Story, StoryNode, StoryPacket, play_while,
@@ -24,6 +24,7 @@ use super::engine::Engine;
 use crate::arguments::Replay;
 use crate::open;
 use crate::outcome::{Answer, Failure, Result};
+use crate::text;
 
 pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer> {
     run_while(arguments, out, &Cancel::default())
@@ -37,20 +38,13 @@ pub fn run_while(arguments: &Replay, out: &mut dyn Write, cancel: &Cancel) -> Re
             "--together writes new reels: name a new folder for them with --out",
         ));
     };
-    let changes = Changes {
-        tune: &arguments.tune,
-        set: &arguments.set,
-    };
-    let layer = arguments.together.layer.as_deref();
-    let engine = Engine::asked(layer, changes)?;
+    let engine = Engine::of(arguments)?;
     let words = engine.words();
     let story = open::story_while(&arguments.read.source, cancel, |_, _| {})?;
     let before = Before::new(&story);
     let session = &story.session;
     let (nodes, left_out) = nodes(session, &engine)?;
-    for why in &left_out {
-        anstream::eprintln!("netreel: {why}");
-    }
+    text::warn(&left_out);
     let plan = plan(session, nodes.clone());
     let seed = arguments.together.seed;
     let unchanged = if words.is_empty() {
@@ -98,11 +92,7 @@ pub fn run_while(arguments: &Replay, out: &mut dyn Write, cancel: &Cancel) -> Re
     } else {
         compared.print(out)?
     }
-    Ok(match judgement.verdict {
-        Verdict::Clean => Answer::Clean,
-        Verdict::Wrong => Answer::Wrong,
-        Verdict::Unknown => Answer::Unknown,
-    })
+    Ok(judgement.verdict.into())
 }
 
 /// The session with nothing changed, where it can be played so: where it was recorded with the sample

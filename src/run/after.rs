@@ -1,20 +1,21 @@
-//! What is done with a match that was judged, as long as its recordings are there: it is added to a dataset,
-//! and made small.
+//! What is done with a match: with one that was judged, as long as its recordings are there (it is added to a
+//! dataset, and made small), and with nodes that wait for a debugger.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use netreel_protocol::history::Level;
-use netreel_scenario::{Match, Scenario};
+use netreel_scenario::{Match, Scenario, Waiting};
 use netreel_system::process::ends_with_this;
 use netreel_wire::Wire;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::judge;
 use crate::arguments::Run;
 use crate::outcome::{Failure, Result};
+use crate::replay::gdb::write_launch;
 
 /// So long a match is shrunk, at the most. Seconds.
 const SECONDS: &str = "20";
@@ -123,4 +124,47 @@ fn shrink(
         "shrunk from {before} packets to {packets}, of which {arrive} arrive{rule}, in {}",
         small.join("failing").display()
     )))
+}
+
+/// Writes the file anew for each node that waits.
+pub struct Debuggers<'a> {
+    file: Option<&'a Path>,
+    /// Where programs that are named by a path of the scenario begin.
+    folder: &'a Path,
+    /// The match, and how each of its nodes is attached to.
+    waiting: Mutex<(u64, Vec<Value>)>,
+}
+
+impl<'a> Debuggers<'a> {
+    /// Of a scenario in this folder; without a file nothing is written.
+    pub fn new(file: Option<&'a Path>, folder: &'a Path) -> Debuggers<'a> {
+        Debuggers {
+            file,
+            folder,
+            waiting: Mutex::default(),
+        }
+    }
+
+    /// Takes a node that waits into the file. Those of the match before wait no more.
+    pub fn hear(&self, waiting: &Waiting) {
+        let Some(file) = self.file else {
+            return;
+        };
+        let mut known = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.0 != waiting.number {
+            *known = (waiting.number, Vec::new());
+        }
+        known.1.push(json!({
+            "name": waiting.node,
+            "type": "cppdbg",
+            "request": "launch",
+            "MIMode": "gdb",
+            "miDebuggerServerAddress": waiting.server,
+            "program": waiting.program,
+            "cwd": self.folder.display().to_string(),
+        }));
+        if let Err(failure) = write_launch(file, "", &known.1) {
+            anstream::eprintln!("netreel: {failure}");
+        }
+    }
 }

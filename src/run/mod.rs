@@ -1,36 +1,30 @@
-//! `netreel run`: matches that a script drives, again and again.
+//! `netreel run`: matches that a script drives, again and again; with `--watch`, whenever the scenario is
+//! saved.
 
 mod after;
-mod debuggers;
 mod emit;
-mod gather;
-mod html;
 mod judge;
 mod report;
-mod sums;
-mod tell;
-mod watch;
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use netreel_capture::Signals;
+use netreel_protocol::history::RULES;
 use netreel_scenario::{Loop, Match, Outcome, Recovered, RunNews, Scenario, Waiting, repeat};
+use netreel_system::Cancel;
 use netreel_system::process::HAS_GROUPS;
 use serde_json::json;
 
 use crate::arguments::Run;
-use crate::outcome::{Answer, Failure, Result};
-use after::After;
-use debuggers::Debuggers;
-use netreel_protocol::history::RULES;
-use netreel_system::Cancel;
-use sums::{Over, Played, matches};
-
+use crate::outcome::{self, Answer, Failure, Result};
 use crate::{export, open, text};
+use after::{After, Debuggers};
+use report::{Over, Played, matches};
 
 /// Between two looks at whether somebody wants the run to end.
 const LOOK: Duration = Duration::from_millis(20);
@@ -42,10 +36,10 @@ pub fn run(arguments: &Run, out: &mut dyn Write) -> Result<Answer> {
     let fail_on = arguments.until_finding.unwrap_or(arguments.fail_on);
     let level = fail_on.level().name();
     if !arguments.gather.is_empty() {
-        return gather::gather(arguments, level, out);
+        return report::gather(arguments, level, out);
     }
     if arguments.watch {
-        return watch::watch(arguments, (level, play), out);
+        return watch(arguments, (level, play), out);
     }
     match play(arguments, level, out)? {
         Played::Whole(answer) => Ok(answer),
@@ -69,8 +63,7 @@ fn play(arguments: &Run, level: &str, out: &mut dyn Write) -> Result<Played> {
         ));
     }
     let jobs = arguments.jobs.map_or_else(processors, usize::from);
-    let netreel = std::env::current_exe()
-        .map_err(|error| Failure::new(format!("cannot find the program itself: {error}")))?;
+    let netreel = outcome::own_program()?;
     begin(arguments, &scenario.name, (jobs, &folder), out)?;
     let debuggers = Debuggers::new(arguments.vscode.as_deref(), &scenario.folder);
     let hears = |waiting: &Waiting| debuggers.hear(waiting);
@@ -117,7 +110,7 @@ fn play(arguments: &Run, level: &str, out: &mut dyn Write) -> Result<Played> {
         level,
         kept: &kept,
     };
-    let answer = tell::tell(&over, arguments, out)?;
+    let answer = report::tell(&over, arguments, out)?;
     after.is_whole()?;
     let wanted = here(arguments);
     let is_over = matches.len() as u64 >= wanted || wants.ends_at_bad && answer == Answer::Wrong;
@@ -280,4 +273,75 @@ fn over(played: &Match, kept: Option<&Path>, level: &str) -> String {
         lines.push_str(&format!("    {reason}\n"));
     }
     lines
+}
+
+/// Between two looks at whether something was saved.
+const SAVED_LOOK: Duration = Duration::from_millis(200);
+
+/// Plays a loop once.
+type Play = fn(&Run, &str, &mut dyn Write) -> Result<Played>;
+
+/// Plays until somebody ends it. A mistake in the file, or a match that went wrong, is told and waits for the
+/// next time that something is saved.
+///
+/// # Errors
+/// Somebody ended a match, or reads no more.
+pub fn watch(arguments: &Run, (level, play): (&str, Play), out: &mut dyn Write) -> Result<Answer> {
+    let file = arguments.file.as_deref().unwrap_or(Path::new(""));
+    let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+    let default = || PathBuf::from(format!("netreel-run-{stem}"));
+    let folder = arguments.out.clone().unwrap_or_else(default);
+    loop {
+        let seen = saved(file);
+        let once = Run {
+            out: Some(fresh(&folder)),
+            ..arguments.clone()
+        };
+        match play(&once, level, out) {
+            Ok(Played::Whole(_)) => {}
+            Ok(Played::Ended(_)) => return Err(Failure::new("ended")),
+            Err(Failure::Told(why)) => anstream::eprintln!("netreel: {why}"),
+            Err(other) => return Err(other),
+        }
+        writeln!(out, "plays once more when {} is saved", file.display())?;
+        out.flush()?;
+        wait_for_another(file, &seen);
+    }
+}
+
+/// Waits until something was saved, and whole: what is being written changes from look to look.
+fn wait_for_another(file: &Path, seen: &Saved) {
+    let mut latest = seen.clone();
+    loop {
+        std::thread::sleep(SAVED_LOOK);
+        let now = saved(file);
+        if now == latest && now != *seen {
+            return;
+        }
+        latest = now;
+    }
+}
+
+/// A folder of its own for each time: what was saved meanwhile is another scenario.
+fn fresh(folder: &Path) -> PathBuf {
+    let numbers = (1..).map(|number: u64| folder.join(format!("saved-{number}")));
+    let mut free = numbers.filter(|it| !it.exists());
+    free.next().unwrap_or_else(|| folder.to_owned())
+}
+
+/// When files were saved, and how many bytes they have.
+type Saved = BTreeMap<PathBuf, (SystemTime, u64)>;
+
+/// When the file, and scripts beside it, were saved last.
+fn saved(file: &Path) -> Saved {
+    let folder = file.parent().filter(|it| !it.as_os_str().is_empty());
+    let entries = std::fs::read_dir(folder.unwrap_or(Path::new(".")));
+    let paths = entries.into_iter().flatten().flatten().map(|it| it.path());
+    let scripts = paths.filter(|it| it.extension().is_some_and(|it| it == "lua"));
+    let all = scripts.chain([file.to_owned()]);
+    all.filter_map(|path| {
+        let known = path.metadata().ok()?;
+        Some((path, (known.modified().ok()?, known.len())))
+    })
+    .collect()
 }

@@ -1,18 +1,22 @@
-//! `netreel wire decode`: bytes to fields.
+//! `netreel wire decode`: bytes to fields, from wherever packets are.
 
-use std::io::Write;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 
-use netreel_wire::{Connections, Decoded, Diagnostic, Misfits, PacketFacts, Spent, States};
+use netreel_capture::pcap::{Ending, PcapError, UdpPayloads};
+use netreel_protocol::session::{PacketId, Session};
+use netreel_wire::{
+    Connections, Context, Decoded, Diagnostic, Misfits, PacketFacts, Spent, States, Wire,
+};
 use serde_json::{Value as Json, json};
 
-use super::packets::{Given, each_packet};
 use super::source::Source;
 use crate::arguments::WireDecode;
-use crate::open;
 use crate::outcome::{Answer, Failure, Result};
-use crate::packets;
-use crate::tree;
+use crate::{open, packets, text, tree};
 
 pub fn run(arguments: &WireDecode, out: &mut dyn Write) -> Result<Answer> {
     let beside = [arguments.from.as_deref().unwrap_or(&arguments.wire)];
@@ -67,9 +71,7 @@ pub fn run(arguments: &WireDecode, out: &mut dyn Write) -> Result<Answer> {
     })?;
     if shown > 1 {
         out.flush()?;
-        for line in misfits.lines() {
-            anstream::eprintln!("netreel: {line}");
-        }
+        text::warn(misfits.lines());
     }
     let Spent { forgotten, unread } = connections.spent();
     if forgotten > 0 {
@@ -109,4 +111,144 @@ fn diagnostic(diagnostic: &Diagnostic) -> Json {
         "bit": diagnostic.bit,
         "message": diagnostic.message,
     })
+}
+
+/// More than this is not one packet.
+const PACKET_BYTES_MAX: u64 = 16 << 20;
+
+/// A packet.
+pub enum Given {
+    /// Its bytes, and how it travelled.
+    Bytes { context: Context, bytes: Vec<u8> },
+    /// A packet of a capture.
+    Captured {
+        from: SocketAddr,
+        to: SocketAddr,
+        bytes: Vec<u8>,
+    },
+    /// A session has decoded it, after the packets before it.
+    Decoded(Box<Decoded>),
+}
+
+/// Calls `each` with every packet that the command line names, numbered from 0.
+pub fn each_packet(
+    arguments: &WireDecode,
+    wire: &Arc<Wire>,
+    each: &mut dyn FnMut(usize, Given) -> Result,
+) -> Result {
+    if let Some(path) = &arguments.from {
+        let file = File::open(path).map_err(|error| Failure::at(path, error))?;
+        let is_file = file.metadata().is_ok_and(|found| found.is_file());
+        if is_file {
+            match UdpPayloads::new(file) {
+                Ok(payloads) => return of_capture(path, payloads, each),
+                Err(PcapError::NotACapture { .. }) => {}
+                Err(error) => return Err(Failure::at(path, error)),
+            }
+        }
+        return of_reels(path, wire, each);
+    }
+    let context = match &arguments.ports {
+        Some(ports) => ports_of(ports)?,
+        None => Context::default(),
+    };
+    let bytes = match (&arguments.hex, &arguments.file) {
+        (Some(hex), _) => hexadecimal(hex)?,
+        (None, Some(path)) => {
+            let file = File::open(path).map_err(|error| Failure::at(path, error))?;
+            whole(file).map_err(|error| Failure::at(path, error))?
+        }
+        (None, None) => whole(std::io::stdin().lock())
+            .map_err(|error| Failure::new(format!("the standard input: {error}")))?,
+    };
+    each(0, Given::Bytes { context, bytes })
+}
+
+fn whole(input: impl Read) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    input.take(PACKET_BYTES_MAX + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn hexadecimal(text: &str) -> Result<Vec<u8>> {
+    let digits = text.strip_prefix("0x").unwrap_or(text).chars();
+    let digits = digits.filter(|character| !character.is_whitespace() && *character != ':');
+    let digits: Option<Vec<u8>> = digits
+        .map(|digit| digit.to_digit(16).map(|digit| digit as u8))
+        .collect();
+    let digits = digits.filter(|digits| digits.len().is_multiple_of(2));
+    let digits = digits.ok_or_else(|| {
+        Failure::new(format!(
+            "`{text}` is not a packet: give two hexadecimal digits for each byte, or --file FILE"
+        ))
+    })?;
+    let pairs = digits.chunks_exact(2);
+    Ok(pairs.map(|pair| pair[0] << 4 | pair[1]).collect())
+}
+
+fn ports_of(text: &str) -> Result<Context> {
+    let ports = text.split_once(',').and_then(|(source, destination)| {
+        Some((
+            source.trim().parse().ok()?,
+            destination.trim().parse().ok()?,
+        ))
+    });
+    let (source_port, destination_port) = ports.ok_or_else(|| {
+        Failure::new(format!(
+            "--ports {text}: give the source and the destination port, such as `27960,50000`"
+        ))
+    })?;
+    Ok(Context {
+        source_port,
+        destination_port,
+        from_first: true,
+    })
+}
+
+fn of_capture(
+    path: &Path,
+    mut payloads: UdpPayloads<File>,
+    each: &mut dyn FnMut(usize, Given) -> Result,
+) -> Result {
+    for (number, udp) in payloads.by_ref().enumerate() {
+        let given = Given::Captured {
+            from: udp.source,
+            to: udp.destination,
+            bytes: udp.payload,
+        };
+        each(number, given)?;
+    }
+    match payloads.ending() {
+        Ending::Cut { offset } => {
+            anstream::eprintln!("netreel: {} is cut at byte {offset}", path.display());
+            Ok(())
+        }
+        Ending::Broken { offset, length } => Err(Failure::at(
+            path,
+            format!("the block at byte {offset} says that it has {length} bytes"),
+        )),
+        Ending::Failed { offset, error } => {
+            Err(Failure::at(path, format!("at byte {offset}: {error}")))
+        }
+        Ending::Open | Ending::Whole => Ok(()),
+    }
+}
+
+fn of_reels(path: &Path, wire: &Arc<Wire>, each: &mut dyn FnMut(usize, Given) -> Result) -> Result {
+    let reels = open::reels(&[path])?;
+    let session = Session::builder()
+        .wire(wire.clone())
+        .build(reels.inputs)
+        .map_err(Failure::new)?;
+    for number in 0..session.packet_count() {
+        let id = PacketId(number as u32);
+        let Some(decoded) = session.decode(id) else {
+            return Err(Failure::at(
+                path,
+                format!("packet {number} cannot be read again"),
+            ));
+        };
+        each(number, Given::Decoded(Box::new(decoded)))?;
+    }
+    Ok(())
 }

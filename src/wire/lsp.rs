@@ -10,7 +10,7 @@ use netreel_wire_lsp::{
     BYTES_MAX, Capture, CapturedPacket, OpenCapture, PACKETS_MAX, Server, serve,
 };
 
-use super::any::any;
+use super::source::any;
 use crate::arguments::WireLsp;
 use crate::open;
 use crate::outcome::{Answer, Failure, Result};

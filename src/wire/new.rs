@@ -1,11 +1,16 @@
-//! `netreel wire new`: a wire to begin with.
+//! `netreel wire new` and `netreel wire guess`: a wire to begin with, and the one that packets suggest.
 
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
-use crate::arguments::{Like, WireNew};
+use netreel_protocol::guess::Packets;
+
+use super::source::any;
+use crate::arguments::{Like, WireGuess, WireNew};
+use crate::open;
 use crate::outcome::{Answer, Failure, Result};
+use crate::text::{self, Align};
 
 pub fn run(arguments: &WireNew, out: &mut dyn Write) -> Result<Answer> {
     let path = &arguments.file;
@@ -50,4 +55,38 @@ fn start(like: Like) -> (&'static str, &'static str) {
              them to your game's",
         ),
     }
+}
+
+pub fn guess(arguments: &WireGuess, out: &mut dyn Write) -> Result<Answer> {
+    let reels = open::reels(&arguments.paths)?;
+    let story = open::build(reels, Some(any()?))?;
+    let guess = Packets::of(&story.session).guess();
+    for remark in guess.remarks() {
+        writeln!(out, "{remark}")?;
+    }
+    let heads = ["kind", "bytes", "looks like", "confidence", "because"];
+    let rows = guess.rows().into_iter().map(|row| row.to_vec());
+    let rows: Vec<Vec<String>> = std::iter::once(heads.map(str::to_owned).to_vec())
+        .chain(rows)
+        .collect();
+    text::table(
+        &[
+            Align::Left,
+            Align::Left,
+            Align::Left,
+            Align::Right,
+            Align::Left,
+        ],
+        &rows,
+        out,
+    )?;
+    if let Some(path) = &arguments.out {
+        write(path, &guess.wire())?;
+        writeln!(
+            out,
+            "{}: a wire to begin with; netreel wire check tries it",
+            path.display()
+        )?;
+    }
+    Ok(open::answer(&story.unread))
 }

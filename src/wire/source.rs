@@ -1,6 +1,8 @@
-//! Wire files: read with what they import, compiled, and remembered.
+//! Wire files: read with what they import, compiled, and remembered; and a wire that takes every packet as it
+//! is.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use netreel_wire::{CompileError, Wire};
 
@@ -51,4 +53,14 @@ impl Source {
             .map_err(|why| Failure::new(format!("{shown}: {why}")))?;
         wire.map_err(|error| Failure::new(format!("{shown} does not compile\n{error}")))
     }
+}
+
+const ANY: &str = "wire any { byte_order = big; bit_order = msb; root = Packet; }
+struct Packet { data: bytes(rest); }";
+
+/// A wire for which every packet is bytes: a session needs one before it tells how a packet travelled, and
+/// asks none that stands in its reels where one is given.
+pub fn any() -> Result<Arc<Wire>> {
+    let wire = Wire::compile("any.wire", ANY).map_err(Failure::new)?;
+    Ok(Arc::new(wire))
 }

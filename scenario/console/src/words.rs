@@ -65,15 +65,16 @@ pub struct Answer {
     pub text: String,
 }
 
-/// The token in the first line of a file.
+/// The token in the first line of a file, where one was named.
 ///
 /// # Errors
 /// A sentence: the file cannot be read, or the line is empty. The token is in none.
-pub fn read_token(file: &std::path::Path) -> Result<String, String> {
+pub fn read_token(file: Option<&std::path::Path>) -> Result<Option<String>, String> {
+    let Some(file) = file else { return Ok(None) };
     let told = |why: String| format!("the file of the token, {}: {why}", file.display());
     let text = std::fs::read_to_string(file).map_err(|error| told(error.to_string()))?;
     match text.lines().next().unwrap_or_default().trim() {
         "" => Err(told("its first line is empty".to_owned())),
-        token => Ok(token.to_owned()),
+        token => Ok(Some(token.to_owned())),
     }
 }

@@ -1,16 +1,17 @@
 //! Whether the program that is to be started again is the one that was recorded, and how it is
 //! started.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use netreel_capture::preload::{Rerun, find_program};
 use netreel_reel::{Header, Reel};
 use netreel_replay::program::{Began, Tape, Variable};
+use netreel_scenario::quoted;
 use netreel_system::os_text;
 
-use super::held::{held, standard};
-use super::sums::Sums;
+use super::files::{held, standard};
 use crate::outcome::{Failure, Result};
 use crate::text;
 
@@ -192,15 +193,6 @@ pub fn again(node: &str, paths: &[PathBuf]) -> String {
     format!("netreel replay {paths} --node {} --", quoted(node))
 }
 
-fn quoted(word: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:=+,@%".contains(&byte);
-    if !word.is_empty() && word.bytes().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
-}
-
 /// How it is started again, and what is doubtful of that, a sentence each.
 pub fn rerun(reel: &Reel, began: &Began, tape: &Tape) -> Result<(Rerun, Vec<String>)> {
     let header = reel.header();
@@ -246,9 +238,7 @@ pub fn rerun(reel: &Reel, began: &Began, tape: &Tape) -> Result<(Rerun, Vec<Stri
     doubts.extend(others);
     let (descriptors, others) = held(began);
     doubts.extend(others);
-    for doubt in &doubts {
-        anstream::eprintln!("netreel: {doubt}");
-    }
+    text::warn(&doubts);
     let rerun = Rerun {
         program,
         arguments: header
@@ -291,4 +281,57 @@ pub fn moved(began: &Began, maps: &str) -> Option<String> {
             String::from_utf8_lossy(path)
         )
     })
+}
+
+/// The CRC-32 of files, by what their paths lead to.
+pub struct Sums {
+    known: BTreeMap<PathBuf, Option<u32>>,
+    read: fn(&Path) -> Option<u32>,
+}
+
+impl Sums {
+    /// Reads files as they are now.
+    pub fn new() -> Sums {
+        Sums::by(netreel_capture::preload::sum_of_file)
+    }
+
+    fn by(read: fn(&Path) -> Option<u32>) -> Sums {
+        let known = BTreeMap::new();
+        Sums { known, read }
+    }
+
+    /// That of the file at this path; `None` where it cannot be read.
+    pub fn of(&mut self, path: &Path) -> Option<u32> {
+        let file = path.canonicalize().ok()?;
+        let read = self.read;
+        *self.known.entry(file).or_insert_with_key(|file| read(file))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    thread_local! {
+        static READ: Cell<u32> = const { Cell::new(0) };
+    }
+
+    #[test]
+    fn a_file_is_read_once_whatever_path_leads_to_it() {
+        let mut sums = Sums::by(|file| {
+            READ.with(|read| read.set(read.get() + 1));
+            netreel_capture::preload::sum_of_file(file)
+        });
+        let folder = tempfile::tempdir().unwrap();
+        let (file, link) = (folder.path().join("program"), folder.path().join("link"));
+        std::fs::write(&file, "abc").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        for path in [&file, &link, &file] {
+            assert_eq!(sums.of(path), Some(0x3524_41c2));
+        }
+        assert_eq!(READ.with(Cell::get), 1);
+        assert_eq!(sums.of(&folder.path().join("none")), None);
+    }
 }
