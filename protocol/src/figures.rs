@@ -1,6 +1,8 @@
 //! How times and numbers are written for people: one way in the command, in the window, and in the
 //! sentences of JSON and of exports.
 
+use std::borrow::Borrow;
+
 use crate::session::SessionTime;
 
 /// Seconds on the session's clock, to the microsecond that a moment is in: `12.300451`.
@@ -71,6 +73,15 @@ pub fn bytes(bytes: u64) -> String {
 pub fn counted(number: u64, one: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{number} {one}{plural}")
+}
+
+/// `A, B and C`.
+pub fn listed<S: Borrow<str>>(names: &[S]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => one.borrow().to_owned(),
+        [before @ .., last] => format!("{} and {}", before.join(", "), last.borrow()),
+    }
 }
 
 /// A part of one, in percent with one decimal: `96.8 %`.

@@ -4,23 +4,24 @@
 //! is judged where its reel and the sender's are whole, and only of packets that the sender's reel
 //! holds: a number that stands for nothing that was sent is no claim.
 
-use super::words::{and_more, came, sent};
-use super::{Case, Found};
-use crate::history::{Finding, Level};
-
-pub(super) const RULE: &str = "ack-of-unreceived";
+use super::prelude::*;
 
 pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
-    let Case {
-        session, claims, ..
-    } = *case;
-    let all = claims.unreceived.iter();
+    let session = case.session;
+    let all = case.claims.unreceived.iter();
     let found = all.filter_map(|(&(node, sender), wrong)| {
         let first = wrong.first.first()?;
         let later = match came(session, first.packet, "") {
             Some(_) => "it came later",
             None => "it never came",
         };
+        let pieces = wrong.first.iter().flat_map(|claim| {
+            [
+                sent(session, claim.packet, "a packet sent"),
+                sent(session, claim.ack, "its ack sent"),
+                came(session, claim.packet, "the packet received"),
+            ]
+        });
         let sentence = format!(
             "{} acked packet {} of {} (packet {}) and had not received it: {later}{}",
             session.name(node),
@@ -29,25 +30,14 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
             first.ack.0,
             and_more(wrong.count),
         );
-        let pieces = wrong.first.iter().flat_map(|claim| {
-            [
-                sent(session, claim.packet, "a packet sent"),
-                sent(session, claim.ack, "its ack sent"),
-                came(session, claim.packet, "the packet received"),
-            ]
-        });
-        let finding = Finding {
-            rule: RULE,
-            level: Level::Error,
-            node,
-            objects: Vec::new(),
-            each: Vec::new(),
-            time: first.at.time,
-            sentence,
-            evidence: pieces.flatten().collect(),
-        };
         // More may come, and they are counted.
-        Some(finding.into())
+        Some(Found::new(
+            Level::Error,
+            node,
+            first.at.time,
+            pieces,
+            sentence,
+        ))
     });
     found.collect()
 }

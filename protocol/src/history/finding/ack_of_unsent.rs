@@ -5,18 +5,15 @@
 //! packet: before that the number stands for nothing. Nor is a number meant that is before all that
 //! the sender sent.
 
-use super::words::{and_more, sent};
-use super::{Case, Found};
-use crate::history::{Finding, Level};
-
-pub(super) const RULE: &str = "ack-of-unsent";
+use super::prelude::*;
 
 pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
-    let Case {
-        session, claims, ..
-    } = *case;
-    let found = claims.unsent.iter().filter_map(|(&(node, sender), wrong)| {
+    let session = case.session;
+    let all = case.claims.unsent.iter();
+    let found = all.filter_map(|(&(node, sender), wrong)| {
         let first = wrong.first.first()?;
+        let acks = wrong.first.iter();
+        let pieces = acks.map(|it| sent(session, it.ack, "an ack of nothing sent"));
         let sentence = format!(
             "{} acked number {} of {} (packet {}), under which nothing had been sent{}",
             session.name(node),
@@ -25,22 +22,14 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
             first.ack.0,
             and_more(wrong.count),
         );
-        let pieces = wrong
-            .first
-            .iter()
-            .filter_map(|it| sent(session, it.ack, "an ack of nothing sent"));
-        let finding = Finding {
-            rule: RULE,
-            level: Level::Error,
-            node,
-            objects: Vec::new(),
-            each: Vec::new(),
-            time: first.at.time,
-            sentence,
-            evidence: pieces.collect(),
-        };
         // More may come, and they are counted.
-        Some(Found::from(finding))
+        Some(Found::new(
+            Level::Error,
+            node,
+            first.at.time,
+            pieces,
+            sentence,
+        ))
     });
     found.collect()
 }

@@ -8,21 +8,15 @@
 //! whatever their numbers. A warning where the partner went on sending to the old port for longer than a
 //! second.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::net::IpAddr;
 
 use netreel_wire::Value;
 
-use super::words::{came, sent};
-use super::{Case, Found};
-use crate::figures::duration;
+use super::prelude::*;
 use crate::history::keyed::Keyed;
 use crate::history::sequence::unwrap;
 use crate::history::streams::NumberedLink;
-use crate::history::{Evidence, Finding, Level};
-use crate::session::{NodeId, PacketId, Session, SessionTime};
-
-pub(super) const RULE: &str = "address-changed";
 
 /// The second port must begin so soon, in ns, after the first falls silent, or in so many times the time
 /// that lay between its packets.
@@ -171,12 +165,12 @@ fn may_have_moved(session: &Session) -> BTreeMap<NodeId, Who> {
         [endpoint] if !node.recorded => Some((id, (endpoint.ip(), node.peer))),
         _ => None,
     });
-    let all: BTreeMap<NodeId, Who> = by_endpoint.collect();
+    let mut all: BTreeMap<NodeId, Who> = by_endpoint.collect();
     let mut often: BTreeMap<Who, usize> = BTreeMap::new();
     all.values()
         .for_each(|who| *often.entry(*who).or_default() += 1);
-    let several = |who: &Who| often.get(who).is_some_and(|&count| count > 1);
-    all.into_iter().filter(|(_, who)| several(who)).collect()
+    all.retain(|_, who| often.get(who).is_some_and(|&count| count > 1));
+    all
 }
 
 fn talks(session: &Session, moved: &BTreeMap<NodeId, Who>) -> Talks {
@@ -319,49 +313,30 @@ fn finding(
     let unnoticed_ns = until.0.saturating_sub(begins.0);
     let is_unnoticed = unnoticed_ns > UNNOTICED_NS && still.packets >= PACKETS_MIN;
     let port = |node: NodeId| Some(session.node(node)?.endpoints.first()?.port());
+    let to_old = still.last.map(|(_, packet)| packet);
     let pieces = [
-        (Some(last), "the last packet from the old port"),
-        (Some(first), "the first from the new one"),
-        (
-            still.last.map(|(_, packet)| packet),
-            "the last packet to the old port",
-        ),
+        sent_or_came(session, last, "the last packet from the old port"),
+        sent_or_came(session, first, "the first from the new one"),
+        to_old.and_then(|it| sent_or_came(session, it, "the last packet to the old port")),
     ];
-    let evidence: Vec<Evidence> = pieces
-        .into_iter()
-        .filter_map(|(packet, what)| {
-            sent(session, packet?, what).or_else(|| came(session, packet?, what))
-        })
-        .collect();
-    let partner_name = session.name(partner);
-    let went_on = if is_unnoticed {
-        format!(
-            "; {partner_name} went on sending to port {} for {} ({} packets), where nobody is any more",
-            port(old)?,
-            duration(unnoticed_ns),
-            still.packets
-        )
-    } else {
-        String::new()
-    };
-    let finding = Finding {
-        rule: RULE,
-        level: if is_unnoticed {
-            Level::Warning
-        } else {
-            Level::Info
-        },
-        node: new,
-        objects: Vec::new(),
-        each: Vec::new(),
-        time: begins,
-        sentence: format!(
-            "{} is {} on another port: it goes on with {partner_name} where that fell silent{went_on}",
-            session.name(new),
-            session.name(old),
+    let partner = session.name(partner);
+    let (level, went_on) = match is_unnoticed {
+        true => (
+            Level::Warning,
+            format!(
+                "; {partner} went on sending to port {} for {} ({} packets), where nobody is any more",
+                port(old)?,
+                duration(unnoticed_ns),
+                still.packets
+            ),
         ),
-        evidence,
+        false => (Level::Info, String::new()),
     };
+    let sentence = format!(
+        "{} is {} on another port: it goes on with {partner} where that fell silent{went_on}",
+        session.name(new),
+        session.name(old),
+    );
     // The old port may speak again.
-    Some(finding.into())
+    Some(Found::new(level, new, begins, pieces, sentence))
 }

@@ -5,16 +5,10 @@
 //! machine or the same port of another address, and the node goes on asking at the first: what it is
 //! answered does not reach its game. A warning.
 
-use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
-use super::words::{came, sent};
-use super::{Case, Found};
+use super::prelude::*;
 use crate::history::meetings::passed;
-use crate::history::{Finding, Level};
-use crate::session::{NodeId, PacketId, Session, SessionTime};
-
-pub(super) const RULE: &str = "answered-from-elsewhere";
 
 /// So often a node must have asked, been answered, and asked again.
 const TIMES_MIN: usize = 3;
@@ -44,26 +38,20 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
     let is_silent = |from: NodeId, to: NodeId| {
         traffic.contains_key(&(from, to)) && !traffic.contains_key(&(to, from))
     };
-    let asked: Vec<(NodeId, NodeId)> = traffic
-        .keys()
-        .copied()
-        .filter(|&(from, to)| is_silent(from, to) && place(to).is_some_and(|at| is_one(at.ip())))
-        .collect();
-    let pairs: Vec<(NodeId, NodeId, NodeId)> = asked
-        .iter()
-        .flat_map(|&(asks, at)| {
-            let others = traffic
-                .keys()
-                .filter(move |&&(_, to)| to == asks)
-                .filter(move |&&(from, _)| is_silent(from, asks));
-            others.map(move |&(from, _)| (asks, at, from))
-        })
+    let links = || traffic.keys().copied();
+    let asked = links()
+        .filter(|&(from, to)| is_silent(from, to) && place(to).is_some_and(|at| is_one(at.ip())));
+    let pairs = asked.flat_map(|(asks, at)| {
+        let others = links().filter(move |&(from, to)| to == asks && is_silent(from, asks));
+        others.map(move |(from, _)| (asks, at, from))
+    });
+    let pairs: Vec<(NodeId, NodeId, NodeId)> = pairs
         .filter(|&(_, at, from)| place(at).zip(place(from)).is_some_and(is_near))
         .collect();
     if pairs.is_empty() {
         return Vec::new();
     }
-    let ways = ways(session);
+    let ways = ways(case);
     let found = pairs.into_iter().filter_map(|(asks, at, from)| {
         let (question, answer) = (ways.get(&(asks, at))?, ways.get(&(from, asks))?);
         let after_ns = answer.first.0.0.saturating_sub(question.first.0.0);
@@ -71,7 +59,7 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
             && question.count >= TIMES_MIN
             && answer.count >= TIMES_MIN
             && question.last.0 > answer.first.0;
-        is_answer.then(|| finding(session, (asks, at, from), question, answer))?
+        is_answer.then(|| finding(session, (asks, at, from), question, answer))
     });
     found.collect()
 }
@@ -89,10 +77,10 @@ fn is_near((one, other): (SocketAddr, SocketAddr)) -> bool {
     one.ip() == other.ip() || one.port() == other.port()
 }
 
-fn ways(session: &Session) -> BTreeMap<(NodeId, NodeId), Way> {
-    let mut ways: BTreeMap<(NodeId, NodeId), Way> = BTreeMap::new();
-    for packet in (0..session.packet_count() as u32).map(PacketId) {
-        let (Some(link), Some(at)) = (session.link(packet), passed(session, packet)) else {
+fn ways(case: &Case<'_>) -> BTreeMap<Link, Way> {
+    let mut ways: BTreeMap<Link, Way> = BTreeMap::new();
+    for (packet, link) in case.packets() {
+        let Some(at) = passed(case.session, packet) else {
             continue;
         };
         let now = (at, packet);
@@ -112,33 +100,21 @@ fn finding(
     (asks, at, from): (NodeId, NodeId, NodeId),
     question: &Way,
     answer: &Way,
-) -> Option<Found> {
+) -> Found {
     let pieces = [
-        (question.first.1, "the first question sent"),
-        (answer.first.1, "the first answer"),
-        (question.last.1, "the last question sent"),
+        sent_or_came(session, question.first.1, "the first question sent"),
+        sent_or_came(session, answer.first.1, "the first answer"),
+        sent_or_came(session, question.last.1, "the last question sent"),
     ];
-    let evidence: Vec<_> = pieces
-        .into_iter()
-        .filter_map(|(packet, what)| {
-            sent(session, packet, what).or_else(|| came(session, packet, what))
-        })
-        .collect();
-    let (asks_name, at, from) = (session.name(asks), session.name(at), session.name(from));
-    let finding = Finding {
-        rule: RULE,
-        level: Level::Warning,
-        node: asks,
-        objects: Vec::new(),
-        each: Vec::new(),
-        time: answer.first.0,
-        sentence: format!(
-            "{asks_name} sends to {at} ({} packets), from where nothing comes, and {from}, to which it \
-             sends nothing, answers ({} packets): who compares addresses takes none of them",
-            question.count, answer.count
-        ),
-        evidence,
-    };
+    let sentence = format!(
+        "{} sends to {} ({} packets), from where nothing comes, and {}, to which it sends nothing, answers \
+         ({} packets): who compares addresses takes none of them",
+        session.name(asks),
+        session.name(at),
+        question.count,
+        session.name(from),
+        answer.count
+    );
     // It may still be answered from where it asked.
-    Some(finding.into())
+    Found::new(Level::Warning, asks, answer.first.0, pieces, sentence)
 }

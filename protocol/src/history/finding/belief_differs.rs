@@ -8,18 +8,14 @@
 //! A game says of all objects of a type what happens to them, or of none: an object that by the rules
 //! lives at a node whose game said nothing of it, and spoke of most of its type, is unknown to the game.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use netreel_reel::EventNumber;
 
-pub(super) use super::belief_differs_values::RULE;
-use super::words::{and_more, at_event, told};
-use super::{Case, Found, belief_differs_values as values};
-use crate::figures::duration;
+use super::belief_differs_values as values;
+use super::prelude::*;
 use crate::history::game::span_at;
 use crate::history::lanes::departures_of_nodes;
-use crate::history::{Belief, Effect, Evidence, Finding, Level, Object, Span};
-use crate::session::{GameSays, NodeId, Session, SessionTime, Stamp};
+use crate::history::{Delivery, Object, Span};
+use crate::session::{GameSays, Hole};
 
 /// How the two part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,11 +50,11 @@ struct Parting {
 pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
     let session = case.session;
     let nodes = (0u16..).map(NodeId).zip(&session.nodes);
-    let speaking: Vec<NodeId> = nodes
+    let mut speaking = nodes
         .filter(|(id, node)| node.recorded && session.game_speaks(*id))
         .map(|(id, _)| id)
-        .collect();
-    if speaking.is_empty() {
+        .peekable();
+    if speaking.peek().is_none() {
         return Vec::new();
     }
     let ended = Ended::new(case);
@@ -70,20 +66,14 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
                 partings.entry(how).or_default().push(parting);
             }
         }
-        let silent = silent(case, &ended, node);
-        if !silent.is_empty() {
-            partings.insert(How::Silent, silent);
-        }
-        let again = again(case, node);
-        if !again.is_empty() {
-            partings.insert(How::Again, again);
-        }
+        partings.insert(How::Silent, silent(case, &ended, node));
+        partings.insert(How::Again, again(case, node));
         for (how, mut partings) in partings {
             partings.sort_by_key(|it| (it.from, it.object));
-            found.extend(finding(case, node, how, &partings).map(Found::from));
+            found.extend(finding(case, node, how, &partings));
         }
     }
-    found.extend(values::find(case).into_iter().map(Found::from));
+    found.extend(values::find(case));
     found
 }
 
@@ -203,13 +193,6 @@ fn how(by_rules: Option<&Span>, word: &Span) -> Option<How> {
     }
 }
 
-fn owner(belief: Belief) -> Option<u64> {
-    match belief {
-        Belief::Owned(owner) | Belief::Orphaned(owner) => Some(owner),
-        Belief::Destroyed | Belief::Unknown => None,
-    }
-}
-
 /// The objects that live at a node by the rules and of which its game never spoke, where it spoke of most
 /// of their type.
 fn silent(case: &Case<'_>, ended: &Ended, node: NodeId) -> Vec<Parting> {
@@ -224,7 +207,7 @@ fn silent(case: &Case<'_>, ended: &Ended, node: NodeId) -> Vec<Parting> {
         }
         let lane = object.lanes.get(&node).map_or(&[][..], Vec::as_slice);
         let lives = lane.iter().find_map(|span| {
-            let is_alive = matches!(span.belief, Belief::Owned(_) | Belief::Orphaned(_));
+            let is_alive = owner(span.belief).is_some();
             let until = span.time.end.min(end);
             let stood_ns = until.0.saturating_sub(span.time.start.0);
             (is_alive && stood_ns >= patience_ns(session)).then_some((span, stood_ns))
@@ -258,70 +241,65 @@ fn again(case: &Case<'_>, node: NodeId) -> Vec<Parting> {
     let mut lives: BTreeMap<u64, Stamp> = BTreeMap::new();
     let mut found: BTreeMap<u64, Parting> = BTreeMap::new();
     for (at, word) in session.game_words(node) {
-        match word.what {
-            GameSays::Created { owner } => {
-                let before = lives.insert(word.object, at);
-                let Some(before) = before.filter(|_| !found.contains_key(&word.object)) else {
-                    continue;
-                };
-                let between = before.number..at.number;
-                let telling = history.telling(word.object).iter();
-                let of_node = telling.filter(|&&place| history.deliveries.effect(place).0 == node);
-                let mut made = of_node.filter_map(|&place| {
-                    let delivery = history.deliveries.get(place as usize)?;
-                    let makes = matches!(
-                        delivery.effect,
-                        Effect::Created
-                            | Effect::CreatedByMigrate
-                            | Effect::CreatedByUpdate
-                            | Effect::Migrated
-                            | Effect::Unknown
-                    );
-                    makes.then_some((delivery.at.number, place))
-                });
-                let is_hole = |hole: &crate::session::Hole| between.contains(&hole.before);
-                let node_of = session.node(node);
-                let in_hole = node_of.is_some_and(|node| node.holes.iter().any(is_hole));
-                if in_hole || made.any(|(number, _)| between.contains(&number)) {
-                    continue;
-                }
-                let belief = owner.map(Belief::Owned);
-                let mut last = history
-                    .telling(word.object)
-                    .iter()
-                    .rev()
-                    .filter(|&&place| history.deliveries.effect(place).0 == node);
-                let last = last.find(|&&place| {
-                    let delivery = history.deliveries.get(place as usize);
-                    delivery.is_some_and(|it| it.at.number < at.number)
-                });
-                found.insert(
-                    word.object,
-                    Parting {
-                        object: word.object,
-                        from: at.time,
-                        stood_ns: 0,
-                        by_rules: belief,
-                        said: belief,
-                        word: Some(at.number),
-                        because: [last.copied(), None],
-                    },
-                );
+        let owner = match word.what {
+            GameSays::Created { owner } => owner,
+            GameSays::Destroyed => {
+                lives.remove(&word.object);
+                continue;
             }
-            GameSays::Destroyed => drop(lives.remove(&word.object)),
-            GameSays::Owner(_) | GameSays::Value => {}
+            GameSays::Owner(_) | GameSays::Value => continue,
+        };
+        let before = lives.insert(word.object, at);
+        let Some(before) = before.filter(|_| !found.contains_key(&word.object)) else {
+            continue;
+        };
+        let between = before.number..at.number;
+        let telling = history.telling(word.object).iter().copied();
+        let own = || {
+            let of_node = telling
+                .clone()
+                .filter(|&it| history.deliveries.effect(it).0 == node);
+            of_node.filter_map(|it| Some((it, history.deliveries.get(it as usize)?)))
+        };
+        let makes = |effect: Effect| {
+            use Effect::{Created, CreatedByMigrate, CreatedByUpdate, Migrated, Unknown};
+            matches!(
+                effect,
+                Created | CreatedByMigrate | CreatedByUpdate | Migrated | Unknown
+            )
+        };
+        let is_hole = |hole: &Hole| between.contains(&hole.before);
+        let in_hole = session
+            .node(node)
+            .is_some_and(|node| node.holes.iter().any(is_hole));
+        let is_made = |(_, it): (_, Delivery)| makes(it.effect) && between.contains(&it.at.number);
+        if in_hole || own().any(is_made) {
+            continue;
         }
+        let belief = owner.map(Belief::Owned);
+        let last = own().filter(|(_, it)| it.at.number < at.number).last();
+        found.insert(
+            word.object,
+            Parting {
+                object: word.object,
+                from: at.time,
+                stood_ns: 0,
+                by_rules: belief,
+                said: belief,
+                word: Some(at.number),
+                because: [last.map(|(place, _)| place), None],
+            },
+        );
     }
     found.into_values().collect()
 }
 
-fn finding(case: &Case<'_>, node: NodeId, how: How, partings: &[Parting]) -> Option<Finding> {
-    let (session, history) = (case.session, case.history);
+fn finding(case: &Case<'_>, node: NodeId, how: How, partings: &[Parting]) -> Option<Found> {
+    let session = case.session;
     let first = partings.first()?;
     let object = first.object;
     let name = session.name(node);
-    let told_by = |place: Option<u32>| told(session, history, place?);
-    let [by_rules, said] = first.because.map(told_by);
+    let [by_rules, said] = first.because.map(|place| case.told(place?));
     let rule_words = by_rules.map_or_else(String::new, |it| {
         format!(" ({}, {})", it.words(session), it.packet_words())
     });
@@ -358,32 +336,16 @@ fn finding(case: &Case<'_>, node: NodeId, how: How, partings: &[Parting]) -> Opt
         How::Again => String::new(),
         _ => format!(", for {}", duration(first.stood_ns)),
     };
-    let mut evidence: Vec<Evidence> = [by_rules, said]
-        .into_iter()
-        .flatten()
-        .map(|it| {
-            it.evidence(if it.delivery.local {
-                "sent"
-            } else {
-                "delivered"
-            })
-        })
-        .collect();
+    let told = [by_rules, said].into_iter().flatten();
+    let mut evidence: Vec<Evidence> = told.map(|it| it.done()).collect();
     if evidence.is_empty() {
         evidence.extend(last_crossing(session, node, first));
     }
     evidence.sort_by_key(|it| (it.time, it.number));
     evidence.dedup_by(|one, other| (one.node, one.number) == (other.node, other.number));
-    Some(Finding {
-        rule: RULE,
-        level: level(case, node, how, partings),
-        node,
-        objects: vec![object],
-        each: Vec::new(),
-        time: first.from,
-        sentence: format!("{what}{stood}{}", and_more(partings.len() as u64)),
-        evidence,
-    })
+    let sentence = format!("{what}{stood}{}", and_more(partings.len() as u64));
+    let level = level(case, node, how, partings);
+    Some(Found::new(level, node, first.from, evidence, sentence).about([object]))
 }
 
 /// Tables that differ in the end are an error: another node has an object that the game of this one never

@@ -4,20 +4,13 @@
 //! Only while both stand for a while: a game may show what is on its way between two values, or run ahead.
 //! An owner may wait with a value longer than that, until its CREATE is acked.
 
-use std::collections::BTreeMap;
-
 use netreel_wire::PropertyId;
 
-use super::Case;
-use super::words::{and_more, at_event, crossing_of};
-use crate::figures::duration;
+use super::prelude::*;
+use super::words::crossing_of;
 use crate::history::lanes::departures_of_nodes;
-use crate::history::state::value::{apart_words, words};
-use crate::history::state::{Apart, Held, Known, States};
-use crate::history::{Belief, Finding, Level};
-use crate::session::{NodeId, Session, SessionTime};
-
-pub(super) const RULE: &str = "belief-differs";
+use crate::history::state::value::apart_words;
+use crate::history::state::{Apart, Held, States};
 
 /// Where the two part.
 struct Parting {
@@ -30,7 +23,7 @@ struct Parting {
     said: Held,
 }
 
-pub(super) fn find(case: &Case<'_>) -> Vec<Finding> {
+pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
     let (session, history) = (case.session, case.history);
     let wire = session.wire.as_ref();
     let declares = wire.is_some_and(|wire| !wire.properties().is_empty());
@@ -117,18 +110,9 @@ const OWN_TIMES: i64 = 4;
 
 /// Whether a node believes at a moment that it owns an object.
 fn owns(case: &Case<'_>, node: NodeId, object: u64, at: SessionTime) -> bool {
-    let peer = case.session.node(node).and_then(|node| node.peer);
     let span = case.history.belief_at(object, node, at);
-    span.zip(peer)
-        .is_some_and(|(span, peer)| span.belief == Belief::Owned(peer))
-}
-
-/// Whether a value follows from a message that the node sent.
-fn is_own(session: &Session, node: NodeId, held: &Held) -> bool {
-    let link = held
-        .because
-        .and_then(|it| session.link(session.carrier(it)?));
-    link.is_some_and(|(from, _)| from == node)
+    let own = case.peer(node).map(Belief::Owned);
+    own.is_some() && span.map(|span| span.belief) == own
 }
 
 fn finding(
@@ -136,52 +120,45 @@ fn finding(
     states: &States,
     node: NodeId,
     partings: &[Parting],
-) -> Option<Finding> {
+) -> Option<Found> {
     let first = partings.first()?;
     let property = states.property(first.property)?;
-    let shown = |held: &Held| match &held.value {
-        Known::Value(parts) => words(property, parts),
-        _ => "unknown".to_owned(),
-    };
+    let shown = |held: &Held| held.value.words(property);
     let name = session.name(node);
     let message = first.by_rules.because;
-    let is_own = is_own(session, node, &first.by_rules);
-    let packet = message
-        .and_then(|it| session.carrier(it))
-        .map_or_else(String::new, |it| format!(" (packet {})", it.0));
-    let messages = if is_own {
-        "the last message that it sent of it says"
-    } else {
-        "the messages that it took say"
+    let carrier = message.and_then(|it| session.carrier(it));
+    // Whether the value follows from a message that the node sent.
+    let is_own = carrier
+        .and_then(|it| session.link(it))
+        .is_some_and(|(from, _)| from == node);
+    let packet = carrier.map_or_else(String::new, |it| format!(" (packet {})", it.0));
+    let (messages, what) = match is_own {
+        true => ("the last message that it sent of it says", "sent"),
+        false => ("the messages that it took say", "taken"),
     };
-    let evidence = message.and_then(|message| {
-        let what = if is_own { "sent" } else { "taken" };
-        crossing_of(session, message, node, what)
-    });
+    let evidence = message.and_then(|message| crossing_of(session, message, node, what));
     let last = || {
         let ends = session.ends(node).map(|(.., at)| at);
         let at = ends.filter(|at| at.time <= first.from).last()?;
         at_event(session, node, at, "the last packet before it")
     };
-    let evidence: Vec<_> = evidence.or_else(last).into_iter().collect();
-    Some(Finding {
-        rule: RULE,
-        level: Level::Warning,
+    let sentence = format!(
+        "the game of {name} says that {} of object {} is {}, and {messages} {}{packet}: {}, for \
+         {}{}",
+        property.name,
+        first.object,
+        shown(&first.said),
+        shown(&first.by_rules),
+        apart_words(property, first.apart),
+        duration(first.stood_ns),
+        and_more(partings.len() as u64)
+    );
+    let found = Found::new(
+        Level::Warning,
         node,
-        objects: vec![first.object],
-        each: Vec::new(),
-        time: first.from,
-        sentence: format!(
-            "the game of {name} says that {} of object {} is {}, and {messages} {}{packet}: {}, for \
-             {}{}",
-            property.name,
-            first.object,
-            shown(&first.said),
-            shown(&first.by_rules),
-            apart_words(property, first.apart),
-            duration(first.stood_ns),
-            and_more(partings.len() as u64)
-        ),
-        evidence,
-    })
+        first.from,
+        [evidence.or_else(last)],
+        sentence,
+    );
+    Some(found.about([first.object]))
 }

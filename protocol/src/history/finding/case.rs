@@ -1,13 +1,18 @@
 //! What the rules go by, and what they find.
 
+use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
+use super::words::{Told, told};
 use crate::history::ambiguous::HalfApart;
 use crate::history::claims::Claims;
 use crate::history::state::States;
 use crate::history::streams::Streams;
-use crate::history::{Finding, History};
-use crate::session::{Session, SessionTime};
+use crate::history::{Effect, Evidence, Finding, History, Level};
+use crate::session::{MessageId, NodeId, PacketId, Session, SessionTime};
+
+/// From whom to whom.
+pub(super) type Link = (NodeId, NodeId);
 
 /// What the rules go by.
 #[derive(Clone, Copy)]
@@ -28,6 +33,58 @@ impl<'a> Case<'a> {
         let build = || States::build(self.session, self.history);
         self.states.get_or_init(build)
     }
+
+    /// All packets of which both ends are known, in order.
+    pub(super) fn packets(&self) -> impl Iterator<Item = (PacketId, Link)> + 'a {
+        let session = self.session;
+        let all = (0..session.packet_count() as u32).map(PacketId);
+        all.filter_map(|packet| Some((packet, session.link(packet)?)))
+    }
+
+    /// The deliveries about objects but for UPDATEs that were taken, object by object, in order: the place of
+    /// each, the node, and what that did.
+    pub(super) fn telling(&self) -> impl Iterator<Item = (u64, u32, NodeId, Effect)> + 'a {
+        let history = self.history;
+        history.objects.keys().flat_map(move |&object| {
+            let places = history.telling(object).iter();
+            places.map(move |&place| {
+                let (node, effect) = history.deliveries.effect(place);
+                (object, place, node, effect)
+            })
+        })
+    }
+
+    /// One delivery.
+    pub(super) fn told(&self, place: u32) -> Option<Told> {
+        told(self.session, self.history, place)
+    }
+
+    /// The object that a message is about.
+    pub(super) fn object_of(&self, message: MessageId) -> Option<u64> {
+        self.history.facts(self.session, message)?.object
+    }
+
+    /// A node's number in the protocol.
+    pub(super) fn peer(&self, node: NodeId) -> Option<u64> {
+        self.session.node(node)?.peer
+    }
+
+    /// When the sender of a message first sent it, where its reel tells.
+    pub(super) fn first_sent(&self, message: MessageId) -> Option<crate::session::Stamp> {
+        let first = self.session.carrier(self.streams.first_copy(message))?;
+        let (is_sent, at) = self.session.departed(first)?;
+        is_sent.then_some(at)
+    }
+}
+
+/// The first thing under each key, and how many there are.
+pub(super) type Firsts<K, T> = BTreeMap<K, (u64, T)>;
+
+/// Counts a thing under its key, and keeps the first; which that is.
+pub(super) fn note<K: Ord, T>(firsts: &mut Firsts<K, T>, key: K, thing: T) -> &mut T {
+    let (count, first) = firsts.entry(key).or_insert((0, thing));
+    *count += 1;
+    first
 }
 
 /// What a rule found.
@@ -40,26 +97,61 @@ pub(in crate::history) struct Found {
     pub(super) because: Option<String>,
 }
 
-impl From<Finding> for Found {
-    fn from(finding: Finding) -> Found {
+impl Found {
+    /// Something at a node and a moment, with the pieces of its proof that there are. Which rule found it is
+    /// said by who asks the rules.
+    pub(super) fn new(
+        level: Level,
+        node: NodeId,
+        time: SessionTime,
+        pieces: impl IntoIterator<Item: Into<Option<Evidence>>>,
+        sentence: String,
+    ) -> Found {
+        let pieces = pieces.into_iter().filter_map(Into::into);
+        let finding = Finding {
+            rule: "",
+            level,
+            node,
+            objects: Vec::new(),
+            time,
+            sentence,
+            evidence: pieces.collect(),
+            each: Vec::new(),
+        };
         Found {
             finding,
             fixed: None,
             because: None,
         }
     }
-}
 
-impl Found {
+    /// The same at the moment of the last piece of its proof; `None` where there is none.
+    pub(super) fn proven(
+        level: Level,
+        node: NodeId,
+        pieces: impl IntoIterator<Item: Into<Option<Evidence>>>,
+        sentence: String,
+    ) -> Option<Found> {
+        let mut found = Found::new(level, node, SessionTime::default(), pieces, sentence);
+        found.finding.time = found.finding.evidence.last()?.time;
+        Some(found)
+    }
+
+    /// The objects that it is about.
+    pub(super) fn about(mut self, objects: impl IntoIterator<Item = u64>) -> Found {
+        self.finding.objects.extend(objects);
+        self
+    }
+
     /// See [`Found::fixed`].
-    pub fn fixed(mut self, fixed: Option<SessionTime>) -> Found {
+    pub(super) fn fixed(mut self, fixed: Option<SessionTime>) -> Found {
         self.fixed = fixed;
         self
     }
 
     /// That others of the same rule, level and node, which say the same and are fixed at the same moment,
     /// are of the same cause. The words go on after `9 objects`.
-    pub fn because(mut self, words: String) -> Found {
+    pub(super) fn because(mut self, words: String) -> Found {
         self.because = Some(words);
         self
     }

@@ -6,16 +6,9 @@
 //! checksums are compared with those that were told within ten seconds of them, so that a game which
 //! begins to count anew is not held against the one before.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::given::{self, Part};
-use super::words::{came, names, sent};
-use super::{Case, Found};
+use super::prelude::*;
 use crate::history::ticks::{self, Checksum, Summed};
-use crate::history::{Evidence, Finding, Level};
-use crate::session::{NodeId, Session, SessionTime};
-
-pub(super) const RULE: &str = "checksums-differ";
 
 /// Words about one tick that are farther apart, in ns, are of two games.
 const APART_NS: i64 = 10_000_000_000;
@@ -61,7 +54,7 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
     }
     let found = things.values().flat_map(|tellers| of_thing(case, tellers));
     // More may come, and they are counted.
-    found.map(Found::from).collect()
+    found.collect()
 }
 
 impl Teller {
@@ -85,7 +78,7 @@ impl Teller {
 }
 
 /// The findings about one thing: who parts from the others first, then who else.
-fn of_thing(case: &Case<'_>, tellers: &BTreeMap<NodeId, Teller>) -> Vec<Finding> {
+fn of_thing(case: &Case<'_>, tellers: &BTreeMap<NodeId, Teller>) -> Vec<Found> {
     let mut partings: Vec<Parting> = Vec::new();
     for (&one, of_one) in tellers {
         for (&other, of_other) in tellers.range(one..).skip(1) {
@@ -106,17 +99,15 @@ fn of_thing(case: &Case<'_>, tellers: &BTreeMap<NodeId, Teller>) -> Vec<Finding>
         if parted.contains(&one.by) || parted.contains(&other.by) {
             continue;
         }
-        let near = partings.iter().filter(|near| {
-            let (a, b) = near.first;
-            let is_of_them = [a.by, b.by]
-                .iter()
-                .any(|by| *by == one.by || *by == other.by);
-            is_of_them && !parted.contains(&a.by) && !parted.contains(&b.by)
+        let pairs = partings
+            .iter()
+            .map(|near| [near.first.0.by, near.first.1.by]);
+        let near = pairs.filter(|pair| {
+            let is_of_them = pair.contains(&one.by) || pair.contains(&other.by);
+            is_of_them && !pair.iter().any(|by| parted.contains(by))
         });
         // Whom the two are compared with.
-        let mut with: BTreeSet<NodeId> = near
-            .flat_map(|near| [near.first.0.by, near.first.1.by])
-            .collect();
+        let mut with: BTreeSet<NodeId> = near.flatten().collect();
         with.extend(agreeing(tellers, it, &parted));
         let groups = groups(tellers, it, &with);
         let odd = odd_of(&groups, it);
@@ -143,13 +134,12 @@ fn agreeing(
         .keys()
         .copied()
         .filter(|node| !parted.contains(node));
-    nodes
-        .filter(|&node| {
-            [one, other]
-                .iter()
-                .any(|it| it.by == node || speak(it.by, node))
-        })
-        .collect()
+    let agrees = |node: NodeId| {
+        [one.by, other.by]
+            .iter()
+            .any(|&by| by == node || speak(by, node))
+    };
+    nodes.filter(|&node| agrees(node)).collect()
 }
 
 /// The nodes by what they told of the tick at which two part.
@@ -181,10 +171,10 @@ fn groups(
 fn odd_of(groups: &BTreeMap<u64, Vec<NodeId>>, parting: &Parting) -> u64 {
     let (one, other) = parting.first;
     let count = |value: u64| groups.get(&value).map_or(0, Vec::len);
-    match count(one.value).cmp(&count(other.value)) {
-        std::cmp::Ordering::Less => one.value,
-        std::cmp::Ordering::Greater => other.value,
-        std::cmp::Ordering::Equal => other.value,
+    if count(one.value) < count(other.value) {
+        one.value
+    } else {
+        other.value
     }
 }
 
@@ -233,13 +223,12 @@ fn finding(
     parting: &Parting,
     groups: &BTreeMap<u64, Vec<NodeId>>,
     odd: u64,
-) -> Finding {
+) -> Found {
     let session = case.session;
     let (one, other) = parting.first;
-    let (odd, rest) = if one.value == odd {
-        (one, other)
-    } else {
-        (other, one)
+    let (odd, rest) = match one.value == odd {
+        true => (one, other),
+        false => (other, one),
     };
     let of = |word: &Checksum| groups.get(&word.value).cloned().unwrap_or(vec![word.by]);
     let part = Part {
@@ -249,41 +238,28 @@ fn finding(
     };
     let given = given::until(case, &part);
     let may_be_of_two = parting.same == 0 && !parting.is_direct;
-    let mut evidence: Vec<Evidence> = Vec::new();
+    let level = match parting.is_over || may_be_of_two {
+        true => Level::Warning,
+        false => Level::Error,
+    };
     let before = parting.before.map(|(one, other)| [one, other]);
-    for word in before.into_iter().flatten() {
-        evidence.extend(told(session, &word));
-    }
-    for word in [rest, odd] {
-        evidence.extend(told(session, &word));
-    }
-    evidence.extend(given.evidence);
+    let words = before.into_iter().flatten().chain([rest, odd]);
+    let told = words.filter_map(|word| told(session, &word));
+    let mut evidence: Vec<Evidence> = told.chain(given.evidence).collect();
     evidence.sort_by_key(|it| (it.time, it.node, it.number));
-    Finding {
-        rule: RULE,
-        level: if parting.is_over || may_be_of_two {
-            Level::Warning
-        } else {
-            Level::Error
-        },
-        node: odd.by,
-        objects: odd.of.object.into_iter().collect(),
-        each: Vec::new(),
-        time: parting.at(),
-        sentence: format!(
-            "{} told another checksum of tick {} than {}: {:#x} (packet {}) and {:#x} (packet {}){}; {}",
-            names(session, &of(&odd)),
-            odd.tick,
-            names(session, &of(&rest)),
-            odd.value,
-            odd.packet.0,
-            rest.value,
-            rest.packet.0,
-            around(parting, may_be_of_two),
-            given.words,
-        ),
-        evidence,
-    }
+    let sentence = format!(
+        "{} told another checksum of tick {} than {}: {:#x} (packet {}) and {:#x} (packet {}){}; {}",
+        names(session, &of(&odd)),
+        odd.tick,
+        names(session, &of(&rest)),
+        odd.value,
+        odd.packet.0,
+        rest.value,
+        rest.packet.0,
+        around(parting, may_be_of_two),
+        given.words,
+    );
+    Found::new(level, odd.by, parting.at(), evidence, sentence).about(odd.of.object)
 }
 
 /// What was told before and later.
@@ -307,5 +283,5 @@ fn around(parting: &Parting, may_be_of_two: bool) -> String {
 
 fn told(session: &Session, word: &Checksum) -> Option<Evidence> {
     let what = format!("checksum {:#x} of tick {} told", word.value, word.tick);
-    sent(session, word.packet, &what).or_else(|| came(session, word.packet, &what))
+    sent_or_came(session, word.packet, &what)
 }

@@ -4,50 +4,44 @@
 //! right before and after; in between nobody knows. A warning: what the game reckons by the clock
 //! jumped too.
 
-use super::Found;
-use super::words::at_event;
-use crate::figures::duration;
-use crate::history::{Evidence, Finding, History, Level};
-use crate::session::{ClockStep, NodeId, Session, SessionTime, Way};
+use super::prelude::*;
+use crate::session::{ClockStep, Way};
 
-pub(super) const RULE: &str = "clock-set";
-
-pub(super) fn find(session: &Session, _: &History) -> Vec<Found> {
-    let nodes = (0u16..).map(NodeId).zip(&session.nodes);
+pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
+    let nodes = (0u16..).map(NodeId).zip(&case.session.nodes);
     let steps = nodes.flat_map(|(id, node)| node.clock_steps.iter().map(move |step| (id, step)));
-    let found = steps.map(|(node, step)| Found::from(finding(session, node, step)));
+    let found = steps.map(|(node, step)| finding(case.session, node, step));
     found.collect()
 }
 
-fn finding(session: &Session, node: NodeId, step: &ClockStep) -> Finding {
-    let (way, other) = if step.by_ns < 0 {
-        ("back", "forward")
-    } else {
-        ("forward", "back")
+fn finding(session: &Session, node: NodeId, step: &ClockStep) -> Found {
+    let (way, other) = match step.by_ns < 0 {
+        true => ("back", "forward"),
+        false => ("forward", "back"),
     };
-    let or_else = if step.or_else {
-        format!("; or else the clocks that it was held against were set {other} by as much")
-    } else {
-        String::new()
+    let or_else = match step.or_else {
+        true => {
+            format!("; or else the clocks that it was held against were set {other} by as much")
+        }
+        false => String::new(),
     };
-    Finding {
-        rule: RULE,
-        level: Level::Warning,
+    let sentence = format!(
+        "the clock of {} was set {way} by {}{or_else}",
+        session.name(node),
+        duration(step.by_ns.saturating_abs()),
+    );
+    let time = step.time.end.max(step.time.start);
+    Found::new(
+        Level::Warning,
         node,
-        objects: Vec::new(),
-        each: Vec::new(),
-        time: step.time.end.max(step.time.start),
-        sentence: format!(
-            "the clock of {} was set {way} by {}{or_else}",
-            session.name(node),
-            duration(step.by_ns.saturating_abs()),
-        ),
-        evidence: evidence(session, node, step),
-    }
+        time,
+        evidence(session, node, step),
+        sentence,
+    )
 }
 
 /// The last packet before the clock was set for sure, and the first after it.
-fn evidence(session: &Session, node: NodeId, step: &ClockStep) -> Vec<Evidence> {
+fn evidence(session: &Session, node: NodeId, step: &ClockStep) -> [Option<Evidence>; 2] {
     let ways = [Way::Out, Way::In].map(|way| session.moments(node, way));
     let ways = || ways.iter().flatten();
     let before = ways().filter_map(|all| {
@@ -55,15 +49,12 @@ fn evidence(session: &Session, node: NodeId, step: &ClockStep) -> Vec<Evidence> 
         all.stamp(after.checked_sub(1)?)
     });
     let after = ways().filter_map(|all| all.stamp(all.place(step.time.end)));
-    let ends = [
-        (
+    let piece = |at: Option<Stamp>, what| at_event(session, node, at?, what);
+    [
+        piece(
             before.max_by_key(|it| it.number),
             "the last packet before it",
         ),
-        (after.min_by_key(|it| it.number), "the first after it"),
-    ];
-    let pieces = ends
-        .into_iter()
-        .filter_map(|(stamp, what)| at_event(session, node, stamp?, what));
-    pieces.collect()
+        piece(after.min_by_key(|it| it.number), "the first after it"),
+    ]
 }

@@ -7,18 +7,12 @@
 //! started again, or gave up waiting. What it sends from there on is a connection of its own, in which
 //! no number means what it meant before.
 
-use super::words::{came, sent};
-use super::{Case, Found};
+use super::prelude::*;
 use crate::history::streams::Sign;
-use crate::history::{Finding, Level};
-
-pub(super) const RULE: &str = "connection-restarted";
 
 pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
-    let Case {
-        session, streams, ..
-    } = *case;
-    let found = streams.restarts.iter().filter_map(|restart| {
+    let session = case.session;
+    let found = case.streams.restarts.iter().filter_map(|restart| {
         let (packet, last) = (restart.packet, restart.last);
         let (from, to) = session.link(packet)?;
         let (before, now) = restart.numbers;
@@ -37,38 +31,21 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
             ),
         };
         // Of a sender that was not recorded its receipts tell.
-        let piece = |packet, what: [&str; 2]| {
-            let sent = sent(session, packet, what[0]);
-            sent.or_else(|| came(session, packet, what[1]))
+        let piece = |packet, what: &str| {
+            let sent = sent(session, packet, &format!("{what} sent"));
+            sent.or_else(|| came(session, packet, &format!("{what} received")))
         };
-        let newest = [
-            "the packet with its newest number before sent",
-            "the packet with its newest number before received",
+        let pieces = [
+            piece(last, "the packet with its newest number before"),
+            piece(packet, "the one with which it begins anew"),
         ];
-        let begins = [
-            "the one with which it begins anew sent",
-            "the one with which it begins anew received",
-        ];
-        let evidence: Vec<_> = [piece(last, newest), piece(packet, begins)]
-        .into_iter()
-        .flatten()
-        .collect();
-        let finding = Finding {
-            rule: RULE,
-            level: Level::Info,
-            node: from,
-            objects: Vec::new(),
-            each: Vec::new(),
-            time: evidence.last()?.time,
-            sentence: format!(
-                "{} begins anew with {} in packet {} and had not said that it leaves: {sign}",
-                session.name(from),
-                session.name(to),
-                packet.0,
-            ),
-            evidence,
-        };
-        Some(finding.into())
+        let sentence = format!(
+            "{} begins anew with {} in packet {} and had not said that it leaves: {sign}",
+            session.name(from),
+            session.name(to),
+            packet.0,
+        );
+        Found::proven(Level::Info, from, pieces, sentence)
     });
     found.collect()
 }

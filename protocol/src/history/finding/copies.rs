@@ -1,11 +1,8 @@
 //! The copies of a reliable message, as the rules over resends ask for them.
 
-use super::Case;
+use super::case::{Case, Link};
 use crate::history::streams::Streams;
-use crate::session::{MessageId, NodeId, PacketId, Session, SessionTime, Stamp};
-
-/// From whom to whom.
-pub(super) type Link = (NodeId, NodeId);
+use crate::session::{MessageId, PacketId, Session, SessionTime, Stamp};
 
 /// A copy of a message whose send is known.
 #[derive(Clone, Copy)]
@@ -61,10 +58,18 @@ pub(super) fn heard_of(case: &Case<'_>, copies: &[Copy]) -> Option<Stamp> {
 }
 
 /// The shortest way there and back that packets took, in ns.
-pub(super) fn round_trip(session: &Session, (from, to): Link) -> Option<i64> {
-    let ways = session.ways();
-    let ((there, _), (back, _)) = (ways.get(&(from, to))?, ways.get(&(to, from))?);
-    Some((*there).max(0).saturating_add((*back).max(0)))
+pub(super) fn round_trip(session: &Session, link: Link) -> Option<i64> {
+    round_trip_of(session, link, |(shortest, _)| shortest)
+}
+
+/// The way there and back of which `one` is asked of the shortest and the longest that packets took, in ns.
+pub(super) fn round_trip_of(
+    session: &Session,
+    (from, to): Link,
+    one: fn((i64, i64)) -> i64,
+) -> Option<i64> {
+    let way = |link: Link| Some(one(*session.ways().get(&link)?).max(0));
+    Some(way((from, to))?.saturating_add(way((to, from))?))
 }
 
 /// The bytes of the smallest of these packets, and of the largest that arrived of those that were sent on

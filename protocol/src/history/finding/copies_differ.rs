@@ -7,16 +7,10 @@
 //! messages of one kind may be such a one that the wire does not name: an info. A number that is used again
 //! after its message was acked is another message, and is not meant; nor is a number that starts anew.
 
-use std::collections::BTreeMap;
-
 use super::content::{content, have_same_bits};
 use super::copies::{Copy, heard_of, resent};
-use super::words::{and_more, sent, word};
-use super::{Case, Found};
-use crate::history::{Finding, Level};
-use crate::session::{MessageId, NodeId};
-
-pub(super) const RULE: &str = "copies-differ";
+use super::prelude::*;
+use super::words::word;
 
 /// How many pairs of copies of one sender and kind are compared: the first.
 const COMPARED_MAX: u64 = 2048;
@@ -52,17 +46,15 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
         let Some((first, again)) = copies.split_first() else {
             continue;
         };
-        let role = session
-            .message(first.message)
-            .map(|it| session.role(&it.facts));
-        let Some(role) = role else { continue };
-        let compared = senders.entry((from, word(role))).or_default();
+        let Some(message) = session.message(first.message) else {
+            continue;
+        };
+        let kind = word(session.role(&message.facts));
+        let compared = senders.entry((from, kind)).or_default();
         // What was acked is not sent again: its number is another message's.
         let heard = heard_of(case, &copies).map(|at| at.time);
-        let again = again
-            .iter()
-            .filter(|copy| heard.is_none_or(|heard| copy.at <= heard));
-        for &copy in again {
+        let is_again = |copy: &&Copy| heard.is_none_or(|heard| copy.at <= heard);
+        for &copy in again.iter().filter(is_again) {
             if compared.count == COMPARED_MAX {
                 break;
             }
@@ -70,13 +62,12 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
             compared.take(case, to, (*first, copy));
         }
     }
-    let found = senders.into_iter().flat_map(|((from, role), compared)| {
-        let levels = [Level::Warning, Level::Info].into_iter();
-        let found = levels.filter_map(|level| compared.finding(case, (from, role), level));
-        found.collect::<Vec<_>>()
+    let found = senders.into_iter().flat_map(|(sender, compared)| {
+        let levels = [Level::Warning, Level::Info];
+        levels.map(|level| compared.finding(case, sender, level))
     });
     // More may come, and they are counted.
-    found.map(Found::from).collect()
+    found.flatten().collect()
 }
 
 impl Compared {
@@ -109,22 +100,16 @@ impl Compared {
     }
 
     /// Of the fields that differ in some copies, a warning; of those that do in nearly all, an info.
-    fn finding(
-        &self,
-        case: &Case<'_>,
-        (from, role): (NodeId, &str),
-        level: Level,
-    ) -> Option<Finding> {
-        let session = case.session;
+    fn finding(&self, case: &Case<'_>, sender: (NodeId, &str), level: Level) -> Option<Found> {
+        let (session, (from, kind)) = (case.session, sender);
         let is_common = level == Level::Info;
-        let content = |other: &Other| {
-            let mut fields = other.fields.iter();
-            fields.position(|(field, ..)| self.is_of_copy(field) == is_common)
-        };
-        let mut others = self.others.iter().filter(|it| content(it).is_some());
-        let told = others.next()?;
+        let mut others = self.others.iter().filter_map(|it| {
+            let mut fields = it.fields.iter();
+            let field = fields.find(|(field, ..)| self.is_of_copy(field) == is_common)?;
+            Some((it, field))
+        });
+        let (told, (field, one, other)) = others.next()?;
         let count = 1 + others.count() as u64;
-        let (field, one, other) = told.fields.get(content(told)?)?;
         let facts = case.history.facts(session, told.first.message)?;
         let about = match facts.object {
             Some(object) => format!(" of object {object}"),
@@ -138,30 +123,20 @@ impl Compared {
                 "the same sent with another content",
             ),
         ];
-        let evidence: Vec<_> = pieces.into_iter().flatten().collect();
-        Some(Finding {
-            rule: RULE,
-            level,
-            node: from,
-            objects: facts.object.into_iter().collect(),
-            each: Vec::new(),
-            time: evidence.last()?.time,
-            sentence: format!(
-                "{} sent {} {role}{about} again with another content: {field} is {one} in packet {} and \
-                 {other} in packet {}{}{}",
-                session.name(from),
-                session.name(told.to),
-                told.first.packet.0,
-                told.copy.packet.0,
-                if is_common {
-                    ", as in nearly all copies: perhaps it is another thing in each of them"
-                } else {
-                    ", and the receiver keeps the one that comes first"
-                },
-                and_more(count),
-            ),
-            evidence,
-        })
+        let what = match is_common {
+            true => ", as in nearly all copies: perhaps it is another thing in each of them",
+            false => ", and the receiver keeps the one that comes first",
+        };
+        let sentence = format!(
+            "{} sent {} {kind}{about} again with another content: {field} is {one} in packet {} and \
+             {other} in packet {}{what}{}",
+            session.name(from),
+            session.name(told.to),
+            told.first.packet.0,
+            told.copy.packet.0,
+            and_more(count),
+        );
+        Some(Found::proven(level, from, pieces, sentence)?.about(facts.object))
     }
 }
 
@@ -183,12 +158,8 @@ fn differing(
         }
     }
     if lengths.0 != lengths.1 && fields.is_empty() {
-        let count = |count: usize| count.to_string();
-        fields.push((
-            "the number of fields".to_owned(),
-            count(lengths.0),
-            count(lengths.1),
-        ));
+        let (one, other) = (lengths.0.to_string(), lengths.1.to_string());
+        fields.push(("the number of fields".to_owned(), one, other));
     }
     fields
 }

@@ -3,44 +3,31 @@
 //! Where the rules go by the counter, whoever has heard the higher one takes what is said now for
 //! old, and ignores it: an error. What is said again is no new word.
 
-use std::collections::BTreeMap;
+use netreel_wire::StaleRule;
 
-use netreel_wire::{Role, StaleRule};
-
-use super::words::{Told, and_more, told};
-use super::{Case, Found};
+use super::prelude::*;
 use crate::history::nodes::rules_of;
-use crate::history::{Effect, Finding, Level};
-use crate::session::NodeId;
-
-pub(super) const RULE: &str = "counter-falls";
 
 /// Where a node's counter of an object fell.
 struct Fall {
-    count: u64,
     before: Told,
     after: Told,
 }
 
 pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
     let found = falls(case).into_iter();
-    found.map(|(key, it)| finding(case, key, &it)).collect()
+    found.map(|(key, it)| finding(case, key, it)).collect()
 }
 
 /// Where what a node said of an object has a lower counter than what it had said before.
-fn falls(case: &Case<'_>) -> BTreeMap<(NodeId, u64), Fall> {
-    let Case {
-        session, history, ..
-    } = *case;
-    let counts = |node: NodeId| {
-        let node = session.node(node);
-        let rules = node.and_then(|node| rules_of(session, node));
+fn falls(case: &Case<'_>) -> Firsts<(NodeId, u64), Fall> {
+    let (session, history) = (case.session, case.history);
+    let counting = session.nodes.iter().map(|node| {
+        let rules = rules_of(session, node);
         rules.is_some_and(|rules| rules.stale == StaleRule::Counter)
-    };
-    let counting: Vec<bool> = (0..session.nodes.len())
-        .map(|node| counts(NodeId(node as u16)))
-        .collect();
-    let mut falls = BTreeMap::new();
+    });
+    let counting: Vec<bool> = counting.collect();
+    let mut falls = Firsts::new();
     for (&object, known) in &history.objects {
         let mut highest: BTreeMap<NodeId, Told> = BTreeMap::new();
         for &place in &known.deliveries {
@@ -49,10 +36,8 @@ fn falls(case: &Case<'_>) -> BTreeMap<(NodeId, u64), Fall> {
             if effect == Effect::Updated || counting.get(usize::from(node.0)) != Some(&true) {
                 continue;
             }
-            let Some(after) = told(session, history, place).filter(|it| it.delivery.local) else {
-                continue;
-            };
-            let Some(counter) = after.counter else {
+            let told = case.told(place).filter(|it| it.delivery.local);
+            let Some((after, counter)) = told.and_then(|it| Some((it, it.counter?))) else {
                 continue;
             };
             // When it was said is known to the sender's reel alone.
@@ -67,19 +52,11 @@ fn falls(case: &Case<'_>) -> BTreeMap<(NodeId, u64), Fall> {
                 continue;
             }
             let before = *highest.entry(node).or_insert(after);
-            if before.counter.is_some_and(|before| counter < before) {
-                // An order goes to one node alone, and may leave behind a later word to all.
-                if after.role == Role::MigrateOrder {
-                    continue;
-                }
-                let fall = falls.entry((node, object)).or_insert(Fall {
-                    count: 0,
-                    before,
-                    after,
-                });
-                fall.count += 1;
-            } else {
+            if before.counter.is_none_or(|before| counter >= before) {
                 highest.insert(node, after);
+            } else if after.role != Role::MigrateOrder {
+                // An order goes to one node alone, and may leave behind a later word to all.
+                note(&mut falls, (node, object), Fall { before, after });
             }
         }
     }
@@ -87,32 +64,30 @@ fn falls(case: &Case<'_>) -> BTreeMap<(NodeId, u64), Fall> {
 }
 
 /// What is found of one of them.
-fn finding(case: &Case<'_>, (node, object): (NodeId, u64), it: &Fall) -> Found {
+fn finding(case: &Case<'_>, (node, object): (NodeId, u64), (count, it): (u64, Fall)) -> Found {
     let session = case.session;
-    let finding = Finding {
-        rule: RULE,
-        level: Level::Error,
-        node,
-        objects: vec![object],
-        each: Vec::new(),
-        time: it.after.delivery.at.time,
-        sentence: format!(
-            "{} said {} of object {} ({}) after {} ({}): whoever heard the higher counter takes \
-             it for old{}",
-            session.name(node),
-            it.after.words(session),
-            object,
-            it.after.packet_words(),
-            it.before.words(session),
-            it.before.packet_words(),
-            and_more(it.count),
-        ),
-        evidence: vec![it.before.evidence("sent"), it.after.evidence("sent")],
-    };
-    let because = format!(
-        "have counters that fell in what {} said of them: whoever heard the higher one takes it for old",
-        session.name(node),
+    let name = session.name(node);
+    let sentence = format!(
+        "{name} said {} of object {object} ({}) after {} ({}): whoever heard the higher counter takes \
+         it for old{}",
+        it.after.words(session),
+        it.after.packet_words(),
+        it.before.words(session),
+        it.before.packet_words(),
+        and_more(count),
     );
+    let because = format!(
+        "have counters that fell in what {name} said of them: whoever heard the higher one takes it for old"
+    );
+    let pieces = [it.before.evidence("sent"), it.after.evidence("sent")];
     // More may come, and they are counted.
-    Found::from(finding).because(because)
+    Found::new(
+        Level::Error,
+        node,
+        it.after.delivery.at.time,
+        pieces,
+        sentence,
+    )
+    .about([object])
+    .because(because)
 }

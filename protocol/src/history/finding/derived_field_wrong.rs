@@ -1,14 +1,8 @@
 //! `derived-field-wrong`: a field that follows from others, such as a length or a checksum, has
 //! another value in packets that fit the wire otherwise.
 
-use std::collections::BTreeMap;
-
-use super::Found;
-use super::words::{EVIDENCE_MAX, evidence};
-use crate::history::{Finding, History, Level};
-use crate::session::{NodeId, PacketId, Session, packets};
-
-pub(super) const RULE: &str = "derived-field-wrong";
+use super::prelude::*;
+use super::words::EVIDENCE_MAX;
 
 /// How many packets that do not fit are decoded to their last field to see why; of those beyond it is
 /// said that they do not fit.
@@ -40,43 +34,31 @@ pub(super) fn others(session: &Session) -> impl Iterator<Item = PacketId> + '_ {
     others.map(|(_, id)| id)
 }
 
-pub(super) fn find(session: &Session, _: &History) -> Vec<Found> {
-    type Group = (u64, String, Vec<PacketId>);
-    let mut groups: BTreeMap<(NodeId, String), Group> = BTreeMap::new();
+pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
+    let session = case.session;
+    let mut groups: Firsts<(NodeId, String), (String, Vec<PacketId>)> = Firsts::new();
     for id in session.unfit_packets().take(LOOKED_AT) {
         let (Some((from, _)), Some((field, why))) = (session.link(id), wrong_field(session, id))
         else {
             continue;
         };
-        let group = groups.entry((from, field)).or_default();
-        group.0 += 1;
-        if group.2.is_empty() {
-            group.1 = why;
-        }
-        if group.2.len() < EVIDENCE_MAX {
-            group.2.push(id);
+        let (_, examples) = note(&mut groups, (from, field), (why, Vec::new()));
+        if examples.len() < EVIDENCE_MAX {
+            examples.push(id);
         }
     }
     let found = groups
         .into_iter()
-        .filter_map(|((node, field), (count, why, examples))| {
-            let evidence = evidence(session, &examples, "with another value than others say");
-            let finding = Finding {
-                rule: RULE,
-                level: Level::Warning,
-                node,
-                objects: Vec::new(),
-                each: Vec::new(),
-                time: evidence.last()?.time,
-                sentence: format!(
-                    "`{field}` is wrong in {} from {}; in packet {} {why}",
-                    packets(count),
-                    session.name(node),
-                    examples.first()?.0,
-                ),
-                evidence,
-            };
-            Some(Found::from(finding))
+        .filter_map(|((node, field), (count, (why, examples)))| {
+            let what = "with another value than others say";
+            let pieces = examples.iter().map(|&id| sent_or_came(session, id, what));
+            let sentence = format!(
+                "`{field}` is wrong in {} from {}; in packet {} {why}",
+                packets(count),
+                session.name(node),
+                examples.first()?.0,
+            );
+            Found::proven(Level::Warning, node, pieces, sentence)
         });
     found.collect()
 }

@@ -8,24 +8,19 @@
 //! same objects is not told again.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use netreel_wire::{PropertyId, Role};
+use netreel_wire::PropertyId;
 
-use super::words::{and_more, crossing_of, told};
-use super::{Case, Found};
-use crate::figures::duration;
+use super::prelude::*;
+use super::words::held_by;
 use crate::history::existence::Existence;
 use crate::history::lanes::awaited;
 use crate::history::roles::is_about_object;
 use crate::history::settled::take_ns;
-use crate::history::state::value::{apart_words, words};
-use crate::history::state::{Held, Known, Lasting, Owned, States};
-use crate::history::{Belief, Evidence, Finding, Level, Object, Span, Standing};
-use crate::session::{NodeId, PacketId, Session, SessionTime};
-
-pub(super) const RULE: &str = "difference-lasts";
+use crate::history::state::value::apart_words;
+use crate::history::state::{Lasting, Owned, States};
+use crate::history::{Object, Span, Standing};
 
 /// What a session comes to: findings, and what stands at its end for too short a time to be one.
 #[derive(Default)]
@@ -42,16 +37,14 @@ pub(super) fn find(
     explained: &BTreeSet<u64>,
     told: &BTreeSet<(u64, NodeId)>,
 ) -> Differences {
-    let Case {
-        session, history, ..
-    } = *case;
+    let (session, history) = (case.session, case.history);
     let mut differences = Differences::default();
     let ages = Ages::new(case);
     let is_open =
         |object: u64, node: NodeId| !explained.contains(&object) && !told.contains(&(object, node));
     let objects = history.objects.iter();
-    let objects = objects.filter(|(id, _)| !explained.contains(*id));
     let existence: Vec<Lived> = objects
+        .filter(|(id, _)| !explained.contains(*id))
         .flat_map(|(&id, object)| ages.lived(session, id, object))
         .filter(|it| is_open(it.object, it.node))
         .collect();
@@ -66,10 +59,9 @@ pub(super) fn find(
         let key = (each.node, each.owner, each.lives, stands);
         together.entry(key).or_default().push(each);
     }
-    let found = together
-        .iter()
-        .filter_map(|(&(.., stands), all)| existed(case, stands, all));
-    differences.found.extend(found.map(Found::from));
+    let found = together.iter();
+    let found = found.filter_map(|(&(.., stands), all)| existed(case, stands, all));
+    differences.found.extend(found);
     let wire = session.wire.as_ref();
     if wire.is_none_or(|wire| wire.properties().is_empty()) {
         return differences;
@@ -91,18 +83,16 @@ pub(super) fn find(
                 let Some(lasting) = ages.lasting(states, about, &owned) else {
                     continue;
                 };
+                let standing = || standing(session, states, &lasting);
                 if lasting.length_ns() < ages.longest_ns(lasting.owner, node) {
-                    differences
-                        .standing
-                        .extend(standing(session, states, &lasting));
+                    differences.standing.extend(standing());
                     continue;
                 }
                 let about = (object, Some(property), node, lasting.owner);
                 let stretch = lasting.from..lasting.to;
                 let stands = ages.stands(session, about, (stretch, lasting.stands));
                 if stands == Stands::Told {
-                    let standing = standing(session, states, &lasting);
-                    differences.standing.extend(standing);
+                    differences.standing.extend(standing());
                 }
                 let key = (node, lasting.owner, stands);
                 together.entry(key).or_default().push(lasting);
@@ -113,7 +103,7 @@ pub(super) fn find(
         all.sort_by_key(|it| (it.from, it.object, it.property));
         differed(session, states, stands, &all)
     });
-    differences.found.extend(found.map(Found::from));
+    differences.found.extend(found);
     differences
 }
 
@@ -178,18 +168,12 @@ impl Ages {
     /// How long news may take from one node to another, which hears it directly or by way of a third.
     fn longest_ns(&self, owner: NodeId, node: NodeId) -> i64 {
         let ways = [(owner, node), (node, owner)].map(|link| self.ways.get(&link));
-        let direct = ways
-            .into_iter()
-            .flatten()
-            .max()
-            .map(|way| way.saturating_mul(2));
+        let direct = ways.into_iter().flatten().max().copied();
         let relayed = || {
-            let ways = [owner, node].map(|node| self.farthest.get(&node).copied().unwrap_or(0));
-            ways.into_iter()
-                .fold(0, i64::saturating_add)
-                .saturating_mul(2)
+            let [one, other] = [owner, node].map(|it| self.farthest.get(&it).copied().unwrap_or(0));
+            one.saturating_add(other)
         };
-        let round_ns = direct.unwrap_or_else(relayed);
+        let round_ns = direct.unwrap_or_else(relayed).saturating_mul(2);
         self.least_ns.max(round_ns.saturating_mul(self.round_trips))
     }
 
@@ -339,11 +323,8 @@ struct Lived {
 fn owned(session: &Session, object: &Object) -> Owned {
     let mut turns: Vec<(SessionTime, bool, NodeId)> = Vec::new();
     for (&node, lane) in &object.lanes {
-        let peer = session.node(node).and_then(|it| it.peer);
-        let own = lane
-            .iter()
-            .filter(|span| Some(span.belief) == peer.map(Belief::Owned));
-        for span in own {
+        let own = session.node(node).and_then(|it| it.peer).map(Belief::Owned);
+        for span in lane.iter().filter(|span| Some(span.belief) == own) {
             turns.push((span.time.start, true, node));
             turns.push((span.time.end, false, node));
         }
@@ -360,64 +341,42 @@ fn owned(session: &Session, object: &Object) -> Owned {
         }
         match begins {
             true => owners.push(node),
-            false => drop(
-                owners
-                    .iter()
-                    .position(|it| *it == node)
-                    .map(|at| owners.swap_remove(at)),
-            ),
+            false => {
+                let place = owners.iter().position(|it| *it == node);
+                place.map(|place| owners.swap_remove(place));
+            }
         }
         since = time;
     }
     owned
 }
 
-fn existed(case: &Case<'_>, stands: Stands, all: &[Lived]) -> Option<Finding> {
-    let (session, history) = (case.session, case.history);
+fn existed(case: &Case<'_>, stands: Stands, all: &[Lived]) -> Option<Found> {
+    let session = case.session;
     let first = all.iter().min_by_key(|it| (it.from, it.object))?;
     let (node, owner) = (session.name(first.node), session.name(first.owner));
     let object = first.object;
     let for_long = duration(first.to.0.saturating_sub(first.from.0));
-    let until = until(stands);
-    let sentence = match first.lives {
-        true => format!(
-            "{owner} destroyed object {object}, and for {for_long} it lived on at {node}{until}{}",
-            and_more(all.len() as u64)
-        ),
+    let what = match first.lives {
+        true => {
+            format!("{owner} destroyed object {object}, and for {for_long} it lived on at {node}")
+        }
         false => format!(
-            "object {object} lived at its owner {owner}, and for {for_long} {node} took it for \
-             destroyed{until}{}",
-            and_more(all.len() as u64)
+            "object {object} lived at its owner {owner}, and for {for_long} {node} took it for destroyed"
         ),
     };
+    let sentence = format!("{what}{}{}", until(stands), and_more(all.len() as u64));
     let because = |node: NodeId| {
-        let span = history.belief_at(object, node, first.from)?;
-        let told = told(session, history, span.because)?;
-        Some(told.evidence(if told.delivery.local {
-            "sent"
-        } else {
-            "delivered"
-        }))
+        let span = case.history.belief_at(object, node, first.from)?;
+        Some(case.told(span.because)?.done())
     };
-    let mut evidence: Vec<Evidence> = [because(first.owner), because(first.node)]
-        .into_iter()
-        .flatten()
-        .collect();
+    let pieces = [because(first.owner), because(first.node)];
+    let mut evidence: Vec<Evidence> = pieces.into_iter().flatten().collect();
     evidence.dedup_by(|one, other| (one.node, one.number) == (other.node, other.number));
-    Some(Finding {
-        rule: RULE,
-        level: level(stands),
-        node: first.node,
-        objects: vec![object],
-        each: Vec::new(),
-        time: evidence
-            .iter()
-            .map(|it| it.time)
-            .max()
-            .unwrap_or(first.from),
-        sentence,
-        evidence,
-    })
+    let time = evidence.iter().map(|it| it.time).max();
+    let time = time.unwrap_or(first.from);
+    let found = Found::new(level(stands), first.node, time, evidence, sentence);
+    Some(found.about([object]))
 }
 
 fn until(stands: Stands) -> &'static str {
@@ -453,51 +412,32 @@ fn lived_on(session: &Session, each: &Lived) -> Standing {
     }
 }
 
-fn shown(states: &States, lasting: &Lasting, held: &Held) -> String {
-    match (states.property(lasting.property), &held.value) {
-        (Some(property), Known::Value(parts)) => words(property, parts),
-        _ => "unknown".to_owned(),
-    }
-}
-
-fn differed(
-    session: &Session,
-    states: &States,
-    stands: Stands,
-    all: &[Lasting],
-) -> Option<Finding> {
+fn differed(session: &Session, states: &States, stands: Stands, all: &[Lasting]) -> Option<Found> {
     let first = all.first()?;
     let property = states.property(first.property)?;
     let (node, owner) = (session.name(first.node), session.name(first.owner));
-    let evidence: Vec<Evidence> = [
-        evidence(session, first.node, &first.held, "believed"),
-        evidence(session, first.owner, &first.owned, "told"),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    let time = first.owned.since.max(first.held.since);
-    Some(Finding {
-        rule: RULE,
-        level: level(stands),
-        node: first.node,
-        objects: vec![first.object],
-        each: Vec::new(),
-        time: evidence.iter().map(|it| it.time).max().unwrap_or(time),
-        sentence: format!(
-            "for {} {node} believed that {} of object {} is {}, which its owner {owner} had left behind \
-             ({} by then, {}){}{}",
-            duration(first.length_ns()),
-            property.name,
-            first.object,
-            shown(states, first, &first.held),
-            shown(states, first, &first.owned),
-            apart_words(property, first.apart),
-            until(stands),
-            and_more(all.len() as u64)
-        ),
-        evidence,
-    })
+    let pieces = [
+        held_by(session, first.node, &first.held, "believed"),
+        held_by(session, first.owner, &first.owned, "told"),
+    ];
+    let times = pieces.iter().flatten().map(|it| it.time);
+    let time = times
+        .max()
+        .unwrap_or(first.owned.since.max(first.held.since));
+    let sentence = format!(
+        "for {} {node} believed that {} of object {} is {}, which its owner {owner} had left behind \
+         ({} by then, {}){}{}",
+        duration(first.length_ns()),
+        property.name,
+        first.object,
+        first.held.value.words(property),
+        first.owned.value.words(property),
+        apart_words(property, first.apart),
+        until(stands),
+        and_more(all.len() as u64)
+    );
+    let found = Found::new(level(stands), first.node, time, pieces, sentence);
+    Some(found.about([first.object]))
 }
 
 fn standing(session: &Session, states: &States, lasting: &Lasting) -> Option<Standing> {
@@ -510,7 +450,7 @@ fn standing(session: &Session, states: &States, lasting: &Lasting) -> Option<Sta
             "{} of object {} is {} at {}, and its owner {} left that behind {} before the reels end",
             property.name,
             lasting.object,
-            shown(states, lasting, &lasting.held),
+            lasting.held.value.words(property),
             session.name(lasting.node),
             session.name(lasting.owner),
             duration(lasting.length_ns())
@@ -533,8 +473,4 @@ fn unknown(session: &Session, states: &States) -> Option<Standing> {
         node,
         words: format!("what {property} of object {object} is at {name} nobody can say{more}"),
     })
-}
-
-fn evidence(session: &Session, node: NodeId, held: &Held, what: &str) -> Option<Evidence> {
-    crossing_of(session, held.because?, node, what)
 }

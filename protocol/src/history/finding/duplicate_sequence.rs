@@ -5,16 +5,8 @@
 //! not meant; from then on its link is not judged. Nor are pieces of one packet that share its number,
 //! nor the same bytes sent again.
 
-use netreel_wire::Role;
-
-use super::words::{and_more, sent};
-use super::{Case, Found};
-use crate::history::claims::is_whole;
+use super::prelude::*;
 use crate::history::line::Line;
-use crate::history::{Finding, Level};
-use crate::session::{PacketId, Session};
-
-pub(super) const RULE: &str = "duplicate-sequence";
 
 /// More pairs are counted, not listed.
 const KEPT_MAX: usize = 3;
@@ -23,15 +15,16 @@ const KEPT_MAX: usize = 3;
 const PAIRS_MAX: usize = 4096;
 
 pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
-    let Case {
-        session, streams, ..
-    } = *case;
-    let mut found = Vec::new();
-    for ((from, to, _), line) in streams.ways() {
-        let is_known = is_whole(session, from)
-            && (session.node(to)).is_some_and(|node| node.endpoints.len() <= 1);
-        if line.is_plain() || !is_known {
-            continue;
+    let session = case.session;
+    let is_known = |from, to| {
+        let has_one_end = session
+            .node(to)
+            .is_some_and(|node| node.endpoints.len() <= 1);
+        has_one_end && is_whole(session, from)
+    };
+    let found = case.streams.ways().filter_map(|((from, to, _), line)| {
+        if line.is_plain() || !is_known(from, to) {
+            return None;
         }
         let mut count = 0;
         let mut pairs: Vec<(PacketId, PacketId)> = Vec::new();
@@ -41,10 +34,16 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
                 pairs.push(pair);
             }
         }
-        let Some(&(one, other)) = pairs.first() else {
-            continue;
-        };
+        let &(one, other) = pairs.first()?;
         let number = session.said(other).and_then(|said| said.sequence);
+        let pieces = pairs.iter().flat_map(|&(one, other)| {
+            [
+                sent(session, one, "a packet sent"),
+                sent(session, other, "another with its number sent"),
+            ]
+        });
+        let evidence: Vec<Evidence> = pieces.flatten().collect();
+        let time = evidence.get(1)?.time;
         let sentence = format!(
             "{} sent packets {} and {} to {} under one number ({}){}",
             session.name(from),
@@ -54,30 +53,10 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
             number.map_or(0, |number| number.value),
             and_more(count),
         );
-        let pieces = pairs.iter().flat_map(|&(one, other)| {
-            [
-                sent(session, one, "a packet sent"),
-                sent(session, other, "another with its number sent"),
-            ]
-        });
-        let evidence: Vec<_> = pieces.flatten().collect();
-        let Some(time) = evidence.get(1).map(|piece| piece.time) else {
-            continue;
-        };
-        let finding = Finding {
-            rule: RULE,
-            level: Level::Error,
-            node: from,
-            objects: Vec::new(),
-            each: Vec::new(),
-            time,
-            sentence,
-            evidence,
-        };
         // More may come, and they are counted.
-        found.push(finding.into());
-    }
-    found
+        Some(Found::new(Level::Error, from, time, evidence, sentence))
+    });
+    found.collect()
 }
 
 /// The pairs of packets that share a number wrongly, in the order of the numbers.
@@ -111,15 +90,12 @@ fn differ(session: &Session, one: PacketId, other: PacketId) -> bool {
         let said = session.said(packet);
         said.is_some_and(|said| said.diagnostics == 0)
     };
-    if !fits(one) || !fits(other) {
-        return false;
-    }
     let is_piece = |packet: PacketId| {
-        let mut messages = session.messages_of(packet);
-        let first = messages.next();
+        let first = session.messages_of(packet).next();
         first.is_some_and(|(_, facts)| {
             facts.reliable_sequence.is_none() && session.role(&facts) == Role::Fragment
         })
     };
-    !is_piece(one) && !is_piece(other) && session.payload(one) != session.payload(other)
+    let is_meant = |packet: PacketId| fits(packet) && !is_piece(packet);
+    is_meant(one) && is_meant(other) && session.payload(one) != session.payload(other)
 }

@@ -7,25 +7,15 @@
 //! their reliable stream. Of those with an id, parts that are not there yet may still come: the sender
 //! must have sent other messages whole since, and nothing of this one for a second.
 
-use std::collections::BTreeMap;
-
-use super::words::{and_more, sent};
-use super::{Case, Found};
-use crate::history::claims::is_whole;
+use super::prelude::*;
 use crate::history::line::Line;
 use crate::history::streams::Streams;
-use crate::history::{Finding, Level};
-use crate::session::{MessageId, NodeId, Session, SessionTime};
-
-pub(super) const RULE: &str = "fragments-never-join";
 
 /// How many numbers of a message are told.
 const TOLD_MAX: usize = 8;
 
 /// Parts with an id that come no more: the sender has sent nothing of the message for this long.
 const PATIENCE_NS: i64 = 1_000_000_000;
-
-type Link = (NodeId, NodeId);
 
 /// A part of a message: which, its index, and of how many.
 #[derive(Clone, Copy)]
@@ -36,12 +26,7 @@ struct Part {
 }
 
 pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
-    let Case {
-        session,
-        streams,
-        history,
-        ..
-    } = *case;
+    let (session, streams) = (case.session, case.streams);
     if session.fragments().next().is_none() {
         return Vec::new();
     }
@@ -55,42 +40,30 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
         }
     }
     with_id(case, &mut broken);
-    let is_wire_right = !history.joined.is_empty();
+    let (level, doubt) = match case.history.joined.is_empty() {
+        false => (Level::Error, ""),
+        true => (
+            Level::Warning,
+            "; no split message of the session fits, so the wire may say the numbers wrongly",
+        ),
+    };
     let found = broken.into_iter().filter_map(|((from, to), mut all)| {
         all.sort_by_key(|parts| parts.first().map(|part| part.message));
         let parts = all.first()?;
-        let (first, last) = (parts.first()?, parts.last()?);
-        let evidence: Vec<_> = [(first, "its first part sent"), (last, "its last part sent")]
-            .into_iter()
-            .filter_map(|(part, what)| sent(session, session.carrier(part.message)?, what))
-            .collect();
-        let doubt = match is_wire_right {
-            true => "",
-            false => {
-                "; no split message of the session fits, so the wire may say the numbers wrongly"
-            }
-        };
-        let finding = Finding {
-            rule: RULE,
-            level: match is_wire_right {
-                true => Level::Error,
-                false => Level::Warning,
-            },
-            node: from,
-            objects: Vec::new(),
-            each: Vec::new(),
-            time: evidence.last()?.time,
-            sentence: format!(
-                "{} sent {} a message in parts that make no whole: {}{}{doubt}",
-                session.name(from),
-                session.name(to),
-                words(parts),
-                and_more(all.len() as u64),
-            ),
-            evidence,
-        };
+        let piece = |part: &Part, what| sent(session, session.carrier(part.message)?, what);
+        let pieces = [
+            piece(parts.first()?, "its first part sent"),
+            piece(parts.last()?, "its last part sent"),
+        ];
+        let sentence = format!(
+            "{} sent {} a message in parts that make no whole: {}{}{doubt}",
+            session.name(from),
+            session.name(to),
+            words(parts),
+            and_more(all.len() as u64),
+        );
         // More may come, and they are counted.
-        Some(finding.into())
+        Found::proven(level, from, pieces, sentence)
     });
     found.collect()
 }
@@ -127,39 +100,34 @@ fn runs(session: &Session, streams: &Streams, line: &Line, mut show: impl FnMut(
             close(&mut run);
         }
     }
-    if run.iter().any(|part| part.index >= part.count) {
+    if run.iter().any(Part::is_beyond) {
         close(&mut run);
     }
 }
 
 /// The same of fragments with an id.
 fn with_id(case: &Case<'_>, broken: &mut BTreeMap<Link, Vec<Vec<Part>>>) {
-    let Case {
-        session, streams, ..
-    } = *case;
+    let (session, streams) = (case.session, case.streams);
     type Key = (Link, Option<u64>, u64);
+    let key = |message: MessageId| -> Option<Key> {
+        let told = session.message(message).filter(|it| it.facts.reliable)?;
+        let link = session
+            .link(told.packet)
+            .filter(|link| is_whole(session, link.0))?;
+        Some((link, told.facts.channel, told.facts.fragment_id?))
+    };
     let mut open: BTreeMap<Key, Vec<Part>> = BTreeMap::new();
     // When each link's last whole message was sent, and how many there were by then.
     let mut wholes: BTreeMap<Link, Vec<SessionTime>> = BTreeMap::new();
     for message in session.fragments() {
         let known = part(session, message).filter(|(has_id, _)| *has_id);
-        let Some((_, part)) = known.filter(|_| !streams.is_resend(message)) else {
+        let known = known.filter(|_| !streams.is_resend(message));
+        let Some(((_, part), key)) = known.and_then(|part| Some((part, key(message)?))) else {
             continue;
         };
-        let told = session.message(message);
-        let told = told.filter(|it| it.facts.reliable);
-        let Some((link, facts)) = told.and_then(|it| Some((session.link(it.packet)?, it.facts)))
-        else {
-            continue;
-        };
-        let Some(id) = facts.fragment_id.filter(|_| is_whole(session, link.0)) else {
-            continue;
-        };
-        let parts = open.entry((link, facts.channel, id)).or_default();
-        if parts
-            .iter()
-            .any(|known| known.index == part.index || known.count != part.count)
-        {
+        let parts = open.entry(key).or_default();
+        let is_another = |known: &Part| known.index == part.index || known.count != part.count;
+        if parts.iter().any(is_another) {
             // The id is used again: whether the message before was given up nobody can say.
             parts.clear();
         }
@@ -167,29 +135,25 @@ fn with_id(case: &Case<'_>, broken: &mut BTreeMap<Link, Vec<Vec<Part>>>) {
         if parts.len() as u64 >= part.count {
             let mut parts = std::mem::take(parts);
             parts.sort_by_key(|part| part.index);
+            let (link, ..) = key;
             match is_whole_message(&parts) {
-                true => wholes
-                    .entry(link)
-                    .or_default()
-                    .extend(departed(session, &part)),
+                true => {
+                    let wholes = wholes.entry(link).or_default();
+                    wholes.extend(departed(session, &part));
+                }
                 false => broken.entry(link).or_default().push(parts),
             }
         }
     }
     for ((link, ..), parts) in open {
-        let last = parts
-            .iter()
-            .filter_map(|part| departed(session, part))
-            .max();
-        let (Some(last), Some(node)) = (last, session.node(link.0)) else {
+        let times = parts.iter().filter_map(|part| departed(session, part));
+        let (Some(last), Some(node)) = (times.max(), session.node(link.0)) else {
             continue;
         };
-        let since = wholes.get(&link).map_or(&[][..], Vec::as_slice);
-        let is_past = since
-            .iter()
-            .any(|whole| whole.0.saturating_sub(last.0) >= PATIENCE_NS)
-            && node.span.end.0.saturating_sub(last.0) >= PATIENCE_NS;
-        if is_past || parts.iter().any(|part| part.index >= part.count) {
+        let is_long = |after: SessionTime| after.0.saturating_sub(last.0) >= PATIENCE_NS;
+        let mut since = wholes.get(&link).into_iter().flatten();
+        let is_past = since.any(|whole| is_long(*whole)) && is_long(node.span.end);
+        if is_past || parts.iter().any(Part::is_beyond) {
             broken.entry(link).or_default().push(parts);
         }
     }
@@ -203,7 +167,7 @@ fn departed(session: &Session, part: &Part) -> Option<SessionTime> {
 /// The part that a message is, and whether it names what it is a part of.
 fn part(session: &Session, message: MessageId) -> Option<(bool, Part)> {
     let told = session.message(message)?;
-    if session.role(&told.facts) != netreel_wire::Role::Fragment {
+    if session.role(&told.facts) != Role::Fragment {
         return None;
     }
     let (index, count) = told.facts.fragment?;
@@ -215,12 +179,18 @@ fn part(session: &Session, message: MessageId) -> Option<(bool, Part)> {
     Some((told.facts.fragment_id.is_some(), part))
 }
 
+impl Part {
+    /// Whether its message has no such part.
+    fn is_beyond(&self) -> bool {
+        self.index >= self.count
+    }
+}
+
 /// Whether parts in order are all of a message.
 fn is_whole_message(parts: &[Part]) -> bool {
-    let indexes = (0..).zip(parts);
-    let are_right =
-        |(place, part): (u64, &Part)| part.index == place && part.count == parts.len() as u64;
-    indexes.into_iter().all(are_right)
+    let count = parts.len() as u64;
+    let mut indexes = (0..).zip(parts);
+    indexes.all(|(place, part)| part.index == place && part.count == count)
 }
 
 /// `parts 1, 2 and 3 of 3, counted from 0`.
@@ -233,9 +203,8 @@ fn words(parts: &[Part]) -> String {
     }
     let what = if numbers.len() == 1 { "part" } else { "parts" };
     let all = numbers.join(", ");
-    let places = count.saturating_sub(1);
-    match count {
-        0 => format!("{what} {all} of none"),
-        count => format!("{what} {all} of {count}, which are 0 to {places}"),
+    match count.checked_sub(1) {
+        None => format!("{what} {all} of none"),
+        Some(last) => format!("{what} {all} of {count}, which are 0 to {last}"),
     }
 }

@@ -1,17 +1,13 @@
 //! What two nodes had been given when they told different checksums of a tick.
 
-use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use netreel_wire::LateInput;
 
-use super::Case;
 use super::input_late::late_input;
-use super::words::{and_more, came, sent};
-use crate::history::Evidence;
+use super::prelude::*;
 use crate::history::punctual::{self, Past};
 use crate::history::ticks::{self, Checksum, Inputs, Player, Ticks};
-use crate::session::{Fate, NodeId, PacketId, Session, SessionTime, Stamp};
 
 /// Two nodes that part.
 pub(super) struct Part {
@@ -28,6 +24,15 @@ pub(super) struct Given {
     /// Goes on behind a sentence's end.
     pub words: String,
     pub evidence: Vec<Evidence>,
+}
+
+impl Given {
+    fn new(words: String, pieces: impl IntoIterator<Item = Option<Evidence>>) -> Given {
+        Given {
+            words,
+            evidence: pieces.into_iter().flatten().collect(),
+        }
+    }
 }
 
 /// An input as a node has it.
@@ -56,18 +61,15 @@ pub(super) fn until(case: &Case<'_>, part: &Part) -> Given {
     let of = |node: NodeId| session.node(node);
     let is_whole = |node: NodeId| of(node).is_some_and(|it| it.recorded && it.holes.is_empty());
     if let Some(node) = nodes.into_iter().find(|&node| !is_whole(node)) {
-        return Given {
-            words: format!(
-                "what {} had been given until then is not known",
-                session.name(node)
-            ),
-            evidence: Vec::new(),
-        };
+        let name = session.name(node);
+        return Given::new(
+            format!("what {name} had been given until then is not known"),
+            None,
+        );
     }
-    let mut given = if case.streams.inputs.is_empty() {
-        packets(session, part)
-    } else {
-        inputs(case, part)
+    let mut given = match case.streams.inputs.is_empty() {
+        true => packets(session, part),
+        false => inputs(case, part),
     };
     let is_outside = |node: NodeId| of(node).is_some_and(|it| it.captured || it.proxied);
     if nodes.into_iter().any(is_outside) {
@@ -131,8 +133,7 @@ impl Node {
             let past = self.past.as_ref().and_then(|past| past.at(at.number.0));
             past.is_some_and(|(_, past)| tick <= past)
         };
-        let taken = received.filter(|at| at.time <= word.at && !is_dropped(at));
-        if taken.is_some() {
+        if received.is_some_and(|at| at.time <= word.at && !is_dropped(&at)) {
             self.had.entry(key).or_insert(had);
         } else {
             self.lacked.entry(key).or_insert(it.packet);
@@ -150,20 +151,18 @@ fn differing(session: &Session, part: &Part, (odd, rest): (&Node, &Node)) -> Opt
     let all: Vec<_> = both.collect();
     let &((player, tick), own, other, mine, theirs) = all.iter().min_by_key(|it| it.0.1)?;
     let what = "an input that is not the same at both";
+    let words = format!(
+        "they had been given different inputs: that of {} of tick {tick} is {mine:#x} at {} (packet {}) \
+         and {theirs:#x} at {} (packet {}){}",
+        name(session, player),
+        session.name(part.odd.by),
+        own.packet.0,
+        session.name(part.rest.by),
+        other.packet.0,
+        and_more(all.len() as u64),
+    );
     let pieces = [own.packet, other.packet].map(|packet| sent(session, packet, what));
-    Some(Given {
-        words: format!(
-            "they had been given different inputs: that of {} of tick {tick} is {mine:#x} at {} (packet {}) \
-             and {theirs:#x} at {} (packet {}){}",
-            name(session, player),
-            session.name(part.odd.by),
-            own.packet.0,
-            session.name(part.rest.by),
-            other.packet.0,
-            and_more(all.len() as u64),
-        ),
-        evidence: pieces.into_iter().flatten().collect(),
-    })
+    Some(Given::new(words, pieces))
 }
 
 /// An input that one of them had not been given, and the other one had.
@@ -177,33 +176,30 @@ fn lacking(
     let &&(player, tick) = all.iter().min_by_key(|key| key.1)?;
     let carried = node.lacked.get(&(player, tick)).copied();
     let fate = carried.and_then(|packet| Some((packet, session.packet(packet)?)));
-    let (why, evidence) = match fate {
-        None => ("nobody had sent it".to_owned(), Vec::new()),
+    let (why, pieces) = match fate {
+        None => ("nobody had sent it".to_owned(), [None, None]),
         Some((id, packet)) => {
-            let words = match (packet.received, packet.fate) {
-                (Some(_), _) => format!("packet {} came too late for it", id.0),
-                (None, Fate::Lost) => format!("packet {} was lost", id.0),
-                (None, _) => format!("packet {} had not come", id.0),
+            let became = match (packet.received, packet.fate) {
+                (Some(_), _) => "came too late for it",
+                (None, Fate::Lost) => "was lost",
+                (None, _) => "had not come",
             };
             let what = "an input that was lacking";
             let pieces = [sent(session, id, what), came(session, id, what)];
-            (words, pieces.into_iter().flatten().collect())
+            (format!("packet {} {became}", id.0), pieces)
         }
     };
-    Some(Given {
-        words: format!(
-            "{} had not been given the input of {} of tick {tick}, which {} had: {why}{}",
-            session.name(by),
-            name(session, player),
-            session.name(by_other),
-            and_more(all.len() as u64),
-        ),
-        evidence,
-    })
+    let words = format!(
+        "{} had not been given the input of {} of tick {tick}, which {} had: {why}{}",
+        session.name(by),
+        name(session, player),
+        session.name(by_other),
+        and_more(all.len() as u64),
+    );
+    Some(Given::new(words, pieces))
 }
 
 fn the_same(had: &Known, part: &Part) -> Given {
-    let ticks = had.keys().map(|key| key.1);
     let since = match part.before {
         Some(word) if word.tick + 1 < part.odd.tick => {
             format!("of ticks {} to {}", word.tick + 1, part.odd.tick)
@@ -211,16 +207,13 @@ fn the_same(had: &Known, part: &Part) -> Given {
         Some(_) => format!("of tick {}", part.odd.tick),
         None => format!("up to tick {}", part.odd.tick),
     };
-    let words = match ticks.count() {
+    let words = match had.len() {
         0 => format!("neither had been given an input {since}"),
         count => format!(
             "both had been given the same {count} inputs {since}: what parts them is not in any packet"
         ),
     };
-    Given {
-        words,
-        evidence: Vec::new(),
-    }
+    Given::new(words, None)
 }
 
 /// Which packets to one of the two were lost meanwhile: where the wire does not tell inputs.
@@ -229,36 +222,28 @@ fn packets(session: &Session, part: &Part) -> Given {
     let nodes = [part.odd, part.rest];
     let until = part.odd.packet.max(part.rest.packet);
     let all = session.packets_from(since).zip(since.0..=until.0);
-    let lost: Vec<(PacketId, NodeId)> = all
-        .filter(|(packet, _)| packet.fate == Fate::Lost)
-        .filter(|(packet, _)| {
-            let sent = packet.first().map(|at| at.time);
-            let is_before = |at: SessionTime| sent.is_some_and(|sent| sent <= at);
-            let mut to = nodes.iter().filter(|word| word.by == packet.to);
-            to.any(|word| is_before(word.at))
-        })
-        .map(|(packet, id)| (PacketId(id), packet.to))
-        .collect();
+    let lost = all.filter(|(packet, _)| {
+        let sent = packet.first().map(|at| at.time);
+        let is_before = |at: SessionTime| sent.is_some_and(|sent| sent <= at);
+        let mut to = nodes.iter().filter(|word| word.by == packet.to);
+        packet.fate == Fate::Lost && to.any(|word| is_before(word.at))
+    });
+    let lost: Vec<(PacketId, NodeId)> = lost.map(|(it, id)| (PacketId(id), it.to)).collect();
     let since = match part.before {
         Some(word) => format!("since tick {}", word.tick),
         None => "until then".to_owned(),
     };
     match lost.first() {
-        None => Given {
-            words: format!("no packet to either was lost {since}"),
-            evidence: Vec::new(),
-        },
-        Some(&(packet, to)) => Given {
-            words: format!(
+        None => Given::new(format!("no packet to either was lost {since}"), None),
+        Some(&(packet, to)) => {
+            let words = format!(
                 "{since} {} lacked packet {}, which was lost{}",
                 session.name(to),
                 packet.0,
                 and_more(lost.len() as u64),
-            ),
-            evidence: sent(session, packet, "a packet that was lost")
-                .into_iter()
-                .collect(),
-        },
+            );
+            Given::new(words, [sent(session, packet, "a packet that was lost")])
+        }
     }
 }
 

@@ -3,15 +3,8 @@
 //!
 //! Nothing is wrong with that by itself, so that there is no bound unless one is set: a warning then.
 
-use std::collections::BTreeMap;
-
-use super::words::{and_more, came};
-use super::{Case, Found};
-use crate::figures::duration;
-use crate::history::{Delivery, Finding, Level};
-use crate::session::{NodeId, PacketId};
-
-pub(super) const RULE: &str = "head-of-line-wait";
+use super::prelude::*;
+use crate::history::Delivery;
 
 /// The longest wait on a link.
 struct Waited {
@@ -22,21 +15,20 @@ struct Waited {
 }
 
 pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
-    let Case {
-        session, history, ..
-    } = *case;
+    let (session, history) = (case.session, case.history);
     let Some(longest) = session.bounds.head_of_line_wait.longest else {
         return Vec::new();
     };
-    let mut waited: BTreeMap<(NodeId, NodeId), Waited> = BTreeMap::new();
+    let mut waited: BTreeMap<Link, Waited> = BTreeMap::new();
     for delivery in history.deliveries.iter().filter(|it| !it.local) {
-        let Some(packet) = session.carrier(delivery.message) else {
-            continue;
+        let arrived = || {
+            let packet = session.carrier(delivery.message)?;
+            let link = session
+                .link(packet)
+                .filter(|link| link.1 == delivery.node)?;
+            Some((packet, link, session.packet(packet)?.received?))
         };
-        let (Some(link), Some(known)) = (session.link(packet), session.packet(packet)) else {
-            continue;
-        };
-        let Some(arrived) = known.received.filter(|_| link.1 == delivery.node) else {
+        let Some((packet, link, arrived)) = arrived() else {
             continue;
         };
         let wait_ns = delivery.at.time.0.saturating_sub(arrived.time.0);
@@ -57,32 +49,22 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
     let found = waited.into_iter().filter_map(|((from, to), it)| {
         // The packet whose receipt let it through.
         let last = session.packet_at(to, it.delivery.at.number)?.packet;
-        let evidence: Vec<_> = [
-            (it.packet, "a message came"),
-            (last, "what it had waited for came"),
-        ]
-        .into_iter()
-        .filter_map(|(packet, what)| came(session, packet, what))
-        .collect();
-        let finding = Finding {
-            rule: RULE,
-            level: Level::Warning,
-            node: to,
-            objects: history.facts(session, it.delivery.message)?.object.into_iter().collect(),
-            each: Vec::new(),
-            time: it.delivery.at.time,
-            sentence: format!(
-                "a message from {} (packet {}) waited for {} at {} for one before it in its stream{}",
-                session.name(from),
-                it.packet.0,
-                duration(it.wait_ns),
-                session.name(to),
-                and_more(it.messages),
-            ),
-            evidence,
-        };
+        let pieces = [
+            came(session, it.packet, "a message came"),
+            came(session, last, "what it had waited for came"),
+        ];
+        let facts = history.facts(session, it.delivery.message)?;
+        let sentence = format!(
+            "a message from {} (packet {}) waited for {} at {} for one before it in its stream{}",
+            session.name(from),
+            it.packet.0,
+            duration(it.wait_ns),
+            session.name(to),
+            and_more(it.messages),
+        );
         // A longer one may come.
-        Some(finding.into())
+        let found = Found::new(Level::Warning, to, it.delivery.at.time, pieces, sentence);
+        Some(found.about(facts.object))
     });
     found.collect()
 }

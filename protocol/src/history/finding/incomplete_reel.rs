@@ -2,98 +2,85 @@
 
 use std::sync::Arc;
 
-use super::Found;
-use crate::history::{Finding, History, Level};
-use crate::session::{Node, NodeId, Session, is_closed};
+use super::prelude::*;
+use crate::session::{Hole, Node, is_closed};
 
-pub(super) const RULE: &str = "incomplete-reel";
+/// More holes are counted, not told.
+const HOLES_MAX: usize = 3;
 
-pub(super) fn find(session: &Session, _: &History) -> Vec<Found> {
-    let mut findings = Vec::new();
-    for (place, node) in session
-        .nodes
-        .iter()
-        .enumerate()
-        .filter(|(_, node)| node.recorded)
-    {
-        // A proxy's reel tells of several nodes, and lacks what it lacks once.
-        if node.proxied && told_before(session, place) {
-            continue;
-        }
-        if node.window {
-            findings.push(window(node, NodeId(place as u16)).into());
-            continue;
-        }
-        let mut why: Vec<String> = Vec::new();
-        let mut time = node.span.end;
-        if let Some(hole) = node.holes.last() {
-            time = hole.time.end;
-            why.extend(node.holes.iter().take(3).map(|hole| hole.why.clone()));
-            if node.holes.len() > 3 {
-                why.push(format!("and {} more holes", node.holes.len() - 3));
-            }
-        }
-        let reel = session.reels.get(place).and_then(Option::as_ref);
-        // Of one that goes on nothing is lacking yet.
-        if !reel.is_none_or(|reel| is_closed(reel) || reel.ending().is_still_recorded()) {
-            time = node.span.end;
-            why.push("it ends before the recording was closed".to_owned());
-        }
-        if why.is_empty() {
-            continue;
-        }
-        let finding = Finding {
-            rule: RULE,
-            level: Level::Warning,
-            node: NodeId(place as u16),
-            objects: Vec::new(),
-            each: Vec::new(),
-            time,
-            sentence: format!(
-                "the reel of {} does not hold all that happened: {}",
-                whose(node),
-                why.join("; ")
-            ),
-            evidence: Vec::new(),
-        };
-        findings.push(finding.into());
+pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
+    let session = case.session;
+    let nodes = (0u16..).map(NodeId).zip(&session.nodes);
+    // A proxy's reel tells of several nodes, and lacks what it lacks once.
+    let meant = nodes.filter(|(id, node)| {
+        node.recorded && !(node.proxied && told_before(session, usize::from(id.0)))
+    });
+    let found = meant.filter_map(|(id, node)| match node.window {
+        true => Some(window(node, id)),
+        false => lacking(session, node, id),
+    });
+    found.collect()
+}
+
+fn lacking(session: &Session, node: &Node, id: NodeId) -> Option<Found> {
+    let mut why = whys(&node.holes);
+    let mut time = node
+        .holes
+        .last()
+        .map_or(node.span.end, |hole| hole.time.end);
+    if node.holes.len() > HOLES_MAX {
+        why.push(format!("and {} more holes", node.holes.len() - HOLES_MAX));
     }
-    findings
+    let reel = session
+        .reels
+        .get(usize::from(id.0))
+        .and_then(Option::as_ref);
+    // Of one that goes on nothing is lacking yet.
+    if !reel.is_none_or(|reel| is_closed(reel) || reel.ending().is_still_recorded()) {
+        time = node.span.end;
+        why.push("it ends before the recording was closed".to_owned());
+    }
+    let sentence = format!(
+        "the reel of {} does not hold all that happened: {}",
+        whose(node),
+        why.join("; ")
+    );
+    (!why.is_empty()).then(|| Found::new(Level::Warning, id, time, NO_PROOF, sentence))
 }
 
 /// That it does not hold all is what was asked for; that it has holes inside is not.
-fn window(node: &Node, id: NodeId) -> Finding {
-    let inner = node.holes.get(1..).unwrap_or(&[]);
-    let holes: Vec<&str> = inner.iter().take(3).map(|hole| hole.why.as_str()).collect();
-    let (level, holes) = if holes.is_empty() {
-        (Level::Info, String::new())
-    } else {
-        (
+fn window(node: &Node, id: NodeId) -> Found {
+    let inner = whys(node.holes.get(1..).unwrap_or(&[]));
+    let (level, holes) = match inner.is_empty() {
+        true => (Level::Info, String::new()),
+        false => (
             Level::Warning,
-            format!("; it lacks more: {}", holes.join("; ")),
-        )
-    };
-    Finding {
-        rule: RULE,
-        level,
-        node: id,
-        objects: Vec::new(),
-        each: Vec::new(),
-        time: node.span.end,
-        sentence: format!(
-            "the reel of {} is the window that a trigger kept: what was before and after it is not \
-             known{holes}",
-            whose(node)
+            format!("; it lacks more: {}", inner.join("; ")),
         ),
-        evidence: Vec::new(),
-    }
+    };
+    let sentence = format!(
+        "the reel of {} is the window that a trigger kept: what was before and after it is not \
+         known{holes}",
+        whose(node)
+    );
+    Found::new(level, id, node.span.end, NO_PROOF, sentence)
+}
+
+const NO_PROOF: [Evidence; 0] = [];
+
+/// Why the first of some holes are there.
+fn whys(holes: &[Hole]) -> Vec<String> {
+    holes
+        .iter()
+        .take(HOLES_MAX)
+        .map(|hole| hole.why.clone())
+        .collect()
 }
 
 fn whose(node: &Node) -> &str {
-    if node.proxied {
-        "the proxy"
-    } else {
-        &node.name
+    match node.proxied {
+        true => "the proxy",
+        false => &node.name,
     }
 }
 

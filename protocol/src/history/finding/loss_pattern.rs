@@ -9,26 +9,17 @@
 //! `silent-link` tells is not counted, nor what was lost before the first packet of a link that arrived and
 //! after the last.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::loss_tests::{
     Passed, Pattern, Share, by_direction, by_place, by_time, explained, in_rows,
 };
-use super::words::sent;
-use super::{Case, Found};
-use crate::figures::{duration, moment, seconds};
-use crate::history::{Finding, Level};
-use crate::session::{Fate, NodeId, PacketId, Session, SessionTime, packets};
-
-pub(in crate::history) const RULE: &str = "loss-pattern";
+use super::prelude::*;
+use crate::figures::{moment, seconds};
 
 /// Packets are looked at in pieces of this many.
 const PIECE: usize = 4096;
 
 /// How many packets of a link are looked at: the first.
 const LOOKED_MAX: usize = 1 << 15;
-
-type Link = (NodeId, NodeId);
 
 pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
     let session = case.session;
@@ -90,13 +81,13 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
     let mut rests = BTreeMap::new();
     for (&link, known) in &passed {
         let back = passed.get(&(link.1, link.0));
-        let (findings, rest) = of_link(session, link, known, back);
-        found.extend(findings);
+        let (of_it, rest) = of_link(session, link, known, back);
+        found.extend(of_it);
         rests.insert(link, rest);
     }
     found.extend(of_places(session, &rests));
     // More may be lost, and it is counted.
-    found.into_iter().map(Found::from).collect()
+    found
 }
 
 /// The packets of a link whose fate is known.
@@ -126,36 +117,36 @@ fn of_link(
     link: Link,
     all: &[Passed],
     back: Option<&Vec<Passed>>,
-) -> (Vec<Finding>, Vec<Passed>) {
+) -> (Vec<Found>, Vec<Passed>) {
     let bounds = &session.bounds.loss_pattern;
     let losses = |of: &[Passed]| of.iter().filter(|it| it.is_lost).count() as u64;
-    let mut findings = Vec::new();
+    let mut found = Vec::new();
     let mut rest = all.to_vec();
     while losses(&rest) >= bounds.lost
         && rest.len() as u64 >= bounds.packets
         && let Some((pattern, meant, others)) = explained(&rest)
     {
-        findings.extend(finding(session, link, &pattern, &meant));
+        found.extend(of_pattern(session, link, &pattern, &meant));
         rest = others;
     }
     if losses(&rest) < bounds.lost || (rest.len() as u64) < bounds.packets {
-        return (findings, rest);
+        return (found, rest);
     }
     if let Some((pattern, places)) = by_time(&rest) {
         let burst = rest.get(places).unwrap_or_default();
-        findings.extend(finding(session, link, &pattern, burst));
+        found.extend(of_pattern(session, link, &pattern, burst));
     }
-    if findings.is_empty()
+    if found.is_empty()
         && let Some(back) = back.filter(|it| it.len() as u64 >= bounds.packets)
         && by_direction(&rest[..], &back[..])
     {
-        findings.extend(one_way(session, link, (&rest[..], &back[..])));
+        found.extend(one_way(session, link, (&rest[..], &back[..])));
     }
-    (findings, rest)
+    (found, rest)
 }
 
 /// What is found of nodes at which far more is lost than between all others, and of two between which it is.
-fn of_places(session: &Session, rests: &BTreeMap<Link, Vec<Passed>>) -> Vec<Finding> {
+fn of_places(session: &Session, rests: &BTreeMap<Link, Vec<Passed>>) -> Vec<Found> {
     // Of each two nodes; of links that lose little, what was lost does not count by rows.
     let mut pairs: BTreeMap<Link, Share> = BTreeMap::new();
     for (&(from, to), traffic) in session.traffic() {
@@ -206,12 +197,12 @@ fn of_places(session: &Session, rests: &BTreeMap<Link, Vec<Passed>>) -> Vec<Find
     found
 }
 
-fn finding(
+fn of_pattern(
     session: &Session,
     (from, to): Link,
     pattern: &Pattern,
     meant: &[Passed],
-) -> Option<Finding> {
+) -> Option<Found> {
     let (name, other) = (session.name(from), session.name(to));
     let of = |share: &Share| format!("{} of {}", share.lost, share.all);
     let (level, sentence) = match pattern {
@@ -221,26 +212,18 @@ fn finding(
             small,
             within,
         } => {
-            let passed = meant
-                .iter()
-                .filter(|it| !it.is_lost)
-                .map(|it| it.bytes)
-                .max();
-            let largest = match passed {
-                Some(bytes) => format!("; the largest that arrived has {bytes}"),
-                None => String::new(),
-            };
-            let when = match *within {
-                Some((since, until)) => {
-                    let [since, until] = [since, until].map(SessionTime);
-                    format!(" from {} to {}", seconds(since), moment(until))
-                }
-                None => String::new(),
-            };
+            let passed = meant.iter().filter(|it| !it.is_lost);
+            let largest = passed.map(|it| it.bytes).max();
+            let largest = largest.map(|bytes| format!("; the largest that arrived has {bytes}"));
+            let when = within.map(|(since, until)| {
+                let [since, until] = [since, until].map(SessionTime);
+                format!(" from {} to {}", seconds(since), moment(until))
+            });
+            let (largest, when) = (largest.unwrap_or_default(), when.unwrap_or_default());
             (
                 Level::Warning,
                 format!(
-                    "what is lost follows the size: of what {name} sent to {other}{when}, {} packets of \
+                    "the size: of what {name} sent to {other}{when}, {} packets of \
                      {bytes} bytes and more were lost, and {} smaller ones{largest}",
                     of(large),
                     of(small)
@@ -255,7 +238,7 @@ fn finding(
         } => (
             Level::Warning,
             format!(
-                "what is lost follows a number: of what {name} sent to {other}, every {} packet was lost \
+                "a number: of what {name} sent to {other}, every {} packet was lost \
                  ({}), and {} others",
                 nth(*every),
                 of(meant),
@@ -269,7 +252,7 @@ fn finding(
         } => (
             Level::Info,
             format!(
-                "what is lost follows time: {} packets that {name} sent to {other} in vain were lost in {}, \
+                "time: {} packets that {name} sent to {other} in vain were lost in {}, \
                  the longest of {} within {} from {} on",
                 of(lost),
                 match count {
@@ -302,7 +285,7 @@ fn one_way(
     session: &Session,
     (from, to): Link,
     (there, back): (&[Passed], &[Passed]),
-) -> Option<Finding> {
+) -> Option<Found> {
     let share = |of: &[Passed]| {
         let lost = of.iter().filter(|it| it.is_lost).count();
         let percent = lost as f64 * 100.0 / of.len().max(1) as f64;
@@ -310,7 +293,7 @@ fn one_way(
     };
     let (name, other) = (session.name(from), session.name(to));
     let sentence = format!(
-        "what is lost follows the direction: {} that {name} sent to {other} were lost, and {} the other \
+        "the direction: {} that {name} sent to {other} were lost, and {} the other \
          way",
         share(there),
         share(back)
@@ -324,7 +307,7 @@ fn at_place(
     place: &[NodeId],
     rests: &BTreeMap<Link, Vec<Passed>>,
     (there, others): (Share, Share),
-) -> Option<Finding> {
+) -> Option<Found> {
     let share = |of: Share| {
         let percent = of.rate() * 100.0;
         format!("{} of {} ({percent:.1} %)", of.lost, packets(of.all))
@@ -339,7 +322,7 @@ fn at_place(
         _ => format!("what {} sent and was sent", names.concat()),
     };
     let sentence = format!(
-        "what is lost follows the place: of {what}, {} were lost, and {} between all others; packets that were \
+        "the place: of {what}, {} were lost, and {} between all others; packets that were \
          lost in a row count as one",
         share(there),
         share(others)
@@ -354,31 +337,26 @@ fn at_place(
     of_packets(session, (node, node), (Level::Info, sentence), &all)
 }
 
-/// A finding with the first and the last loss of these packets.
+/// That what is lost follows something, with the first and the last loss of these packets.
 fn of_packets(
     session: &Session,
     (_, to): Link,
     (level, sentence): (Level, String),
     packets: &[Passed],
-) -> Option<Finding> {
+) -> Option<Found> {
     let lost = || packets.iter().filter(|it| it.is_lost);
     let (first, last) = (lost().next()?, lost().next_back()?);
+    let sent = |it: &Passed, what| sent(session, PacketId(it.packet), what);
     let pieces = [
-        sent(
-            session,
-            PacketId(first.packet),
-            "the first of them that was lost sent",
-        ),
-        sent(session, PacketId(last.packet), "the last sent"),
+        sent(first, "the first of them that was lost sent"),
+        sent(last, "the last sent"),
     ];
-    Some(Finding {
-        rule: RULE,
+    let sentence = format!("what is lost follows {sentence}");
+    Some(Found::new(
         level,
-        node: to,
-        objects: Vec::new(),
-        each: Vec::new(),
-        time: SessionTime(last.time_ns),
+        to,
+        SessionTime(last.time_ns),
+        pieces,
         sentence,
-        evidence: pieces.into_iter().flatten().collect(),
-    })
+    ))
 }

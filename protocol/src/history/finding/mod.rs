@@ -35,6 +35,7 @@ mod number_space_exhausted;
 mod objects_differ_at_rest;
 mod old_connection;
 mod origin_wrong;
+mod prelude;
 mod reliable_not_delivered;
 mod reliable_stuck;
 mod resend_storm;
@@ -61,7 +62,6 @@ mod zombie_object;
 
 pub(super) use case::{Case, Found};
 pub(super) use content::says_the_same;
-pub(super) use loss_pattern::RULE as LOSS_PATTERN;
 pub(crate) use words::{Told, came, sent, told, word};
 
 use std::collections::BTreeSet;
@@ -71,12 +71,26 @@ use netreel_system::Cancel;
 use super::{Finding, Level, Standing};
 use crate::session::{PacketId, Session, parallel};
 
-pub(super) const ADDRESS_CHANGED: &str = address_changed::RULE;
+pub(super) const ADDRESS_CHANGED: &str = Rule::AddressChanged.id();
+pub(super) const LOSS_PATTERN: &str = Rule::LossPattern.id();
 
-/// Makes the rules of a list: the file of each, its name, and what its `find` is handed: the `case`, or
-/// the session and its `history`. Those that are asked when all others have been say `last`: see [`all`].
+/// What a rule finds.
+type Ask = fn(&Case<'_>) -> Vec<Found>;
+
+/// How a rule is asked; none that is asked last.
+macro_rules! asked {
+    ($file:ident) => {
+        Some($file::find)
+    };
+    ($file:ident last) => {
+        None
+    };
+}
+
+/// Makes the rules of a list: the file of each, its name, and its id. Those that are asked when all others
+/// have been say `last`: see [`all`].
 macro_rules! rules {
-    ($($file:ident $name:ident: $asked:ident;)*) => {
+    ($($file:ident $name:ident $id:literal $($last:ident)?;)*) => {
         /// A rule.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Rule {$(
@@ -84,93 +98,87 @@ macro_rules! rules {
             $name,
         )*}
 
+        const ALL: [Rule; RULES.len()] = [$(Rule::$name,)*];
+
         /// The ids of all rules.
-        pub const RULES: [&str; [$(Rule::$name),*].len()] = [$($file::RULE,)*];
+        pub const RULES: [&str; [$($id),*].len()] = [$($id,)*];
 
-        impl Rule {
-            /// The rule that has an id; `None` for a team's own, which is asked beside those here.
-            pub fn named(id: &str) -> Option<Rule> {
-                match id {
-                    $($file::RULE => Some(Rule::$name),)*
-                    _ => None,
-                }
-            }
-
-            /// Whether it finds that a packet does not fit the wire.
-            pub fn is_unfit(self) -> bool {
-                matches!(self, Rule::UndecodablePacket | Rule::DerivedFieldWrong)
-            }
-        }
-
-        const ALONE: &[Option<Ask>] = &[$(asked!($asked $file),)*];
+        const ALONE: [Option<Ask>; RULES.len()] = [$(asked!($file $($last)?),)*];
     };
 }
 
-/// What a rule finds.
-type Ask = fn(&Case<'_>) -> Vec<Found>;
+impl Rule {
+    /// The rule that has an id; `None` for a team's own, which is asked beside those here.
+    pub fn named(id: &str) -> Option<Rule> {
+        let place = RULES.iter().position(|it| *it == id)?;
+        ALL.get(place).copied()
+    }
 
-/// How a rule is asked; none that is asked last.
-macro_rules! asked {
-    (case $file:ident) => {
-        Some($file::find)
-    };
-    (history $file:ident) => {
-        Some(|it| $file::find(it.session, it.history))
-    };
-    (last $file:ident) => {
-        None
-    };
+    const fn id(self) -> &'static str {
+        RULES[self as usize]
+    }
+
+    /// Whether it finds that a packet does not fit the wire.
+    pub fn is_unfit(self) -> bool {
+        matches!(self, Rule::UndecodablePacket | Rule::DerivedFieldWrong)
+    }
+
+    /// Things that it found.
+    fn found(self, mut found: Vec<Found>) -> Vec<Found> {
+        found.iter_mut().for_each(|it| it.finding.rule = self.id());
+        found
+    }
 }
 
 rules! {
-    ack_of_unreceived AckOfUnreceived: case;
-    ack_of_unsent AckOfUnsent: case;
-    address_changed AddressChanged: case;
-    answered_from_elsewhere AnsweredFromElsewhere: case;
-    belief_differs BeliefDiffers: case;
-    checksums_differ ChecksumsDiffer: case;
-    clock_disagreement ClockDisagreement: history;
-    clock_set ClockSet: history;
-    connection_restarted ConnectionRestarted: case;
-    copies_differ CopiesDiffer: case;
-    counter_falls CounterFalls: case;
-    derived_field_wrong DerivedFieldWrong: history;
-    destroy_untold DestroyUntold: case;
-    difference_lasts DifferenceLasts: last;
-    duplicate_sequence DuplicateSequence: case;
-    fragments_never_join FragmentsNeverJoin: case;
-    head_of_line_wait HeadOfLineWait: case;
-    incomplete_reel IncompleteReel: history;
-    input_late InputLate: case;
-    loss_pattern LossPattern: case;
-    migrate_before_create MigrateBeforeCreate: history;
-    migrate_not_from_host MigrateNotFromHost: case;
-    nack_of_received NackOfReceived: case;
-    never_acked NeverAcked: case;
-    nobody_owns NobodyOwns: last;
-    number_space_exhausted NumberSpaceExhausted: case;
-    objects_differ_at_rest ObjectsDifferAtRest: last;
-    old_connection OldConnection: case;
-    origin_wrong OriginWrong: case;
-    reliable_not_delivered ReliableNotDelivered: case;
-    reliable_stuck ReliableStuck: case;
-    resend_storm ResendStorm: case;
-    rollback_deep RollbackDeep: case;
-    rtt_step RttStep: case;
-    silent_link SilentLink: case;
-    stale_message_ignored StaleMessageIgnored: history;
-    stream_gap StreamGap: case;
-    tick_drift TickDrift: case;
-    tick_stall TickStall: case;
-    told_twice ToldTwice: case;
-    two_owners TwoOwners: history;
-    undecodable_packet UndecodablePacket: history;
-    update_after_destroy UpdateAfterDestroy: case;
-    update_before_create UpdateBeforeCreate: case;
-    update_twice UpdateTwice: case;
-    update_unowned UpdateUnowned: case;
-    values_differ ValuesDiffer: last;
-    zombie_object ZombieObject: case;
+    ack_of_unreceived AckOfUnreceived "ack-of-unreceived";
+    ack_of_unsent AckOfUnsent "ack-of-unsent";
+    address_changed AddressChanged "address-changed";
+    answered_from_elsewhere AnsweredFromElsewhere "answered-from-elsewhere";
+    belief_differs BeliefDiffers "belief-differs";
+    checksums_differ ChecksumsDiffer "checksums-differ";
+    clock_disagreement ClockDisagreement "clock-disagreement";
+    clock_set ClockSet "clock-set";
+    connection_restarted ConnectionRestarted "connection-restarted";
+    copies_differ CopiesDiffer "copies-differ";
+    counter_falls CounterFalls "counter-falls";
+    derived_field_wrong DerivedFieldWrong "derived-field-wrong";
+    destroy_untold DestroyUntold "destroy-untold";
+    difference_lasts DifferenceLasts "difference-lasts" last;
+    duplicate_sequence DuplicateSequence "duplicate-sequence";
+    fragments_never_join FragmentsNeverJoin "fragments-never-join";
+    head_of_line_wait HeadOfLineWait "head-of-line-wait";
+    incomplete_reel IncompleteReel "incomplete-reel";
+    input_late InputLate "input-late";
+    loss_pattern LossPattern "loss-pattern";
+    migrate_before_create MigrateBeforeCreate "migrate-before-create";
+    migrate_not_from_host MigrateNotFromHost "migrate-not-from-host";
+    nack_of_received NackOfReceived "nack-of-received";
+    never_acked NeverAcked "never-acked";
+    nobody_owns NobodyOwns "nobody-owns" last;
+    number_space_exhausted NumberSpaceExhausted "number-space-exhausted";
+    objects_differ_at_rest ObjectsDifferAtRest "objects-differ-at-rest" last;
+    old_connection OldConnection "old-connection";
+    origin_wrong OriginWrong "origin-wrong";
+    reliable_not_delivered ReliableNotDelivered "reliable-not-delivered";
+    reliable_stuck ReliableStuck "reliable-stuck";
+    resend_storm ResendStorm "resend-storm";
+    rollback_deep RollbackDeep "rollback-deep";
+    rtt_step RttStep "rtt-step";
+    silent_link SilentLink "silent-link";
+    stale_message_ignored StaleMessageIgnored "stale-message-ignored";
+    stream_gap StreamGap "stream-gap";
+    tick_drift TickDrift "tick-drift";
+    tick_stall TickStall "tick-stall";
+    told_twice ToldTwice "told-twice";
+    two_owners TwoOwners "two-owners";
+    undecodable_packet UndecodablePacket "undecodable-packet";
+    update_after_destroy UpdateAfterDestroy "update-after-destroy";
+    update_before_create UpdateBeforeCreate "update-before-create";
+    update_twice UpdateTwice "update-twice";
+    update_unowned UpdateUnowned "update-unowned";
+    values_differ ValuesDiffer "values-differ" last;
+    zombie_object ZombieObject "zombie-object";
 }
 
 /// What all rules come to.
@@ -186,10 +194,11 @@ pub(super) struct All {
 /// Asks all rules, as long as they are wanted.
 pub(super) fn all(case: &Case<'_>, cancel: &Cancel) -> All {
     let session = case.session;
-    let alone: Vec<Ask> = ALONE.iter().flatten().copied().collect();
-    let found = parallel::map(alone, session.workers(), |rule| {
+    let alone = ALL.into_iter().zip(ALONE);
+    let alone = alone.filter_map(|(rule, ask)| Some((rule, ask?)));
+    let found = parallel::map(alone.collect(), session.workers(), |(rule, ask)| {
         if cancel.goes_on() {
-            rule(case)
+            rule.found(ask(case))
         } else {
             Vec::new()
         }
@@ -197,13 +206,13 @@ pub(super) fn all(case: &Case<'_>, cancel: &Cancel) -> All {
     let mut all: Vec<Found> = found.into_iter().flatten().collect();
     let explained = explained(&all);
     let (found, mut told) = objects_differ_at_rest::find(case, &explained);
-    all.extend(found);
-    all.extend(nobody_owns::find(case, &explained));
+    all.extend(Rule::ObjectsDifferAtRest.found(found));
+    all.extend(Rule::NobodyOwns.found(nobody_owns::find(case, &explained)));
     let (found, differ) = values_differ::find(case, &explained);
-    all.extend(found);
+    all.extend(Rule::ValuesDiffer.found(found));
     told.extend(differ);
     let lasting = difference_lasts::find(case, &explained, &told);
-    all.extend(lasting.found);
+    all.extend(Rule::DifferenceLasts.found(lasting.found));
     for found in &mut all {
         doubt(session, &mut found.finding);
     }
@@ -227,9 +236,9 @@ pub(super) fn all(case: &Case<'_>, cancel: &Cancel) -> All {
 /// The objects about which nodes disagree because of what other rules found.
 fn explained(all: &[Found]) -> BTreeSet<u64> {
     let rules = [
-        migrate_before_create::RULE,
-        zombie_object::RULE,
-        two_owners::RULE,
+        Rule::MigrateBeforeCreate.id(),
+        Rule::ZombieObject.id(),
+        Rule::TwoOwners.id(),
     ];
     let findings = all.iter().map(|found| &found.finding);
     let telling = findings.filter(|it| it.level > Level::Info && rules.contains(&it.rule));

@@ -6,23 +6,24 @@
 //! receiver's acks say, not what of them arrived. Protocols whose acks name one packet alone are not
 //! judged; nor are packets that do not fit the wire or say nothing.
 
-use super::words::{and_more, came, sent};
-use super::{Case, Found};
-use crate::history::{Finding, Level};
-
-pub(super) const RULE: &str = "never-acked";
+use super::prelude::*;
 
 pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
-    let Case {
-        session, claims, ..
-    } = *case;
-    let all = claims.denied.iter();
+    let session = case.session;
+    let all = case.claims.denied.iter();
     let found = all.filter_map(|(&(node, sender), wrong)| {
         let first = wrong.first.first()?;
         let mut carried = wrong.first.iter();
         let is_reliable = carried.any(|claim| {
             let mut messages = session.messages_of(claim.packet);
             messages.any(|(_, facts)| facts.reliable)
+        });
+        let level = if is_reliable { Level::Error } else { Level::Warning };
+        let pieces = wrong.first.iter().flat_map(|claim| {
+            [
+                came(session, claim.packet, "a packet received"),
+                sent(session, claim.ack, "an ack that is past it sent"),
+            ]
         });
         let sentence = format!(
             "{} received packet {} of {} and acked others, never this one, until its acks no longer \
@@ -33,24 +34,8 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
             first.ack.0,
             and_more(wrong.count),
         );
-        let pieces = wrong.first.iter().flat_map(|claim| {
-            [
-                came(session, claim.packet, "a packet received"),
-                sent(session, claim.ack, "an ack that is past it sent"),
-            ]
-        });
-        let finding = Finding {
-            rule: RULE,
-            level: if is_reliable { Level::Error } else { Level::Warning },
-            node,
-            objects: Vec::new(),
-            each: Vec::new(),
-            time: first.at.time,
-            sentence,
-            evidence: pieces.flatten().collect(),
-        };
         // More may come, and they are counted.
-        Some(finding.into())
+        Some(Found::new(level, node, first.at.time, pieces, sentence))
     });
     found.collect()
 }

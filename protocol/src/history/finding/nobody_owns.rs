@@ -6,74 +6,48 @@
 //! Where somebody who is there is taken for the owner and does not know,
 //! `objects-differ-at-rest` tells.
 
-use std::collections::BTreeSet;
-
-use super::words::told;
-use super::{Case, Found};
+use super::prelude::*;
+use crate::history::Object;
 use crate::history::settled::{Settled, Settlement, present};
-use crate::history::{Belief, Evidence, Finding, Level, Object};
-use crate::session::{NodeId, Session};
-
-pub(super) const RULE: &str = "nobody-owns";
 
 /// `explained`: objects of which other rules tell why nodes disagree about them.
 pub(super) fn find(case: &Case<'_>, explained: &BTreeSet<u64>) -> Vec<Found> {
-    let Case {
-        session, history, ..
-    } = *case;
+    let (session, history) = (case.session, case.history);
     let settlement = Settlement::new(session, history);
     let present = present(session, history);
-    let mut owners: Vec<(u64, u64)> = Vec::new();
+    let mut objects: Vec<_> = Vec::new();
     for (&id, object) in &history.objects {
         let owner = gone(session, object, &present).filter(|_| !explained.contains(&id));
         if let Some(owner) = owner
             && settlement.at_rest(id, object, &present) == Settled::Yes
         {
-            owners.push((owner, id));
+            objects.push((owner, id, object));
         }
     }
-    let found = owners.into_iter().filter_map(|(owner, id)| {
-        let object = history.objects.get(&id)?;
+    let found = objects.into_iter().filter_map(|(owner, id, object)| {
         let living = |node: &&NodeId| believed(object, **node).is_some();
         let nodes: Vec<NodeId> = present.iter().filter(living).copied().collect();
-        let evidence: Vec<Evidence> = nodes
-            .iter()
-            .filter_map(|node| {
-                let because = object.lanes.get(node)?.last()?.because;
-                let told = told(session, history, because)?;
-                Some(told.evidence(if told.delivery.local {
-                    "sent"
-                } else {
-                    "delivered"
-                }))
-            })
-            .collect();
-        let names: Vec<String> = nodes.iter().map(|&node| session.name(node)).collect();
-        let believe = match names.len() {
+        let pieces = nodes.iter().filter_map(|node| {
+            let because = object.lanes.get(node)?.last()?.because;
+            Some(case.told(because)?.done())
+        });
+        let evidence: Vec<Evidence> = pieces.collect();
+        let time = evidence.iter().map(|piece| piece.time).max()?;
+        let (believers, owner) = (names(session, &nodes), session.peer_name(owner));
+        let believe = match nodes.len() {
             1 => "believes",
             _ => "believe",
         };
-        let finding = Finding {
-            rule: RULE,
-            level: Level::Info,
-            node: *nodes.first()?,
-            objects: vec![id],
-            each: Vec::new(),
-            time: evidence.iter().map(|piece| piece.time).max()?,
-            sentence: format!(
-                "nobody owns object {id}: {} {believe} that {} does, who is not there when all is \
-                 delivered",
-                listed(&names),
-                session.peer_name(owner),
-            ),
-            evidence,
-        };
-        let because = format!(
-            "have no owner: {} {believe} that {} owns them, who is not there when all is delivered",
-            listed(&names),
-            session.peer_name(owner),
+        let sentence = format!(
+            "nobody owns object {id}: {believers} {believe} that {owner} does, who is not there when all is \
+             delivered",
         );
-        Some(Found::from(finding).because(because))
+        let because = format!(
+            "have no owner: {believers} {believe} that {owner} owns them, who is not there when all is \
+             delivered",
+        );
+        let found = Found::new(Level::Info, *nodes.first()?, time, evidence, sentence);
+        Some(found.about([id]).because(because))
     });
     found.collect()
 }
@@ -90,17 +64,5 @@ fn gone(session: &Session, object: &Object, present: &[NodeId]) -> Option<u64> {
 
 /// The owner in whom a node believes at the end of an object that lives.
 fn believed(object: &Object, node: NodeId) -> Option<u64> {
-    match object.lanes.get(&node)?.last()?.belief {
-        Belief::Owned(owner) | Belief::Orphaned(owner) => Some(owner),
-        Belief::Destroyed | Belief::Unknown => None,
-    }
-}
-
-/// `A, B and C`.
-fn listed(names: &[String]) -> String {
-    match names {
-        [] => String::new(),
-        [one] => one.clone(),
-        [before @ .., last] => format!("{} and {last}", before.join(", ")),
-    }
+    owner(object.lanes.get(&node)?.last()?.belief)
 }

@@ -6,20 +6,12 @@
 //! nothing while parts of the message before, under the same id, are still to be sent. What cannot be
 //! told apart is joined with nothing here.
 
-use std::collections::BTreeMap;
-
-use super::words::{and_more, sent};
-use super::{Case, Found};
+use super::prelude::*;
 use crate::history::ambiguous::HalfApart;
-use crate::history::{Finding, Level};
-use crate::session::{MessageId, NodeId};
-
-pub(super) const RULE: &str = "number-space-exhausted";
 
 pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
-    let streams = case
-        .half_apart
-        .chunk_by(|one, other| one.stream == other.stream);
+    let halves = case.half_apart;
+    let streams = halves.chunk_by(|one, other| one.stream == other.stream);
     let numbers = streams.filter_map(|all| of_stream(case, all));
     numbers.chain(of_ids(case)).collect()
 }
@@ -30,82 +22,54 @@ fn of_stream(case: &Case<'_>, all: &[HalfApart]) -> Option<Found> {
     let &HalfApart { stream, old, new } = all.first()?;
     let number = |message: MessageId| session.message(message)?.facts.reliable_sequence;
     let (before, after) = (session.carrier(old)?, session.carrier(new)?);
-    let (from, to) = (session.name(stream.from), session.name(stream.to));
-    let evidence: Vec<_> = [
+    let pieces = [
         sent(session, before, "the message that is not acked sent first"),
         sent(session, after, "the one half of all numbers behind it sent"),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    let finding = Finding {
-        rule: RULE,
-        level: Level::Warning,
-        node: stream.from,
-        objects: Vec::new(),
-        each: Vec::new(),
-        time: evidence.last()?.time,
-        sentence: format!(
-            "{from} sends {to} reliable message {} (packet {}) while message {} (packet {}) is not \
-             acked: half of the {} numbers or more are under way, so that a copy and a new message \
-             cannot be told apart{}",
-            number(new)?.value,
-            after.0,
-            number(old)?.value,
-            before.0,
-            1u64 << number(old)?.bits,
-            and_more(all.len() as u64),
-        ),
-        evidence,
-    };
+    ];
+    let old_number = number(old)?;
+    let sentence = format!(
+        "{} sends {} reliable message {} (packet {}) while message {} (packet {}) is not \
+         acked: half of the {} numbers or more are under way, so that a copy and a new message \
+         cannot be told apart{}",
+        session.name(stream.from),
+        session.name(stream.to),
+        number(new)?.value,
+        after.0,
+        old_number.value,
+        before.0,
+        1u64 << old_number.bits,
+        and_more(all.len() as u64),
+    );
     // More may come, and they are counted.
-    Some(finding.into())
+    Found::proven(Level::Warning, stream.from, pieces, sentence)
 }
 
 /// Ids of split messages that were used again too early, a finding for each link.
 fn of_ids(case: &Case<'_>) -> Vec<Found> {
-    let Case {
-        session, history, ..
-    } = *case;
-    let mut links: BTreeMap<(NodeId, NodeId), Vec<(MessageId, MessageId)>> = BTreeMap::new();
-    for &(before, again) in &history.reused {
+    let session = case.session;
+    let mut links: Firsts<Link, (MessageId, MessageId)> = Firsts::new();
+    for &(before, again) in &case.history.reused {
         let link = session.carrier(again).and_then(|it| session.link(it));
-        links
-            .entry(link.unwrap_or_default())
-            .or_default()
-            .push((before, again));
+        note(&mut links, link.unwrap_or_default(), (before, again));
     }
-    let found = links.into_iter().filter_map(|((from, to), all)| {
-        let &(before, again) = all.first()?;
+    let found = links.into_iter().filter_map(|((from, to), (count, (before, again)))| {
         let id = session.message(again)?.facts.fragment_id?;
         let (before, again) = (session.carrier(before)?, session.carrier(again)?);
-        let evidence: Vec<_> = [
+        let pieces = [
             sent(session, before, "a part of the message before sent"),
             sent(session, again, "the same part of the next one sent"),
-        ]
-        .into_iter()
-        .flatten()
-        .collect();
-        let finding = Finding {
-            rule: RULE,
-            level: Level::Warning,
-            node: from,
-            objects: Vec::new(),
-            each: Vec::new(),
-            time: evidence.last()?.time,
-            sentence: format!(
-                "{} splits another message for {} under the id {id} (packet {}) and has not sent all \
-                 parts of the one before (packet {}): which part is of which cannot be told, and they \
-                 are joined with nothing{}",
-                session.name(from),
-                session.name(to),
-                again.0,
-                before.0,
-                and_more(all.len() as u64),
-            ),
-            evidence,
-        };
-        Some(finding.into())
+        ];
+        let sentence = format!(
+            "{} splits another message for {} under the id {id} (packet {}) and has not sent all \
+             parts of the one before (packet {}): which part is of which cannot be told, and they \
+             are joined with nothing{}",
+            session.name(from),
+            session.name(to),
+            again.0,
+            before.0,
+            and_more(count),
+        );
+        Found::proven(Level::Warning, from, pieces, sentence)
     });
     found.collect()
 }

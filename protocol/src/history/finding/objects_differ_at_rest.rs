@@ -9,15 +9,9 @@
 //! Nothing is said of a session that was cut in the middle of things: every reel is there and whole,
 //! no message about the object is under way to anybody, and nothing happened to it for a while.
 
-use std::collections::BTreeSet;
-
-use super::words::told;
-use super::{Case, Found};
+use super::prelude::*;
+use crate::history::Object;
 use crate::history::settled::{Settled, Settlement, present};
-use crate::history::{Belief, Finding, History, Level, Object};
-use crate::session::{NodeId, Session};
-
-pub(super) const RULE: &str = "objects-differ-at-rest";
 
 /// What a node believes against whom, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,20 +41,16 @@ pub(super) fn find(
     case: &Case<'_>,
     explained: &BTreeSet<u64>,
 ) -> (Vec<Found>, BTreeSet<(u64, NodeId)>) {
-    let Case {
-        session, history, ..
-    } = *case;
+    let (session, history) = (case.session, case.history);
     let settlement = Settlement::new(session, history);
     let present = present(session, history);
     let (mut living, mut lived) = (0, 0);
-    let mut found: Vec<(u64, Against)> = Vec::new();
+    let mut found: Vec<(u64, &Object, Against)> = Vec::new();
     for (&id, object) in &history.objects {
         let beliefs = beliefs(object, &present);
-        let against = against(session, &beliefs);
-        if beliefs
-            .iter()
-            .any(|(_, it)| matches!(it, Some(Belief::Owned(_))))
-        {
+        let against = against(case, &beliefs);
+        let is_owned = |it: &(NodeId, Option<Belief>)| matches!(it.1, Some(Belief::Owned(_)));
+        if beliefs.iter().any(is_owned) {
             living += beliefs.len() as u64;
             lived += beliefs.iter().filter(|(_, it)| it.is_some()).count() as u64;
         }
@@ -68,22 +58,16 @@ pub(super) fn find(
             continue;
         }
         if settlement.at_rest(id, object, &present) == Settled::Yes {
-            for each in against {
-                found.push((id, each));
-            }
+            found.extend(against.into_iter().map(|each| (id, object, each)));
         }
     }
     // Objects that are never told of where nearly all are known are missing.
     let known_percent = session.bounds.objects_differ_at_rest.known_percent;
     let is_told = lived * 100 >= living.saturating_mul(known_percent);
-    found.retain(|(_, it)| it.how != How::Missing || is_told);
-    let told = found
-        .iter()
-        .map(|(object, it)| (*object, it.node))
-        .collect();
-    let found = found
-        .into_iter()
-        .filter_map(|(object, it)| found_of(session, history, it, object));
+    found.retain(|(.., it)| it.how != How::Missing || is_told);
+    let told = found.iter().map(|(id, _, it)| (*id, it.node)).collect();
+    let found = found.into_iter();
+    let found = found.filter_map(|(id, object, it)| found_of(case, it, (id, object)));
     (found.collect(), told)
 }
 
@@ -92,13 +76,9 @@ fn beliefs(object: &Object, present: &[NodeId]) -> Vec<(NodeId, Option<Belief>)>
     present.iter().map(|node| (*node, last(node))).collect()
 }
 
-fn against(session: &Session, beliefs: &[(NodeId, Option<Belief>)]) -> Vec<Against> {
-    let peer = |node: NodeId| {
-        let node = session.node(node);
-        node.and_then(|node| node.peer)
-    };
+fn against(case: &Case<'_>, beliefs: &[(NodeId, Option<Belief>)]) -> Vec<Against> {
     let is_own = |&(node, belief): &(NodeId, Option<Belief>)| {
-        peer(node).is_some_and(|peer| belief == Some(Belief::Owned(peer)))
+        belief.is_some() && belief == case.peer(node).map(Belief::Owned)
     };
     let mut owners = beliefs.iter().filter(|it| is_own(it));
     let owner = owners.next().map(|&(node, _)| node);
@@ -111,13 +91,13 @@ fn against(session: &Session, beliefs: &[(NodeId, Option<Belief>)]) -> Vec<Again
             (Some(owner), None) => (owner, How::Missing),
             (Some(owner), Some(Belief::Destroyed)) => (owner, How::Destroyed),
             (Some(owner), Some(Belief::Owned(by) | Belief::Orphaned(by))) => {
-                if peer(owner) == Some(by) {
+                if case.peer(owner) == Some(by) {
                     return None;
                 }
                 (owner, How::OtherOwner(by))
             }
             (None, Some(Belief::Owned(by) | Belief::Orphaned(by))) => {
-                let by = session.node_of_peer(by)?;
+                let by = case.session.node_of_peer(by)?;
                 let &(_, of_owner) = beliefs.iter().find(|(node, _)| *node == by)?;
                 match of_owner {
                     Some(Belief::Unknown) => return None,
@@ -132,60 +112,48 @@ fn against(session: &Session, beliefs: &[(NodeId, Option<Belief>)]) -> Vec<Again
     all.collect()
 }
 
-fn found_of(session: &Session, history: &History, against: Against, id: u64) -> Option<Found> {
+fn found_of(case: &Case<'_>, against: Against, (id, object): (u64, &Object)) -> Option<Found> {
+    let session = case.session;
     let Against { node, other, how } = against;
-    let object = history.objects.get(&id)?;
     let (name, owner) = (session.name(node), session.name(other));
-    let all = match how {
-        How::OtherOwner(by) => format!(
-            "are owned by {owner}, and {name} believes that they are {}'s",
-            session.peer_name(by)
-        ),
-        How::Destroyed => format!("are owned by {owner}, and {name} took them for destroyed"),
-        How::Missing => format!("are owned by {owner}, and {name} never heard of them"),
-        How::OwnerDestroyed => format!("were destroyed by {owner}, and still live at {name}"),
-        How::OwnerDenies => {
-            format!("are {owner}'s as {name} believes, and {owner} does not")
+    // Of one object, and of several.
+    let (what, all) = match how {
+        How::OtherOwner(by) => {
+            let third = session.peer_name(by);
+            (
+                format!("{owner} owns object {id}, and {name} believes that it is {third}'s"),
+                format!("are owned by {owner}, and {name} believes that they are {third}'s"),
+            )
         }
+        How::Destroyed => (
+            format!("{owner} owns object {id}, and {name} took it for destroyed"),
+            format!("are owned by {owner}, and {name} took them for destroyed"),
+        ),
+        How::Missing => (
+            format!("{owner} owns object {id}, and {name} never heard of it"),
+            format!("are owned by {owner}, and {name} never heard of them"),
+        ),
+        How::OwnerDestroyed => (
+            format!("{owner} destroyed object {id}, and it still lives at {name}"),
+            format!("were destroyed by {owner}, and still live at {name}"),
+        ),
+        How::OwnerDenies => (
+            format!("{name} believes that {owner} owns object {id}, and {owner} does not"),
+            format!("are {owner}'s as {name} believes, and {owner} does not"),
+        ),
     };
-    let what = match how {
-        How::OtherOwner(by) => format!(
-            "{owner} owns object {id}, and {name} believes that it is {}'s",
-            session.peer_name(by)
-        ),
-        How::Destroyed => format!("{owner} owns object {id}, and {name} took it for destroyed"),
-        How::Missing => format!("{owner} owns object {id}, and {name} never heard of it"),
-        How::OwnerDestroyed => {
-            format!("{owner} destroyed object {id}, and it still lives at {name}")
-        }
-        How::OwnerDenies => {
-            format!("{name} believes that {owner} owns object {id}, and {owner} does not")
-        }
+    let level = match how {
+        How::Missing => Level::Warning,
+        _ => Level::Error,
     };
     let last = |node: NodeId| {
         let because = object.lanes.get(&node)?.last()?.because;
-        let told = told(session, history, because)?;
-        Some(told.evidence(if told.delivery.local {
-            "sent"
-        } else {
-            "delivered"
-        }))
+        Some(case.told(because)?.done())
     };
     let mut evidence: Vec<_> = [last(other), last(node)].into_iter().flatten().collect();
     evidence.dedup_by(|one, other| (one.node, one.number) == (other.node, other.number));
-    let finding = Finding {
-        rule: RULE,
-        level: match how {
-            How::Missing => Level::Warning,
-            _ => Level::Error,
-        },
-        node,
-        objects: vec![id],
-        each: Vec::new(),
-        time: evidence.iter().map(|piece| piece.time).max()?,
-        sentence: format!("{what}, when all is delivered"),
-        evidence,
-    };
-    let because = format!("{all}, when all is delivered");
-    Some(Found::from(finding).because(because))
+    let time = evidence.iter().map(|piece| piece.time).max()?;
+    let at_rest = |words: String| words + ", when all is delivered";
+    let found = Found::new(level, node, time, evidence, at_rest(what));
+    Some(found.about([id]).because(at_rest(all)))
 }

@@ -6,27 +6,20 @@
 //! yet to hear of the new connection. Nobody can say what becomes of it, so no belief rests on it. A
 //! warning where the receiver acks it in the new connection: it took it for one of that.
 
-use std::collections::BTreeMap;
-
-use super::words::{and_more, came, sent};
-use super::{Case, Found};
-use crate::figures::duration;
+use super::prelude::*;
 use crate::history::model::{Over, Straggler};
-use crate::history::{Evidence, Finding, Level};
-use crate::session::{NodeId, PacketId, SessionTime};
-
-pub(super) const RULE: &str = "old-connection";
 
 pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
+    let session = case.session;
     let mut all: BTreeMap<(NodeId, Over), Vec<&Straggler>> = BTreeMap::new();
     for (node, straggler) in &case.history.stragglers {
         // What was meant for others is one finding for each sender.
         let connection = match straggler.over {
             Over::OfAnother(send) => {
-                let meant = case.session.link(send).unwrap_or_default();
+                let meant = session.link(send).unwrap_or_default();
                 let mut others = all.keys().filter(|it| it.0 == *node);
                 let known = others.find_map(|it| match it.1 {
-                    Over::OfAnother(first) if case.session.link(first) == Some(meant) => Some(it.1),
+                    Over::OfAnother(first) if session.link(first) == Some(meant) => Some(it.1),
                     _ => None,
                 });
                 known.unwrap_or(straggler.over)
@@ -35,14 +28,14 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
         };
         all.entry((*node, connection)).or_default().push(straggler);
     }
+    // More may come, and they are counted.
     let found = all
         .into_iter()
         .filter_map(|((node, over), all)| match over {
             Over::Since(began, at) => since(case, (node, began, at), &all),
-            Over::OfAnother(_) => of_another(case, node, &all),
+            Over::OfAnother(_) => of_another(session, node, &all),
         });
-    // More may come, and they are counted.
-    found.map(Found::from).collect()
+    found.collect()
 }
 
 /// What came to a node since a packet began a new connection.
@@ -50,20 +43,26 @@ fn since(
     case: &Case<'_>,
     (node, began, since): (NodeId, PacketId, SessionTime),
     all: &[&Straggler],
-) -> Option<Finding> {
+) -> Option<Found> {
     let session = case.session;
     let acked = all
         .iter()
         .find_map(|it| Some((*it, acked(case, node, it)?)));
     let told = acked.map(|it| it.0).or(all.first().copied())?;
     let (from, _) = session.link(told.packet)?;
+    // The packet with which the connection begins at the node, which sent or received it.
+    let begins = match session.link(began).is_some_and(|(from, _)| from == node) {
+        true => sent,
+        false => came,
+    };
+    let new = "the first packet of the new connection there";
     let pieces = [
         sent(
             session,
             told.packet,
             "a packet of the connection before sent",
         ),
-        begins(case, node, began),
+        begins(session, began, new),
         came(
             session,
             told.packet,
@@ -71,32 +70,31 @@ fn since(
         ),
         acked.and_then(|(_, ack)| sent(session, ack, "its number acked in the new connection")),
     ];
-    let (from_name, name) = (session.name(from), session.name(node));
-    let taken = match acked {
-        Some((_, ack)) => format!(
-            ", and takes it for one of that: it acks its number in packet {}",
-            ack.0
+    let (level, taken) = match acked {
+        Some((_, ack)) => (
+            Level::Warning,
+            format!(
+                ", and takes it for one of that: it acks its number in packet {}",
+                ack.0
+            ),
         ),
-        None => String::new(),
+        None => (Level::Info, String::new()),
     };
     let sentence = format!(
-        "{name} gets packet {} of its connection before with {from_name} {} after a new one began there with \
+        "{} gets packet {} of its connection before with {} {} after a new one began there with \
          packet {}{taken}{}",
+        session.name(node),
         told.packet.0,
+        session.name(from),
         duration(told.at.time.0.saturating_sub(since.0)),
         began.0,
         and_more(all.len() as u64),
     );
-    let level = match acked {
-        Some(_) => Level::Warning,
-        None => Level::Info,
-    };
-    Some(finding(node, (level, told.at.time), sentence, pieces))
+    Some(Found::new(level, node, told.at.time, pieces, sentence))
 }
 
 /// What came to a node that was sent to others, who had its endpoint before.
-fn of_another(case: &Case<'_>, node: NodeId, all: &[&Straggler]) -> Option<Finding> {
-    let session = case.session;
+fn of_another(session: &Session, node: NodeId, all: &[&Straggler]) -> Option<Found> {
     let told = all.first()?;
     let Over::OfAnother(send) = told.over else {
         return None;
@@ -119,35 +117,13 @@ fn of_another(case: &Case<'_>, node: NodeId, all: &[&Straggler]) -> Option<Findi
         send.0,
         and_more(all.len() as u64),
     );
-    Some(finding(node, (Level::Info, told.at.time), sentence, pieces))
-}
-
-fn finding(
-    node: NodeId,
-    (level, time): (Level, SessionTime),
-    sentence: String,
-    pieces: impl IntoIterator<Item = Option<Evidence>>,
-) -> Finding {
-    Finding {
-        rule: RULE,
-        level,
+    Some(Found::new(
+        Level::Info,
         node,
-        objects: Vec::new(),
-        each: Vec::new(),
-        time,
+        told.at.time,
+        pieces,
         sentence,
-        evidence: pieces.into_iter().flatten().collect(),
-    }
-}
-
-/// The packet with which a connection begins at a node, which sent or received it.
-fn begins(case: &Case<'_>, node: NodeId, began: PacketId) -> Option<Evidence> {
-    let what = "the first packet of the new connection there";
-    if case.session.link(began)?.0 == node {
-        sent(case.session, began, what)
-    } else {
-        came(case.session, began, what)
-    }
+    ))
 }
 
 /// The packet of the new connection in which a node acks the number of one of the old, under which nothing

@@ -5,24 +5,15 @@
 //! long ago, and packets of the same sender have arrived since: an error, because what comes behind it
 //! in an ordered stream waits for ever. Whether a layer hands over what did arrive no reel shows.
 
-use std::collections::BTreeMap;
-
-use super::copies::{too_large, too_large_words};
-use super::words::{and_more, sent, word};
-use super::{Case, Found};
-use crate::figures::duration;
-use crate::history::claims::is_whole;
-use crate::history::{Finding, Level};
-use crate::session::{MessageId, NodeId, PacketId, Session, SessionTime};
-
-pub(super) const RULE: &str = "reliable-not-delivered";
+use super::copies::{round_trip_of, too_large, too_large_words};
+use super::prelude::*;
+use super::words::{times, word};
 
 /// A message that was sent this many times gets a sentence on whether its packets were too large.
 const TIMES_MIN: usize = 3;
 
-/// A link's messages that were given up.
+/// A message that was given up.
 struct GivenUp {
-    count: u64,
     message: MessageId,
     last: PacketId,
     times: usize,
@@ -31,20 +22,15 @@ struct GivenUp {
 pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
     let found = given_up(case).into_iter();
     found
-        .filter_map(|(link, it)| finding(case, link, &it))
+        .filter_map(|(link, it)| finding(case, link, it))
         .collect()
 }
 
 /// The messages of each link that their sender gave up.
-fn given_up(case: &Case<'_>) -> BTreeMap<(NodeId, NodeId), GivenUp> {
-    let Case {
-        session,
-        streams,
-        history,
-        ..
-    } = *case;
-    let mut until: BTreeMap<(NodeId, NodeId), Option<SessionTime>> = BTreeMap::new();
-    let mut given_up = BTreeMap::new();
+fn given_up(case: &Case<'_>) -> Firsts<Link, GivenUp> {
+    let (session, history) = (case.session, case.history);
+    let mut until: BTreeMap<Link, Option<SessionTime>> = BTreeMap::new();
+    let mut given_up = Firsts::new();
     // Of what has the number of another one under way nobody can say whether it was sent again.
     let is_known = |it: &&MessageId| history.ambiguous_number(**it).is_none();
     for &message in history.undelivered.iter().filter(is_known) {
@@ -56,95 +42,73 @@ fn given_up(case: &Case<'_>) -> BTreeMap<(NodeId, NodeId), GivenUp> {
             .entry(link)
             .or_insert_with(|| given_up_before(session, link));
         let Some(until) = until else { continue };
-        let copies = streams.copies_of(message);
-        let carriers = copies.iter().filter_map(|&(_, copy)| session.carrier(copy));
-        let carriers = std::iter::once(packet).chain(carriers);
         let mut last = packet;
-        let never_came = carriers.into_iter().all(|packet| {
+        let never_came = carriers(case, message).all(|packet| {
             last = packet;
             let known = session.packet(packet);
             known.is_some_and(|it| it.received.is_none() && !it.doubtful)
         });
-        let is_past = |(_, at): (bool, crate::session::Stamp)| at.time < until;
-        if !never_came || !session.departed(last).is_some_and(is_past) {
-            continue;
+        let is_past = |(_, at): (bool, Stamp)| at.time < until;
+        if never_came && session.departed(last).is_some_and(is_past) {
+            let times = case.streams.copies_of(message).len() + 1;
+            let first = GivenUp {
+                message,
+                last,
+                times,
+            };
+            note(&mut given_up, link, first);
         }
-        let times = copies.len() + 1;
-        let first = GivenUp {
-            count: 0,
-            message,
-            last,
-            times,
-        };
-        given_up.entry(link).or_insert(first).count += 1;
     }
     given_up
 }
 
-/// What is found of those of a link.
-fn finding(case: &Case<'_>, (from, to): (NodeId, NodeId), it: &GivenUp) -> Option<Found> {
-    let Case {
-        session,
-        streams,
-        history,
-        ..
-    } = *case;
-    let role = session.role(&history.facts(session, it.message)?);
-    let evidence = vec![sent(session, it.last, "a reliable message sent last")?];
-    let copies = streams
-        .copies_of(it.message)
+/// The packets that carried the copies of a message, in order.
+fn carriers<'a>(case: &Case<'a>, message: MessageId) -> impl Iterator<Item = PacketId> + 'a {
+    let session = case.session;
+    let copies = case
+        .streams
+        .copies_of(message)
         .iter()
-        .filter_map(|&(_, copy)| session.carrier(copy));
-    let carriers = session.carrier(it.message).into_iter().chain(copies);
+        .map(|&(_, copy)| copy);
+    let all = std::iter::once(message).chain(copies);
+    all.filter_map(|it| session.carrier(it))
+}
+
+/// What is found of those of a link.
+fn finding(case: &Case<'_>, (from, to): Link, (count, it): (u64, GivenUp)) -> Option<Found> {
+    let session = case.session;
+    let facts = case.history.facts(session, it.message)?;
+    let evidence = sent(session, it.last, "a reliable message sent last")?;
     // One that was lost alone tells nothing of sizes.
-    let bytes = too_large(session, of_link(session, (from, to)), carriers)
-        .filter(|_| it.times >= TIMES_MIN);
-    let time = evidence.first()?.time;
-    let finding = Finding {
-        rule: RULE,
-        level: Level::Error,
-        node: from,
-        objects: history
-            .facts(session, it.message)?
-            .object
-            .into_iter()
-            .collect(),
-        each: Vec::new(),
-        time,
-        sentence: format!(
-            "{} sent {} to {} reliably ({}, last in packet {}); it never arrived, and for the {} \
-             that the link went on it was not sent again{}{}",
-            session.name(from),
-            word(role),
-            session.name(to),
-            match it.times {
-                1 => "once".to_owned(),
-                times => format!("{times} times"),
-            },
-            it.last.0,
-            duration(
-                last_arrived(session, (from, to), 1)?
-                    .0
-                    .saturating_sub(time.0)
-            ),
-            too_large_words(bytes),
-            and_more(it.count),
-        ),
-        evidence,
-    };
+    let bytes = too_large(
+        session,
+        of_link(session, (from, to)),
+        carriers(case, it.message),
+    )
+    .filter(|_| it.times >= TIMES_MIN);
+    let last = last_arrived(session, (from, to), 1)?;
+    let sentence = format!(
+        "{} sent {} to {} reliably ({}, last in packet {}); it never arrived, and for the {} \
+         that the link went on it was not sent again{}{}",
+        session.name(from),
+        word(session.role(&facts)),
+        session.name(to),
+        times(it.times),
+        it.last.0,
+        duration(last.0.saturating_sub(evidence.time.0)),
+        too_large_words(bytes),
+        and_more(count),
+    );
     // It may still be sent.
-    Some(finding.into())
+    Some(Found::proven(Level::Error, from, [evidence], sentence)?.about(facts.object))
 }
 
 /// Before when a message must have been sent to be given up; `None` where the reels do not tell.
-pub(super) fn given_up_before(session: &Session, link: (NodeId, NodeId)) -> Option<SessionTime> {
-    let (from, to) = link;
-    if !is_whole(session, from) || !is_whole(session, to) {
+pub(super) fn given_up_before(session: &Session, link: Link) -> Option<SessionTime> {
+    if !is_whole(session, link.0) || !is_whole(session, link.1) {
         return None;
     }
-    let ways = session.ways();
-    let ((_, there), (_, back)) = (ways.get(&(from, to))?, ways.get(&(to, from))?);
-    let round_ns = (*there).max(0).saturating_add((*back).max(0));
+    let round_ns = round_trip_of(session, link, |(_, longest)| longest)?;
     let bounds = &session.bounds.reliable_not_delivered;
     let patience_ns = round_ns.saturating_mul(4).saturating_add(bounds.patience.0);
     let last = last_arrived(session, link, bounds.later)?;
@@ -152,22 +116,19 @@ pub(super) fn given_up_before(session: &Session, link: (NodeId, NodeId)) -> Opti
 }
 
 /// The packets of a link.
-fn of_link(session: &Session, link: (NodeId, NodeId)) -> impl Iterator<Item = PacketId> + '_ {
+fn of_link(session: &Session, link: Link) -> impl DoubleEndedIterator<Item = PacketId> + '_ {
     let packets = (0..session.packet_count() as u32).map(PacketId);
     packets.filter(move |&packet| session.link(packet) == Some(link))
 }
 
 /// When the last packet but so many that arrived on a link was sent.
-fn last_arrived(session: &Session, link: (NodeId, NodeId), count: usize) -> Option<SessionTime> {
-    let packets = (0..session.packet_count())
-        .rev()
-        .map(|place| PacketId(place as u32));
-    let mut arrived = packets.filter(|&packet| {
-        session.link(packet) == Some(link)
-            && session
-                .packet(packet)
-                .is_some_and(|it| it.received.is_some())
-    });
+fn last_arrived(session: &Session, link: Link, count: usize) -> Option<SessionTime> {
+    let came = |packet: &PacketId| {
+        session
+            .packet(*packet)
+            .is_some_and(|it| it.received.is_some())
+    };
+    let mut arrived = of_link(session, link).rev().filter(came);
     let packet = arrived.nth(count.saturating_sub(1))?;
     session.departed(packet).map(|(_, at)| at.time)
 }

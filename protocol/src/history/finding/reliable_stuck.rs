@@ -8,27 +8,18 @@
 //! single messages, all messages before one. Where acks name the first missing message alone, the
 //! messages behind that one are not judged. A message that was given up is `reliable-not-delivered`'s.
 
-use std::collections::BTreeMap;
-
-use super::copies::{Copy, Link, resent, too_large_words};
+use super::copies::{Copy, resent, too_large_words};
+use super::prelude::*;
 use super::reliable_not_delivered::given_up_before;
-use super::stuck::{Cause, Ways, is_parted};
-use super::words::{and_more, came, sent, word};
-use super::{Case, Found};
-use crate::figures::duration;
-use crate::history::claims::is_whole;
-use crate::history::{Evidence, Finding, Level};
-use crate::session::{MessageId, PacketId, Session, packets};
-
-pub(super) const RULE: &str = "reliable-stuck";
+use super::stuck::{Cause, Standing, Ways, is_parted};
+use super::words::word;
+use crate::figures::counted;
 
 /// How many messages of a link are looked at, those first that were sent for longest.
 const LOOKED_MAX: usize = 64;
 
 /// A message that does not get through.
 struct Stuck {
-    /// How many of its link do not, for the same cause.
-    count: u64,
     copies: Vec<Copy>,
     cause: Cause,
 }
@@ -47,10 +38,8 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
         return Vec::new();
     }
     let mut of_links: BTreeMap<Link, Vec<PacketId>> = BTreeMap::new();
-    for packet in (0..session.packet_count() as u32).map(PacketId) {
-        if let Some((from, to)) = session.link(packet)
-            && (candidates.contains_key(&(from, to)) || candidates.contains_key(&(to, from)))
-        {
+    for (packet, (from, to)) in case.packets() {
+        if candidates.contains_key(&(from, to)) || candidates.contains_key(&(to, from)) {
             of_links.entry((from, to)).or_default().push(packet);
         }
     }
@@ -65,30 +54,24 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
         };
         let given_up = given_up_before(session, link);
         all.sort_by_key(|copies| std::cmp::Reverse(lasted(copies)));
-        let mut stuck: BTreeMap<u8, Stuck> = BTreeMap::new();
+        // Those that do not get through for the same cause are one finding.
+        let mut stuck: Firsts<u8, Stuck> = Firsts::new();
         for copies in all.into_iter().take(LOOKED_MAX) {
-            let Some(last) = copies.last().map(|copy| copy.at) else {
-                continue;
-            };
-            let Some(cause) = ways.cause(&copies) else {
+            let known = copies.last().zip(ways.cause(&copies));
+            let Some((last, cause)) = known.map(|(copy, cause)| (copy.at, cause)) else {
                 continue;
             };
             let never_came = matches!(cause, Cause::Lost { came: None, .. } | Cause::SendFailed);
             let was_given_up = never_came && given_up.is_some_and(|until| last < until);
-            if was_given_up || is_parted(case, link, last) {
-                continue;
+            if !was_given_up && !is_parted(case, link, last) {
+                note(&mut stuck, kind(&cause), Stuck { copies, cause });
             }
-            let known = stuck.entry(kind(&cause)).or_insert(Stuck {
-                count: 0,
-                copies,
-                cause,
-            });
-            known.count += 1;
         }
-        findings.extend(stuck.into_values().filter_map(|it| it.finding(case, link)));
+        let found = stuck.into_values();
+        findings.extend(found.filter_map(|(count, it)| it.finding(case, link, count)));
     }
     // More copies may come, and an ack.
-    findings.into_iter().map(Found::from).collect()
+    findings
 }
 
 /// How long a message was sent again, in ns.
@@ -110,7 +93,7 @@ fn kind(cause: &Cause) -> u8 {
 }
 
 impl Stuck {
-    fn finding(&self, case: &Case<'_>, (from, to): Link) -> Option<Finding> {
+    fn finding(&self, case: &Case<'_>, (from, to): Link, count: u64) -> Option<Found> {
         let session = case.session;
         let (first, last) = (self.copies.first()?, self.copies.last()?);
         let between = match &self.cause {
@@ -137,30 +120,18 @@ impl Stuck {
         ];
         let mut evidence: Vec<Evidence> = pieces.into_iter().flatten().collect();
         evidence.sort_by_key(|piece| (piece.time, piece.packet));
-        Some(Finding {
-            rule: RULE,
-            level: self.level(),
-            node: from,
-            objects: case
-                .history
-                .facts(session, first.message)?
-                .object
-                .into_iter()
-                .collect(),
-            each: Vec::new(),
-            time: evidence.last()?.time,
-            sentence: format!(
-                "{} sent {} to {} reliably {} times within {}{}{}",
-                session.name(from),
-                named(case, first.message)?,
-                session.name(to),
-                self.copies.len(),
-                duration(lasted(&self.copies)),
-                self.because(session, (from, to)),
-                and_more(self.count),
-            ),
-            evidence,
-        })
+        let facts = case.history.facts(session, first.message)?;
+        let sentence = format!(
+            "{} sent {} to {} reliably {} times within {}{}{}",
+            session.name(from),
+            named(case, first.message)?,
+            session.name(to),
+            self.copies.len(),
+            duration(lasted(&self.copies)),
+            self.because(session, (from, to)),
+            and_more(count),
+        );
+        Some(Found::proven(self.level(), from, evidence, sentence)?.about(facts.object))
     }
 
     fn level(&self) -> Level {
@@ -193,7 +164,7 @@ impl Stuck {
                 };
                 format!(
                     "{none}, though {arrived} of {} that {from} sent meanwhile did{}",
-                    others(*all),
+                    counted(*all, "other packet"),
                     too_large_words(*bytes)
                 )
             }
@@ -211,20 +182,21 @@ impl Stuck {
             Cause::Standing {
                 arrived,
                 answers,
-                ack,
-                later: (count, first, last),
-                is_next,
+                standing:
+                    Standing {
+                        ack,
+                        later: (count, first, last),
+                        is_next,
+                    },
                 ..
             } => {
-                let (what, later) = if *is_next {
-                    ("said that the first missing one is", "messages from it on")
-                } else {
-                    ("acked no other number than", "packets with later numbers")
+                let (what, later) = match is_next {
+                    true => ("said that the first missing one is", "messages from it on"),
+                    false => ("acked no other number than", "packets with later numbers"),
                 };
-                let wrapped = if (first < ack && !is_next) || last < first {
-                    ", behind the place where the numbers begin again from 0"
-                } else {
-                    ""
+                let wrapped = match (first < ack && !is_next) || last < first {
+                    true => ", behind the place where the numbers begin again from 0",
+                    false => "",
                 };
                 format!(
                     "; {arrived} copies arrived, and {answers} packets that {to} sent back {what} {ack}, \
@@ -259,30 +231,20 @@ impl Stuck {
 
 /// What came back of a message whose copies arrived, where none of it acks it.
 fn unacked_words(to: &str, (answers, nacks): (usize, usize), acks_others: bool) -> String {
+    let later = match acks_others {
+        true => ", and they ack what came later",
+        false => "",
+    };
     let what = match answers {
         0 => format!("{to} sent nothing back"),
         _ => format!(
-            "none of the {} that {to} sent back acks it{}",
-            packets(answers as u64),
-            if acks_others {
-                ", and they ack what came later"
-            } else {
-                ""
-            }
+            "none of the {} that {to} sent back acks it{later}",
+            packets(answers as u64)
         ),
     };
-    let lacks = match nacks {
-        0 => String::new(),
-        nacks => format!("; {nacks} of them say that {to} lacks what had arrived"),
-    };
-    format!("{what}{lacks}")
-}
-
-/// `12 other packets`.
-fn others(count: u64) -> String {
-    match count {
-        1 => "1 other packet".to_owned(),
-        count => format!("{count} other packets"),
+    match nacks {
+        0 => what,
+        nacks => format!("{what}; {nacks} of them say that {to} lacks what had arrived"),
     }
 }
 
@@ -290,18 +252,14 @@ fn others(count: u64) -> String {
 fn named(case: &Case<'_>, first: MessageId) -> Option<String> {
     let (session, history) = (case.session, case.history);
     let facts = session.message(first)?.facts;
-    let whole = history
-        .joined_of
-        .get(&first)
-        .and_then(|&place| history.joined.get(place as usize));
-    let role = session.role(&facts);
-    Some(match (facts.fragment, whole) {
-        (Some((index, count)), Some(whole)) => format!(
-            "fragment {} of {count} of {}",
-            index + 1,
-            word(session.role(&whole.facts))
-        ),
-        (Some((index, count)), None) => format!("fragment {} of {count}", index.saturating_add(1)),
-        (None, _) => word(role).to_owned(),
+    let whole = history.joined_of.get(&first);
+    let whole = whole.and_then(|&place| history.joined.get(place as usize));
+    let Some((index, count)) = facts.fragment else {
+        return Some(word(session.role(&facts)).to_owned());
+    };
+    let fragment = format!("fragment {} of {count}", index.saturating_add(1));
+    Some(match whole {
+        Some(whole) => format!("{fragment} of {}", word(session.role(&whole.facts))),
+        None => fragment,
     })
 }

@@ -8,17 +8,8 @@
 //! needless copies, however few of each message. A warning: nothing is lost but the line. Some protocols
 //! say everything again in each packet until it is acked; they are told of where that takes this much.
 
-use std::collections::BTreeMap;
-
-use super::copies::{Copy, Link, heard_of, resent, round_trip};
-use super::words::{and_more, sent};
-use super::{Case, Found};
-use crate::figures::duration;
-use crate::history::claims::is_whole;
-use crate::history::{Finding, Level};
-use crate::session::{Fate, MessageId, PacketId, Session, SessionTime};
-
-pub(super) const RULE: &str = "resend-storm";
+use super::copies::{Copy, heard_of, resent, round_trip};
+use super::prelude::*;
 
 /// What was sent again on a link.
 #[derive(Default)]
@@ -45,8 +36,17 @@ struct Storm {
     first: MessageId,
     last: MessageId,
     times: usize,
+    /// As in [`OfLink::needless`].
     needless: [u64; 3],
     took_ns: i64,
+}
+
+impl Storm {
+    /// A late answer is no storm of one message: `reliable-stuck` says by how much it is late.
+    fn count(&self) -> u64 {
+        let [early, _, known] = self.needless;
+        early + known
+    }
 }
 
 /// Why a copy was needless.
@@ -61,14 +61,12 @@ enum Needless {
 }
 
 pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
-    let Case {
-        session, streams, ..
-    } = *case;
+    let (session, streams) = (case.session, case.streams);
     if streams.resent().next().is_none() {
         return Vec::new();
     }
     let needless_min = session.bounds.resend_storm.needless.max(1) as u64;
-    let lost = lost(session);
+    let lost = lost(case);
     let mut links: BTreeMap<Link, OfLink> = BTreeMap::new();
     let of_whole = resent(session, streams).filter(|(link, _)| is_whole(session, link.0));
     for (link, sent) in of_whole {
@@ -78,11 +76,9 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
         let answer = Answer::of(case, &sent, &lost);
         let of_link = links.entry(link).or_default();
         let pairs = sent
-            .windows(2)
-            .filter_map(|pair| <[Copy; 2]>::try_from(pair).ok());
-        let pairs: Vec<([Copy; 2], Option<Needless>)> = pairs
-            .map(|pair| (pair, answer.needless(pair, round_ns)))
-            .collect();
+            .array_windows()
+            .map(|&pair| (pair, answer.needless(pair, round_ns)));
+        let pairs: Vec<([Copy; 2], Option<Needless>)> = pairs.collect();
         let mut needless = [0u64; 3];
         for why in pairs.iter().filter_map(|&(_, why)| why) {
             needless[why as usize] += 1;
@@ -105,34 +101,25 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
         let (Some(earliest), Some(latest)) = (sent.first(), sent.last()) else {
             continue;
         };
-        // A late answer is no storm of one message: `reliable-stuck` says by how much it is late.
-        let count = |needless: &[u64; 3]| {
-            let [early, _, known] = needless;
-            early + known
+        let storm = Storm {
+            first: earliest.message,
+            last: latest.message,
+            times: sent.len(),
+            needless,
+            took_ns: latest.at.0.saturating_sub(earliest.at.0),
         };
-        if count(&needless) >= needless_min {
+        if storm.count() >= needless_min {
             of_link.messages += 1;
-            let worst = of_link
-                .worst
-                .as_ref()
-                .map_or(0, |worst| count(&worst.needless));
-            if count(&needless) > worst {
-                of_link.worst = Some(Storm {
-                    first: earliest.message,
-                    last: latest.message,
-                    times: sent.len(),
-                    needless,
-                    took_ns: latest.at.0.saturating_sub(earliest.at.0),
-                });
+            let worst = of_link.worst.as_ref().map_or(0, Storm::count);
+            if storm.count() > worst {
+                of_link.worst = Some(storm);
             }
         }
     }
+    // More copies may come, and they are counted.
     let found = links.into_iter().filter_map(|(link, of_link)| {
-        let finding = of_link.of_all(session, link);
-        // More copies may come, and they are counted.
-        finding
-            .or_else(|| of_link.of_one(session, link))
-            .map(Found::from)
+        let whole = of_link.of_all(session, link);
+        whole.or_else(|| of_link.of_one(session, link))
     });
     found.collect()
 }
@@ -149,11 +136,10 @@ impl OfLink {
         match &mut self.ends {
             None => self.ends = Some([pair, pair]),
             Some([first, last]) => {
-                let at = |(_, message): (MessageId, MessageId)| message;
-                if at(pair) < at(*first) {
+                if pair.1 < first.1 {
                     *first = pair;
                 }
-                if at(pair) > at(*last) {
+                if pair.1 > last.1 {
                     *last = pair;
                 }
             }
@@ -161,9 +147,10 @@ impl OfLink {
     }
 
     /// The finding where needless copies take much of the whole link.
-    fn of_all(&self, session: &Session, (from, to): Link) -> Option<Finding> {
+    fn of_all(&self, session: &Session, link: Link) -> Option<Found> {
+        let (from, to) = link;
         let bounds = &session.bounds.resend_storm;
-        let bytes = session.traffic().get(&(from, to))?.bytes;
+        let bytes = session.traffic().get(&link)?.bytes;
         let all: u64 = self.needless.iter().sum();
         let is_much = self.needless_bits.saturating_mul(100)
             >= bytes.saturating_mul(8).saturating_mul(bounds.link_percent);
@@ -172,94 +159,70 @@ impl OfLink {
         }
         let [first, last] = self.ends?;
         let pieces = [
-            (first.0, "a message sent"),
-            (first.1, "the same sent again"),
-            (last.0, "a message sent later"),
-            (last.1, "the same sent again"),
+            sent_in(session, first.0, "a message sent"),
+            sent_in(session, first.1, "the same sent again"),
+            sent_in(session, last.0, "a message sent later"),
+            sent_in(session, last.1, "the same sent again"),
         ];
-        let evidence: Vec<_> = pieces
-            .into_iter()
-            .filter_map(|(message, what)| sent(session, session.carrier(message)?, what))
-            .collect();
-        let [early, answered, known] = self.needless;
+        let (name, [early, answered, known]) = (session.name(from), self.needless);
         let cause = if known > early + answered {
-            format!(
-                "{known} of them were sent after the message's ack had come to {}",
-                session.name(from)
-            )
+            format!("{known} of them were sent after the message's ack had come to {name}")
         } else {
+            let round = match middle(&self.rounds) {
+                Some(round) => format!("{} (the middle one)", duration(round)),
+                None => format!("{} at the least", duration(round_trip(session, link)?)),
+            };
             format!(
-                "{} waited {} for an answer (the middle of {}), and a round trip takes {}",
-                session.name(from),
+                "{name} waited {} for an answer (the middle of {}), and a round trip takes {round}",
                 duration(middle(&self.waited)?),
                 early + answered,
-                match middle(&self.rounds) {
-                    Some(round) => format!("{} (the middle one)", duration(round)),
-                    None => format!(
-                        "{} at the least",
-                        duration(round_trip(session, (from, to))?)
-                    ),
-                }
             )
         };
-        Some(Finding {
-            rule: RULE,
-            level: Level::Warning,
-            node: from,
-            objects: Vec::new(),
-            each: Vec::new(),
-            time: evidence.last()?.time,
-            sentence: format!(
-                "{} sent {} reliable messages to {} again, and what was lost or not answered in time \
-                 explains {} of them: {} of {} bytes on that link are needless copies; {cause}",
-                session.name(from),
-                self.copies,
-                session.name(to),
-                self.copies - all,
-                self.needless_bits.div_ceil(8),
-                bytes,
-            ),
-            evidence,
-        })
+        let sentence = format!(
+            "{name} sent {} reliable messages to {} again, and what was lost or not answered in time \
+             explains {} of them: {} of {bytes} bytes on that link are needless copies; {cause}",
+            self.copies,
+            session.name(to),
+            self.copies - all,
+            self.needless_bits.div_ceil(8),
+        );
+        Found::proven(Level::Warning, from, pieces, sentence)
     }
 
     /// The finding where single messages were sent needlessly often.
-    fn of_one(&self, session: &Session, (from, to): Link) -> Option<Finding> {
+    fn of_one(&self, session: &Session, link: Link) -> Option<Found> {
+        let (from, to) = link;
         let storm = self.worst.as_ref()?;
-        let evidence: Vec<_> = [
-            (storm.first, "a message sent first"),
-            (storm.last, "the same sent last"),
-        ]
-        .into_iter()
-        .filter_map(|(message, what)| sent(session, session.carrier(message)?, what))
-        .collect();
-        let round_ns = round_trip(session, (from, to))?;
+        let pieces = [
+            sent_in(session, storm.first, "a message sent first"),
+            sent_in(session, storm.last, "the same sent last"),
+        ];
+        let round = duration(round_trip(session, link)?);
         let [early, _, known] = storm.needless;
-        let early_words = format!("sooner than an answer could come ({})", duration(round_ns));
-        let words: Vec<String> = [(early, early_words.as_str()), (known, "after its ack")]
-            .into_iter()
-            .filter(|&(count, _)| count > 0)
+        let words = [
+            (early, format!("sooner than an answer could come ({round})")),
+            (known, "after its ack".to_owned()),
+        ];
+        let words = words.iter().filter(|(count, _)| *count > 0);
+        let words: Vec<String> = words
             .map(|(count, what)| format!("{count} of them {what}"))
             .collect();
-        Some(Finding {
-            rule: RULE,
-            level: Level::Warning,
-            node: from,
-            objects: Vec::new(),
-            each: Vec::new(),
-            time: evidence.last()?.time,
-            sentence: format!(
-                "{} sent a reliable message to {} {} times within {}, {}{}",
-                session.name(from),
-                session.name(to),
-                storm.times,
-                duration(storm.took_ns),
-                words.join(", "),
-                and_more(self.messages),
-            ),
-            evidence,
-        })
+        let sentence = format!(
+            "{} sent a reliable message to {} {} times within {}, {}{}",
+            session.name(from),
+            session.name(to),
+            storm.times,
+            duration(storm.took_ns),
+            words.join(", "),
+            and_more(self.messages),
+        );
+        Found::proven(Level::Warning, from, pieces, sentence)
     }
+}
+
+/// The send of a message's packet as a piece of proof.
+fn sent_in(session: &Session, message: MessageId, what: &str) -> Option<Evidence> {
+    sent(session, session.carrier(message)?, what)
 }
 
 /// What the sender of a message learnt of its arrival, and from which copy.
@@ -313,14 +276,13 @@ impl Answer {
 /// When the packets that were lost on each link had been sent, in order.
 struct Lost(BTreeMap<Link, Vec<SessionTime>>);
 
-fn lost(session: &Session) -> Lost {
+fn lost(case: &Case<'_>) -> Lost {
+    let session = case.session;
     let mut lost: BTreeMap<Link, Vec<SessionTime>> = BTreeMap::new();
-    for packet in (0..session.packet_count() as u32).map(PacketId) {
+    for (packet, link) in case.packets() {
         let known = session.packet(packet);
         let is_lost = known.is_some_and(|it| it.doubtful || it.fate != Fate::Received);
-        if is_lost
-            && let (Some(link), Some((_, at))) = (session.link(packet), session.departed(packet))
-        {
+        if is_lost && let Some((_, at)) = session.departed(packet) {
             lost.entry(link).or_default().push(at.time);
         }
     }
@@ -341,8 +303,5 @@ impl Lost {
 fn middle(values: &[i64]) -> Option<i64> {
     let mut values = values.to_vec();
     let middle = values.len() / 2;
-    if values.is_empty() {
-        return None;
-    }
-    Some(*values.select_nth_unstable(middle).1)
+    (!values.is_empty()).then(|| *values.select_nth_unstable(middle).1)
 }

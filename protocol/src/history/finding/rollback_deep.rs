@@ -5,53 +5,35 @@
 
 use netreel_wire::LateInput;
 
-use super::input_late::{late_input, ticks};
-use super::words::{came, sent};
-use super::{Case, Found};
-use crate::history::{Finding, Level, Punctuality};
-
-pub(super) const RULE: &str = "rollback-deep";
+use super::input_late::late_input;
+use super::prelude::*;
+use crate::figures::counted;
 
 pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
-    let bound = case.session.bounds.rollback_deep.ticks;
-    let rolls = case
-        .history
-        .inputs
-        .iter()
-        .filter(|it| late_input(case, it.node) == Some(LateInput::Rollback));
-    // A deeper one may come.
-    let found = rolls.filter_map(|it| finding(case, it, bound).map(Found::from));
-    found.collect()
-}
-
-fn finding(case: &Case<'_>, it: &Punctuality, bound: u64) -> Option<Finding> {
     let session = case.session;
-    let worst = it.worst.filter(|worst| worst.depth() > bound)?;
-    let pieces = [
-        sent(session, worst.packet, "the late input sent"),
-        came(session, worst.packet, "the late input came"),
-    ];
-    let evidence: Vec<_> = pieces.into_iter().flatten().collect();
-    let node = session.name(it.node);
-    Some(Finding {
-        rule: RULE,
-        level: Level::Warning,
-        node: it.node,
-        objects: Vec::new(),
-        each: Vec::new(),
-        time: worst.at,
-        sentence: format!(
-            "{node} has to play {} again, more than {bound}: the input of {} of tick {} came in packet {}, \
-             when {node} was past tick {}; late inputs of {} came in {} of its ticks, with {} to play again in all",
-            ticks(worst.depth()),
-            it.player_name(session),
+    let bound = session.bounds.rollback_deep.ticks;
+    let inputs = case.history.inputs.iter();
+    let rolls = inputs.filter(|it| late_input(case, it.node) == Some(LateInput::Rollback));
+    let found = rolls.filter_map(|it| {
+        let worst = it.worst.filter(|worst| worst.depth() > bound)?;
+        let pieces = [
+            sent(session, worst.packet, "the late input sent"),
+            came(session, worst.packet, "the late input came"),
+        ];
+        let (node, player) = (session.name(it.node), it.player_name(session));
+        let sentence = format!(
+            "{node} has to play {} again, more than {bound}: the input of {player} of tick {} came in packet \
+             {}, when {node} was past tick {}; late inputs of {player} came in {} of its ticks, with {} to \
+             play again in all",
+            counted(worst.depth(), "tick"),
             worst.tick,
             worst.packet.0,
             worst.past,
-            it.player_name(session),
             it.rollbacks,
-            ticks(it.played_again),
-        ),
-        evidence,
-    })
+            counted(it.played_again, "tick"),
+        );
+        // A deeper one may come.
+        Some(Found::new(Level::Warning, it.node, worst.at, pieces, sentence))
+    });
+    found.collect()
 }

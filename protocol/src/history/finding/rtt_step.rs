@@ -3,115 +3,89 @@
 //! The middle of sixteen round trips is held against that of the sixteen before, so that single late
 //! packets say nothing. There is no bound unless one is set: a warning then.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
-use super::words::{and_more, sent};
-use super::{Case, Found};
-use crate::figures::duration;
-use crate::history::{Finding, Level};
-use crate::session::{NodeId, PacketId};
-
-pub(super) const RULE: &str = "rtt-step";
+use super::prelude::*;
 
 /// How many round trips on either side.
 const TRIPS: usize = 16;
 
+/// A packet, and how long its round trip took, in ns.
+type Trip = (PacketId, i64);
+
 /// The latest round trips of a link, and its highest step so far.
 #[derive(Default)]
 struct Trips {
-    latest: VecDeque<(PacketId, i64)>,
+    latest: VecDeque<Trip>,
     steps: u64,
-    highest: Option<Step>,
-}
-
-struct Step {
-    before: (PacketId, i64),
-    after: (PacketId, i64),
+    highest: Option<[Trip; 2]>,
 }
 
 pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
-    let Case {
-        session, history, ..
-    } = *case;
+    let (session, history) = (case.session, case.history);
     let Some(bound) = session.bounds.rtt_step.highest else {
         return Vec::new();
     };
-    let mut links: BTreeMap<(NodeId, NodeId), Trips> = BTreeMap::new();
-    for packet in (0u32..).map(PacketId).take(session.packet_count()) {
-        let (Some(link), Some(learnt)) = (session.link(packet), history.acked(session, packet))
-        else {
-            continue;
-        };
-        let Some((true, left)) = session.departed(packet) else {
-            continue;
-        };
-        if history.is_ambiguous(packet) {
-            continue;
+    let mut links: BTreeMap<Link, Trips> = BTreeMap::new();
+    for (packet, link) in case.packets() {
+        if let Some(learnt) = history.acked(session, packet)
+            && let Some((true, left)) = session.departed(packet)
+            && !history.is_ambiguous(packet)
+        {
+            let rtt_ns = learnt.time.0.saturating_sub(left.time.0);
+            let trips = links.entry(link).or_default();
+            trips.add((packet, rtt_ns), bound.0);
         }
-        let rtt_ns = learnt.time.0.saturating_sub(left.time.0);
-        let trips = links.entry(link).or_default();
-        trips.add(packet, rtt_ns, bound.0);
     }
     let found = links.into_iter().filter_map(|((from, to), trips)| {
-        let Step { before, after } = trips.highest?;
-        let evidence: Vec<_> = [before, after]
-            .into_iter()
-            .filter_map(|(packet, rtt)| {
-                let what = format!("sent, acked {} later", duration(rtt));
-                sent(session, packet, &what)
-            })
-            .collect();
-        let finding = Finding {
-            rule: RULE,
-            level: Level::Warning,
-            node: from,
-            objects: Vec::new(),
-            each: Vec::new(),
-            time: evidence.last()?.time,
-            sentence: format!(
-                "the round trips from {} to {} rose from {} to {}{}",
-                session.name(from),
-                session.name(to),
-                duration(before.1),
-                duration(after.1),
-                and_more(trips.steps),
-            ),
-            evidence,
-        };
+        let ends = trips.highest?;
+        let pieces = ends.map(|(packet, rtt)| {
+            sent(
+                session,
+                packet,
+                &format!("sent, acked {} later", duration(rtt)),
+            )
+        });
+        let [before, after] = ends.map(|(_, rtt)| duration(rtt));
+        let sentence = format!(
+            "the round trips from {} to {} rose from {before} to {after}{}",
+            session.name(from),
+            session.name(to),
+            and_more(trips.steps),
+        );
         // A higher step may come.
-        Some(finding.into())
+        Found::proven(Level::Warning, from, pieces, sentence)
     });
     found.collect()
 }
 
 impl Trips {
     /// Takes the next round trip of the link.
-    fn add(&mut self, packet: PacketId, rtt_ns: i64, bound_ns: i64) {
-        self.latest.push_back((packet, rtt_ns));
+    fn add(&mut self, trip: Trip, bound_ns: i64) {
+        self.latest.push_back(trip);
         if self.latest.len() < 2 * TRIPS {
             return;
         }
         let (Some(before), Some(after)) = (self.middle(0), self.middle(TRIPS)) else {
             return;
         };
-        let rise = after.1.saturating_sub(before.1);
+        let rise_of = |[before, after]: [Trip; 2]| after.1.saturating_sub(before.1);
+        let rise = rise_of([before, after]);
         if rise <= bound_ns {
             self.latest.pop_front();
             return;
         }
         self.steps += 1;
-        let highest = self.highest.as_ref();
-        if highest.is_none_or(|it| rise > it.after.1.saturating_sub(it.before.1)) {
-            self.highest = Some(Step { before, after });
+        if self.highest.is_none_or(|it| rise > rise_of(it)) {
+            self.highest = Some([before, after]);
         }
         // What is high now is what the next ones are held against.
         self.latest.drain(..TRIPS);
     }
 
     /// The middle one of those from a place on.
-    fn middle(&self, from: usize) -> Option<(PacketId, i64)> {
-        let mut part: Vec<(PacketId, i64)> =
-            self.latest.iter().skip(from).take(TRIPS).copied().collect();
+    fn middle(&self, from: usize) -> Option<Trip> {
+        let mut part: Vec<Trip> = self.latest.iter().skip(from).take(TRIPS).copied().collect();
         part.sort_unstable_by_key(|&(packet, rtt)| (rtt, packet));
         part.get(TRIPS / 2).copied()
     }
@@ -124,8 +98,8 @@ mod tests {
     /// How many steps of more than 50 there are in round trips.
     fn steps(trips: impl IntoIterator<Item = i64>) -> u64 {
         let mut all = Trips::default();
-        for (packet, rtt) in (0..).map(PacketId).zip(trips) {
-            all.add(packet, rtt, 50);
+        for trip in (0..).map(PacketId).zip(trips) {
+            all.add(trip, 50);
         }
         all.steps
     }

@@ -7,15 +7,7 @@
 //! nor does one that passed in the middle. Who had fallen silent itself, or was not recorded to the end, may
 //! just have gone, and is not meant.
 
-use std::collections::BTreeMap;
-
-use super::words::{and_more, sent};
-use super::{Case, Found};
-use crate::figures::duration;
-use crate::history::{Finding, Level};
-use crate::session::{Fate, NodeId, PacketId, Session, SessionTime, packets};
-
-pub(super) const RULE: &str = "silent-link";
+use super::prelude::*;
 
 /// Packets are looked at in pieces of this many.
 const PIECE: usize = 4096;
@@ -82,15 +74,15 @@ struct Silences {
 pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
     let session = case.session;
     let packets_min = session.bounds.silent_link.packets;
-    let lost = |link: (NodeId, NodeId)| {
-        let traffic = session.traffic().get(&link);
-        traffic.map_or(0, |it| it.fate(Fate::Lost))
+    let is_suspect = |link: &&Link| {
+        let lost = session
+            .traffic()
+            .get(link)
+            .map_or(0, |it| it.fate(Fate::Lost));
+        lost >= packets_min && is_known(session, **link)
     };
-    let suspects = session
-        .links()
-        .iter()
-        .filter(|&&link| lost(link) >= packets_min && is_known(session, link));
-    let mut links: BTreeMap<(NodeId, NodeId), Silences> =
+    let suspects = session.links().iter().filter(is_suspect);
+    let mut links: BTreeMap<Link, Silences> =
         suspects.map(|&link| (link, Silences::default())).collect();
     if links.is_empty() {
         return Vec::new();
@@ -120,19 +112,13 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
     }
     let found = links.into_iter().filter_map(|(link, mut silences)| {
         silences.end(session, link.1);
-        let longest = silences.longest?;
-        Some(Found::from(finding(
-            session,
-            link,
-            &longest,
-            silences.count,
-        )))
+        Some(silences.longest?.found(session, link, silences.count))
     });
     found.collect()
 }
 
 /// Whether both ends have a reel of their own: what became of a packet is known of no others.
-pub(super) fn is_known(session: &Session, (from, to): (NodeId, NodeId)) -> bool {
+pub(super) fn is_known(session: &Session, (from, to): Link) -> bool {
     [from, to].into_iter().all(|node| {
         let node = session.node(node);
         node.is_some_and(|node| node.recorded && !node.captured && !node.proxied)
@@ -152,6 +138,27 @@ impl Silence {
             ..*self
         };
         (both.through * ALMOST < both.lost).then_some(both)
+    }
+
+    fn found(&self, session: &Session, (from, to): Link, count: u64) -> Found {
+        let (name, other) = (session.name(from), session.name(to));
+        let arrived = match self.through {
+            0 => "nothing",
+            _ => "almost nothing",
+        };
+        let pieces = [
+            sent(session, self.first, "the first that did not arrive sent"),
+            sent(session, self.last, "the last sent"),
+        ];
+        let sentence = format!(
+            "for {} {arrived} arrived of what {name} sent to {other} ({} of {}), {}{}",
+            duration(self.length_ns()),
+            self.through,
+            packets(self.lost + self.through),
+            self.back.words((&name, &other)),
+            and_more(count),
+        );
+        Found::new(Level::Warning, to, self.until, pieces, sentence)
     }
 }
 
@@ -175,10 +182,8 @@ impl Silences {
     /// Something arrived: what was under way is over, unless it goes on.
     fn arrive(&mut self, session: &Session, to: NodeId) {
         if let Some(open) = self.open.take() {
-            let both = self
-                .earlier
-                .as_ref()
-                .and_then(|earlier| earlier.joined(self.since, &open));
+            let earlier = self.earlier.as_ref();
+            let both = earlier.and_then(|earlier| earlier.joined(self.since, &open));
             if both.is_none() {
                 self.judge(session, to);
             }
@@ -210,40 +215,6 @@ impl Silences {
         if longest.is_none_or(|it| it.length_ns() < silence.length_ns()) {
             self.longest = Some(silence);
         }
-    }
-}
-
-fn finding(
-    session: &Session,
-    (from, to): (NodeId, NodeId),
-    silence: &Silence,
-    count: u64,
-) -> Finding {
-    let (name, other) = (session.name(from), session.name(to));
-    let back = silence.back.words((&name, &other));
-    let arrived = match silence.through {
-        0 => "nothing",
-        _ => "almost nothing",
-    };
-    let pieces = [
-        sent(session, silence.first, "the first that did not arrive sent"),
-        sent(session, silence.last, "the last sent"),
-    ];
-    Finding {
-        rule: RULE,
-        level: Level::Warning,
-        node: to,
-        objects: Vec::new(),
-        each: Vec::new(),
-        time: silence.until,
-        sentence: format!(
-            "for {} {arrived} arrived of what {name} sent to {other} ({} of {}), {back}{}",
-            duration(silence.length_ns()),
-            silence.through,
-            packets(silence.lost + silence.through),
-            and_more(count),
-        ),
-        evidence: pieces.into_iter().flatten().collect(),
     }
 }
 

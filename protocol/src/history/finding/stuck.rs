@@ -1,16 +1,14 @@
 //! Why a reliable message does not get through, as far as both reels tell.
 
-use std::collections::BTreeSet;
 use std::ops::Range;
 
 use netreel_wire::Sequence;
 
-use super::Case;
-use super::copies::{Copy, Link, heard_of, too_large};
-use crate::history::claims::is_whole;
+use super::copies::{Copy, heard_of, too_large};
+use super::prelude::*;
 use crate::history::sequence::{span, unwrap};
 use crate::history::streams::{MessageStream, reliable};
-use crate::session::{Fate, MessageId, NodeId, Packet, PacketId, Said, SessionTime};
+use crate::session::{Packet, Said};
 
 /// How many copies must have arrived where it is the answers that lack.
 const ARRIVED_MIN: usize = 3;
@@ -55,12 +53,7 @@ pub(super) enum Cause {
         /// How many packets the receiver sent back meanwhile, and the last of them.
         answers: usize,
         last: PacketId,
-        ack: u64,
-        /// Packets, or messages, with later numbers that had arrived: how many, the first number and
-        /// the last.
-        later: (usize, u64, u64),
-        /// Whether the number is that of the message that is still missing.
-        is_next: bool,
+        standing: Standing,
     },
     /// All packets were lost that acked it.
     AnswersLost { arrived: usize, answers: usize },
@@ -68,6 +61,17 @@ pub(super) enum Cause {
     AnswerLate { ack: PacketId, took_ns: i64 },
     /// Its sender had read an ack of it, and sent it so many times after that.
     Ignored { ack: PacketId, after: usize },
+}
+
+/// The number that all answers say though what is later had arrived.
+#[derive(Clone, Debug)]
+pub(super) struct Standing {
+    pub ack: u64,
+    /// Packets, or messages, with later numbers that had arrived: how many, the first number and
+    /// the last.
+    pub later: (usize, u64, u64),
+    /// Whether the number is that of the message that is still missing.
+    pub is_next: bool,
 }
 
 /// What is known of a link for the messages that are stuck on it.
@@ -105,10 +109,8 @@ impl Ways<'_> {
     pub fn cause(&self, copies: &[Copy]) -> Option<Cause> {
         let session = self.case.session;
         let bounds = &session.bounds.reliable_stuck;
-        let patience_ns = bounds
-            .longest
-            .0
-            .saturating_add(self.round_ns()?.saturating_mul(4));
+        let rounds_ns = self.round_ns()?.saturating_mul(4);
+        let patience_ns = bounds.longest.0.saturating_add(rounds_ns);
         let (earliest, latest) = (copies.first()?, copies.last()?);
         let heard = heard_of(self.case, copies);
         if let Some(heard) = heard {
@@ -118,9 +120,8 @@ impl Ways<'_> {
                 return Some(Cause::Ignored { ack, after });
             }
         }
-        let came = copies
-            .iter()
-            .position(|copy| copy.received(session).is_some());
+        let mut all = copies.iter();
+        let came = all.position(|copy| copy.received(session).is_some());
         let vain = copies.get(..came.unwrap_or(copies.len()))?;
         if let Some(until) = vain.last()
             && vain.len() >= bounds.copies
@@ -145,9 +146,10 @@ impl Ways<'_> {
     fn lost(&self, vain: &[Copy], came: Option<PacketId>) -> Option<Cause> {
         let session = self.case.session;
         let carriers: BTreeSet<PacketId> = vain.iter().map(|copy| copy.packet).collect();
-        let fates = carriers.iter().filter_map(|&it| session.packet(it));
-        let count = vain.len();
-        let known: Vec<_> = fates.collect();
+        let known: Vec<_> = carriers
+            .iter()
+            .filter_map(|&it| session.packet(it))
+            .collect();
         if known.iter().all(|it| it.fate == Fate::SendFailed) {
             return Some(Cause::SendFailed);
         }
@@ -173,7 +175,7 @@ impl Ways<'_> {
             return None;
         }
         Some(Cause::Lost {
-            count,
+            count: vain.len(),
             others: (arrived, all),
             bytes: too_large(
                 session,
@@ -190,13 +192,10 @@ impl Ways<'_> {
         if !is_whole(session, self.link.1) || !self.is_acked_at_all() {
             return None;
         }
-        let mut arrivals: Vec<(SessionTime, Copy)> = copies
+        let came = copies
             .iter()
-            .filter_map(|copy| {
-                let at = copy.received(session)?;
-                (at.time <= until).then_some((at.time, *copy))
-            })
-            .collect();
+            .filter_map(|copy| Some((copy.received(session)?.time, *copy)));
+        let mut arrivals: Vec<_> = came.filter(|&(at, _)| at <= until).collect();
         arrivals.sort_unstable_by_key(|&(at, copy)| (at, copy.message));
         let &(since, first) = arrivals.first()?;
         let arrived = arrivals.len();
@@ -204,22 +203,14 @@ impl Ways<'_> {
             return None;
         }
         let named = self.named(copies.first()?.message, &arrivals)?;
-        let answers: Vec<PacketId> = self
-            .back
-            .iter()
-            .copied()
-            .filter(|&packet| {
-                let left = session.departed(packet);
-                left.is_some_and(|(_, at)| at.time > since && at.time <= until)
-            })
-            .collect();
+        let is_answer = |packet: &PacketId| {
+            let left = session.departed(*packet);
+            left.is_some_and(|(_, at)| at.time > since && at.time <= until)
+        };
+        let answers: Vec<PacketId> = self.back.iter().copied().filter(is_answer).collect();
         let says: Vec<Says> = answers.iter().map(|&it| self.says(it, &named)).collect();
-        let naming: Vec<PacketId> = answers
-            .iter()
-            .zip(&says)
-            .filter(|(_, says)| says.names)
-            .map(|(&packet, _)| packet)
-            .collect();
+        let naming = answers.iter().zip(&says).filter(|(_, says)| says.names);
+        let naming: Vec<PacketId> = naming.map(|(&packet, _)| packet).collect();
         if let Some(&ack) = naming.first() {
             return self.too_late(&naming, ack, arrived);
         }
@@ -230,16 +221,13 @@ impl Ways<'_> {
             return None;
         }
         let first = first.packet;
-        let standing = self.standing(&answers, &says, &named);
-        if let Some((ack, later, is_next)) = standing {
+        if let Some(standing) = self.standing(&answers, &says, &named) {
             return Some(Cause::Standing {
                 arrived,
                 first,
                 answers: answers.len(),
                 last: *answers.last()?,
-                ack,
-                later,
-                is_next,
+                standing,
             });
         }
         let next = PacketId(copies.first()?.packet.0.saturating_add(1));
@@ -265,20 +253,15 @@ impl Ways<'_> {
     /// The acks of a message, the first of which is `ack`, did not reach its sender in time.
     fn too_late(&self, naming: &[PacketId], ack: PacketId, arrived: usize) -> Option<Cause> {
         let session = self.case.session;
-        let known: Vec<_> = naming
-            .iter()
-            .filter_map(|&packet| session.packet(packet))
-            .collect();
+        let known: Vec<_> = naming.iter().filter_map(|&it| session.packet(it)).collect();
         let answers = naming.len();
         if known.iter().all(|it| it.fate == Fate::Lost && !it.doubtful) {
             let is_enough = answers >= session.bounds.reliable_stuck.copies;
             return is_enough.then_some(Cause::AnswersLost { arrived, answers });
         }
         let packet = session.packet(ack)?;
-        let took = packet
-            .sent
-            .zip(packet.received.filter(|_| !packet.doubtful));
-        let (sent, received) = took?;
+        let received = packet.received.filter(|_| !packet.doubtful);
+        let (sent, received) = packet.sent.zip(received)?;
         let took_ns = received.time.0.saturating_sub(sent.time.0);
         let is_long = took_ns >= session.bounds.reliable_stuck.longest.0;
         is_long.then_some(Cause::AnswerLate { ack, took_ns })
@@ -286,9 +269,7 @@ impl Ways<'_> {
 
     /// How acks would name a message that these copies brought.
     fn named(&self, first: MessageId, arrivals: &[(SessionTime, Copy)]) -> Option<Named> {
-        let Case {
-            session, streams, ..
-        } = *self.case;
+        let (session, streams) = (self.case.session, self.case.streams);
         let message = session.message(first)?;
         let at = streams.meeting_of(message.packet);
         let packets = arrivals.iter().filter_map(|(_, copy)| {
@@ -352,33 +333,29 @@ impl Ways<'_> {
         says
     }
 
-    /// The number that all answers say though what is later had arrived: that number, what arrived,
-    /// and whether the number is that of the message which is still missing.
-    #[allow(clippy::type_complexity)] // taken apart where it is called
-    fn standing(
-        &self,
-        answers: &[PacketId],
-        says: &[Says],
-        message: &Named,
-    ) -> Option<(u64, (usize, u64, u64), bool)> {
+    fn standing(&self, answers: &[PacketId], says: &[Says], message: &Named) -> Option<Standing> {
         if answers.len() < ARRIVED_MIN {
             return None;
         }
         let session = self.case.session;
         let all_say = |number: fn(&Says) -> Option<(u64, i64)>| {
             let first = number(says.first()?)?;
-            says.iter()
-                .all(|it| number(it) == Some(first))
-                .then_some(first)
+            let are_all = says.iter().all(|it| number(it) == Some(first));
+            are_all.then_some(first)
+        };
+        let standing = |ack: u64, numbers: Vec<u64>, is_next: bool| {
+            let later = (numbers.len(), *numbers.first()?, *numbers.last()?);
+            Some(Standing {
+                ack,
+                later,
+                is_next,
+            })
         };
         if let Some((ack, place)) = all_say(|says| says.newest) {
             let last_left = session.departed(*answers.last()?)?.1.time;
             let arrived = self.there.iter().filter(|&&packet| {
-                let is_later = self
-                    .case
-                    .streams
-                    .packet_place(packet)
-                    .is_some_and(|it| it > place);
+                let its_place = self.case.streams.packet_place(packet);
+                let is_later = its_place.is_some_and(|it| it > place);
                 let received = session.packet(packet).and_then(|it| it.received);
                 is_later && received.is_some_and(|at| at.time < last_left)
             });
@@ -386,8 +363,7 @@ impl Ways<'_> {
                 .filter_map(|&packet| session.said(packet)?.sequence)
                 .map(|number| number.value)
                 .collect();
-            let later = (numbers.len(), *numbers.first()?, *numbers.last()?);
-            return (later.0 >= ARRIVED_MIN).then_some((ack, later, false));
+            return standing(ack, numbers, false).filter(|it| it.later.0 >= ARRIVED_MIN);
         }
         let (ack, place) = all_say(|says| says.missing)?;
         let numbered = |line: &crate::history::line::Line| {
@@ -400,8 +376,7 @@ impl Ways<'_> {
             arrived.map(|number| number.value).collect::<Vec<u64>>()
         };
         let numbers = self.case.streams.line(message.stream).map(numbered)?;
-        let later = (numbers.len(), *numbers.first()?, *numbers.last()?);
-        (place == message.place).then_some((ack, later, true))
+        standing(ack, numbers, true).filter(|_| place == message.place)
     }
 }
 
@@ -425,15 +400,14 @@ fn of(packets: &[PacketId], range: Range<PacketId>) -> &[PacketId] {
 /// Whether somebody said before a moment that one of the two leaves.
 pub(super) fn is_parted(case: &Case<'_>, (from, to): Link, until: SessionTime) -> bool {
     let session = case.session;
-    let peer = |node: NodeId| session.node(node)?.peer;
     let mut partings = case.history.parting_messages.iter();
     partings.any(|&message| {
         let Some(message) = session.message(message) else {
             return false;
         };
         let sender = session.link(message.packet).map(|(sender, _)| sender);
-        let is_of_them = match message.facts.origin.or_else(|| peer(sender?)) {
-            Some(who) => [peer(from), peer(to)].contains(&Some(who)),
+        let is_of_them = match message.facts.origin.or_else(|| case.peer(sender?)) {
+            Some(who) => [case.peer(from), case.peer(to)].contains(&Some(who)),
             None => sender == Some(from) || sender == Some(to),
         };
         let left = session.departed(message.packet);

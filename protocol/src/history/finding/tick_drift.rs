@@ -6,16 +6,8 @@
 //! that were made up for are not meant. Ticks whose speeds differ by more than a quarter are not of
 //! one kind.
 
-use std::collections::BTreeMap;
-
-use super::words::at_event;
-use super::{Case, Found};
-use crate::figures::duration;
+use super::prelude::*;
 use crate::history::ticks::{self, Player, Ticks};
-use crate::history::{Finding, Level};
-use crate::session::{NodeId, PacketId, SessionTime, Stamp};
-
-pub(super) const RULE: &str = "tick-drift";
 
 /// The time is looked at in this many parts.
 const PARTS: usize = 4;
@@ -45,6 +37,32 @@ impl Drift {
     /// Of the slower one's ticks, one in this many.
     fn one_in(self) -> f64 {
         self.own.min(self.other) / (self.own - self.other).abs()
+    }
+
+    /// That a node drifts, against another one or what the game means.
+    fn found(self, case: &Case<'_>, (odd, line): (NodeId, &Line), rest: Option<NodeId>) -> Found {
+        let session = case.session;
+        let told = |told: Option<&(Stamp, i64)>, what| at_event(session, odd, told?.0, what);
+        let pieces = [
+            told(line.told.first(), "the first tick told"),
+            told(line.told.last(), "the last tick told"),
+        ];
+        let against = match rest {
+            Some(rest) => format!("those of {} {:.2}", session.name(rest), self.other),
+            None => format!("the game means to make {:.2}", self.other),
+        };
+        let lasted_ns = self.until.0.saturating_sub(self.from.0);
+        let sentence = format!(
+            "the ticks of {} drift: it made {:.2} a second, {against}, 1 in {:.0} too {}, over {}: {:.0} \
+             ticks apart",
+            session.name(odd),
+            self.own,
+            self.one_in(),
+            if self.own > self.other { "many" } else { "few" },
+            duration(lasted_ns),
+            (self.own - self.other).abs() * lasted_ns as f64 / 1e9,
+        );
+        Found::new(Level::Warning, odd, self.until, pieces, sentence)
     }
 }
 
@@ -92,9 +110,8 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
     let mut drifts: Vec<(NodeId, Option<NodeId>, Drift)> = Vec::new();
     for (&node, line) in &lines {
         if let Some(rate) = bounds.rate {
-            let drift = drift(line, bounds.longest.0, bounds.one_in, |_, _| {
-                Some(rate as f64)
-            });
+            let span = line.span();
+            let drift = span.and_then(|span| between(case, span, line, |_, _| Some(rate as f64)));
             drifts.extend(drift.map(|drift| (node, None, drift)));
         }
         for (&other, of_other) in lines.range(node..).skip(1) {
@@ -106,13 +123,7 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
                 continue;
             };
             let both = (own.0.max(span.0), own.1.min(span.1));
-            let drift = between(
-                both,
-                line,
-                bounds.longest.0,
-                bounds.one_in,
-                |from, until| of_other.speed(from, until),
-            );
+            let drift = between(case, both, line, |from, until| of_other.speed(from, until));
             drifts.extend(drift.map(|drift| (node, Some(other), drift)));
         }
     }
@@ -142,31 +153,22 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
         }
         named.push(odd);
         if let Some(line) = lines.get(&odd) {
-            found.push(Found::from(finding(case, (odd, line), rest, drift)));
+            found.push(drift.found(case, (odd, line), rest));
         }
     }
     found
 }
 
-fn drift(
-    line: &Line,
-    longest_ns: i64,
-    one_in: u64,
-    other: impl Fn(SessionTime, SessionTime) -> Option<f64>,
-) -> Option<Drift> {
-    between(line.span()?, line, longest_ns, one_in, other)
-}
-
 /// Whether a node's ticks run at another speed than others, in each part of a time.
 fn between(
+    case: &Case<'_>,
     (from, until): (SessionTime, SessionTime),
     line: &Line,
-    longest_ns: i64,
-    one_in: u64,
     other: impl Fn(SessionTime, SessionTime) -> Option<f64>,
 ) -> Option<Drift> {
+    let bounds = &case.session.bounds.tick_drift;
     let span = until.0.saturating_sub(from.0);
-    if span < longest_ns.max(1) {
+    if span < bounds.longest.0.max(1) {
         return None;
     }
     let moment = |part: usize| SessionTime(from.0 + span / PARTS as i64 * part as i64);
@@ -176,7 +178,7 @@ fn between(
         Some((own, other, (own - other) / slower))
     };
     let (own, other_speed, whole) = off(from, moment(PARTS))?;
-    let least = 1.0 / one_in.max(1) as f64;
+    let least = 1.0 / bounds.one_in.max(1) as f64;
     let is_off = whole.abs() >= least && whole.abs() < 1.0 / KIND;
     let is_steady = (0..PARTS).all(|part| {
         let off = off(moment(part), moment(part + 1));
@@ -188,51 +190,6 @@ fn between(
         from,
         until: moment(PARTS),
     })
-}
-
-fn finding(
-    case: &Case<'_>,
-    (odd, line): (NodeId, &Line),
-    rest: Option<NodeId>,
-    drift: Drift,
-) -> Finding {
-    let session = case.session;
-    let ends = [
-        (line.told.first(), "the first tick told"),
-        (line.told.last(), "the last tick told"),
-    ];
-    let evidence: Vec<_> = ends
-        .into_iter()
-        .filter_map(|(told, what)| at_event(session, odd, told?.0, what))
-        .collect();
-    let against = match rest {
-        Some(rest) => format!("those of {} {:.2}", session.name(rest), drift.other),
-        None => format!("the game means to make {:.2}", drift.other),
-    };
-    let seconds = drift.until.0.saturating_sub(drift.from.0);
-    let apart = (drift.own - drift.other).abs() * seconds as f64 / 1e9;
-    Finding {
-        rule: RULE,
-        level: Level::Warning,
-        node: odd,
-        objects: Vec::new(),
-        each: Vec::new(),
-        time: drift.until,
-        sentence: format!(
-            "the ticks of {} drift: it made {:.2} a second, {against}, 1 in {:.0} too {}, over {}: {apart:.0} \
-             ticks apart",
-            session.name(odd),
-            drift.own,
-            drift.one_in(),
-            if drift.own > drift.other {
-                "many"
-            } else {
-                "few"
-            },
-            duration(seconds),
-        ),
-        evidence,
-    }
 }
 
 /// The ticks of each node: those that its packets tell, or else those of its inputs.

@@ -3,13 +3,8 @@
 //! What a program does between its ticks is its own business, so that there is no bound unless one is
 //! set: a warning then. A stretch that the reel does not hold is no stall.
 
-use super::words::{and_more, at_event};
-use super::{Case, Found};
-use crate::figures::duration;
-use crate::history::{Evidence, Finding, Level};
-use crate::session::{NodeId, Session, Stamp, Way};
-
-pub(super) const RULE: &str = "tick-stall";
+use super::prelude::*;
+use crate::session::Way;
 
 /// The longest stall of a node.
 struct Stall {
@@ -26,14 +21,15 @@ impl Stall {
 }
 
 pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
-    let Some(longest) = case.session.bounds.tick_stall.longest else {
+    let session = case.session;
+    let Some(longest) = session.bounds.tick_stall.longest else {
         return Vec::new();
     };
-    let nodes = (0..case.session.nodes.len()).map(|place| NodeId(place as u16));
+    let nodes = (0u16..).map(NodeId).take(session.nodes.len());
+    // A longer one may come.
     let found = nodes.filter_map(|node| {
-        let stall = of_node(case.session, node, longest.0)?;
-        // A longer one may come.
-        Some(finding(case.session, node, &stall).into())
+        let stall = of_node(session, node, longest.0)?;
+        Some(finding(session, node, &stall))
     });
     found.collect()
 }
@@ -64,35 +60,20 @@ fn of_node(session: &Session, node: NodeId, longest_ns: i64) -> Option<Stall> {
     worst
 }
 
-fn finding(session: &Session, node: NodeId, stall: &Stall) -> Finding {
+fn finding(session: &Session, node: NodeId, stall: &Stall) -> Found {
     let (_, after) = stall.between;
-    let sends = [
-        (
-            session.before(node, Way::Out, after.number),
-            "the last packet before the next tick",
-        ),
-        (
-            session.after(node, Way::Out, after.number),
-            "the first packet in it",
-        ),
+    let last = session.before(node, Way::Out, after.number);
+    let first = session.after(node, Way::Out, after.number);
+    let piece = |send: Option<Stamp>, what| at_event(session, node, send?, what);
+    let pieces = [
+        piece(last, "the last packet before the next tick"),
+        piece(first, "the first packet in it"),
     ];
-    let evidence: Vec<Evidence> = sends
-        .into_iter()
-        .filter_map(|(send, what)| at_event(session, node, send?, what))
-        .collect();
-    Finding {
-        rule: RULE,
-        level: Level::Warning,
-        node,
-        objects: Vec::new(),
-        each: Vec::new(),
-        time: after.time,
-        sentence: format!(
-            "{} began no tick for {}{}",
-            session.name(node),
-            duration(stall.length_ns()),
-            and_more(stall.stalls),
-        ),
-        evidence,
-    }
+    let sentence = format!(
+        "{} began no tick for {}{}",
+        session.name(node),
+        duration(stall.length_ns()),
+        and_more(stall.stalls),
+    );
+    Found::new(Level::Warning, node, after.time, pieces, sentence)
 }

@@ -9,6 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Found;
+use crate::figures::listed;
 use crate::history::{Finding, Instance, Level};
 use crate::session::{NodeId, SessionTime};
 
@@ -26,14 +27,8 @@ pub(super) fn together(all: Vec<Found>) -> Vec<Found> {
             joined.push(found);
             continue;
         };
-        let finding = &found.finding;
-        let cause = (
-            finding.rule,
-            finding.level,
-            finding.node,
-            found.fixed,
-            because,
-        );
+        let it = &found.finding;
+        let cause = (it.rule, it.level, it.node, found.fixed, because);
         causes.entry(cause).or_default().push(found);
     }
     for ((.., because), found) in causes {
@@ -57,22 +52,12 @@ fn one(mut all: Vec<Found>, because: &str) -> Option<Found> {
     let evidence = told.evidence.clone();
     let each: Vec<Instance> = all.into_iter().map(|it| instance(it.finding)).collect();
     let mut known = BTreeSet::new();
-    let objects: Vec<u64> = each
-        .iter()
-        .filter_map(|it| it.object)
-        .filter(|&object| known.insert(object))
-        .collect();
-    let finding = Finding {
-        rule,
-        level,
-        node,
-        time,
-        sentence: format!("{} objects ({}) {because}", objects.len(), listed(&objects)),
-        objects,
-        evidence,
-        each,
-    };
-    Some(Found::from(finding).fixed(fixed))
+    let objects = each.iter().filter_map(|it| it.object);
+    let objects: Vec<u64> = objects.filter(|&object| known.insert(object)).collect();
+    let sentence = format!("{} objects ({}) {because}", objects.len(), named(&objects));
+    let mut one = Found::new(level, node, time, evidence, sentence).about(objects);
+    (one.finding.rule, one.finding.each) = (rule, each);
+    Some(one.fixed(fixed))
 }
 
 fn instance(finding: Finding) -> Instance {
@@ -86,40 +71,31 @@ fn instance(finding: Finding) -> Instance {
 }
 
 /// `40, 41, 42, 43 and 5 more`.
-fn listed(objects: &[u64]) -> String {
-    let more = objects.len().saturating_sub(LISTED_MAX);
+fn named(objects: &[u64]) -> String {
     // One more takes no more room than to say so.
-    let named = if more == 1 {
-        objects.len()
-    } else {
-        objects.len() - more
+    let more = match objects.len().saturating_sub(LISTED_MAX) {
+        1 => 0,
+        more => more,
     };
-    let mut names: Vec<String> = objects.iter().take(named).map(u64::to_string).collect();
-    if more > 1 {
+    let named = objects.iter().take(objects.len() - more);
+    let mut names: Vec<String> = named.map(u64::to_string).collect();
+    if more > 0 {
         names.push(format!("{more} more"));
     }
-    match names.split_last() {
-        Some((last, before)) if !before.is_empty() => format!("{} and {last}", before.join(", ")),
-        _ => names.concat(),
-    }
+    listed(&names)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::history::Evidence;
 
     fn found(object: u64, time: i64, because: &str) -> Found {
-        let finding = Finding {
-            rule: "zombie-object",
-            level: Level::Error,
-            node: NodeId(1),
-            objects: vec![object],
-            time: SessionTime(time),
-            sentence: format!("object {object}"),
-            evidence: Vec::new(),
-            each: Vec::new(),
-        };
-        Found::from(finding).because(because.to_owned())
+        let (node, time) = (NodeId(1), SessionTime(time));
+        let nothing: [Option<Evidence>; 0] = [];
+        let sentence = format!("object {object}");
+        let found = Found::new(Level::Error, node, time, nothing, sentence).about([object]);
+        found.because(because.to_owned())
     }
 
     fn sentences(all: Vec<Found>) -> Vec<String> {

@@ -4,17 +4,9 @@
 //! a stream come exactly twice, each pair another call than those around it, is no game. Whoever sends so
 //! sent again under a new number what was not acked, or was handed over twice what it passes on.
 
-use netreel_wire::Role;
-
 use super::content::content;
-use super::words::{and_more, sent};
-use super::{Case, Found};
-use crate::history::claims::is_whole;
+use super::prelude::*;
 use crate::history::streams::MessageStream;
-use crate::history::{Finding, Level};
-use crate::session::{MessageId, Session};
-
-pub(super) const RULE: &str = "told-twice";
 
 /// How many RPCs of a stream are looked at: the first.
 const LOOKED_MAX: usize = 512;
@@ -67,27 +59,19 @@ fn of_stream(case: &Case<'_>, stream: MessageStream, calls: &[MessageId]) -> Opt
     ];
     let mut evidence: Vec<_> = pieces.into_iter().flatten().collect();
     evidence.dedup_by(|next, before| next.packet == before.packet);
-    let (from, to) = (session.name(stream.from), session.name(stream.to));
-    let finding = Finding {
-        rule: RULE,
-        level: Level::Warning,
-        node: stream.from,
-        objects: Vec::new(),
-        each: Vec::new(),
-        time: evidence.last()?.time,
-        sentence: format!(
-            "{} of {} RPCs that {from} sent {to} come in pairs: each is told again at the next place of the \
-             stream (packets {} and {}{})",
-            2 * pairs.len(),
-            calls.len(),
-            one.0,
-            other.0,
-            and_more(pairs.len() as u64),
-        ),
-        evidence,
-    };
+    let sentence = format!(
+        "{} of {} RPCs that {} sent {} come in pairs: each is told again at the next place of the \
+         stream (packets {} and {}{})",
+        2 * pairs.len(),
+        calls.len(),
+        session.name(stream.from),
+        session.name(stream.to),
+        one.0,
+        other.0,
+        and_more(pairs.len() as u64),
+    );
     // More may come, and they are counted.
-    Some(Found::from(finding))
+    Found::proven(Level::Warning, stream.from, evidence, sentence)
 }
 
 /// The calls that come in pairs; `None` where more are in none than may be, or where nothing tells.

@@ -9,21 +9,17 @@
 //! leaving before it was told of the object. That others say that a node left does not end what it claims;
 //! its own leaving does, being told that it is out, and falling silent.
 
-use super::Found;
-use super::words::{Told, told};
-use crate::figures::duration;
+use super::prelude::*;
 use crate::history::settled::{Settled, Settlement};
-use crate::history::{Belief, Finding, History, Level, Object, Span};
-use crate::session::{NodeId, Session, SessionTime};
+use crate::history::{Object, Span};
 
-pub(super) const RULE: &str = "two-owners";
-
-pub(super) fn find(session: &Session, history: &History) -> Vec<Found> {
+pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
+    let (session, history) = (case.session, case.history);
     let departed = crate::history::lanes::departures_of_nodes(session, history);
     let settlement = Settlement::new(session, history);
     let mut findings = Vec::new();
     for (&id, object) in &history.objects {
-        let claims = claims(session, object, &departed);
+        let claims = claims(case, object, &departed);
         for (place, one) in claims.iter().enumerate() {
             for other in claims.iter().skip(place + 1) {
                 // Sorted by start: whatever starts after this one's end overlaps it no more.
@@ -31,9 +27,7 @@ pub(super) fn find(session: &Session, history: &History) -> Vec<Found> {
                     break;
                 }
                 if one.node != other.node {
-                    let found =
-                        finding(session, history, &settlement, (id, object), (*one, *other));
-                    findings.extend(found);
+                    findings.extend(found_of(case, &settlement, (id, object), (one, other)));
                 }
             }
         }
@@ -42,7 +36,6 @@ pub(super) fn find(session: &Session, history: &History) -> Vec<Found> {
 }
 
 /// A stretch in which a node believes that it owns the object itself.
-#[derive(Clone, Copy)]
 struct Claim<'a> {
     node: NodeId,
     start: SessionTime,
@@ -53,21 +46,19 @@ struct Claim<'a> {
 }
 
 fn claims<'a>(
-    session: &Session,
+    case: &Case<'_>,
     object: &'a Object,
-    departed: &std::collections::BTreeMap<NodeId, SessionTime>,
+    departed: &BTreeMap<NodeId, SessionTime>,
 ) -> Vec<Claim<'a>> {
     let mut claims = Vec::new();
     for (&node, lane) in &object.lanes {
-        let peer = session.node(node).and_then(|node| node.peer);
+        let peer = case.peer(node);
+        let left = departed.get(&node).copied();
+        let left = left.unwrap_or(SessionTime(i64::MAX));
         for (place, span) in lane.iter().enumerate() {
             if peer.is_none_or(|peer| span.belief != Belief::Owned(peer)) {
                 continue;
             }
-            let left = departed
-                .get(&node)
-                .copied()
-                .unwrap_or(SessionTime(i64::MAX));
             let (start, end) = (span.time.start, span.time.end.min(left));
             if end <= start {
                 continue;
@@ -85,25 +76,25 @@ fn claims<'a>(
     claims
 }
 
-fn finding(
-    session: &Session,
-    history: &History,
+fn found_of(
+    case: &Case<'_>,
     settlement: &Settlement<'_>,
     (id, object): (u64, &Object),
-    (one, other): (Claim<'_>, Claim<'_>),
+    (one, other): (&Claim<'_>, &Claim<'_>),
 ) -> Option<Found> {
+    let session = case.session;
     let (older, newer) = match (one.span.counter, other.span.counter) {
         (Some(first), Some(second)) if second < first => (other, one),
         _ => (one, other),
     };
     let (start, end) = (newer.start.max(older.start), newer.end.min(older.end));
-    let because = told(session, history, newer.span.because)?;
-    let before = told(session, history, older.span.because)?;
+    let told = |span: &Span| case.told(span.because);
+    let (because, before) = (told(newer.span)?, told(older.span)?);
     let (old, new) = (session.name(older.node), session.name(newer.node));
     let same_counter = older.span.counter.is_some() && older.span.counter == newer.span.counter;
     // Who left or fell silent does not believe it to the end.
     let lasts = |claim: &Claim<'_>| claim.next.is_none() && claim.end == claim.span.time.end;
-    let both_last = lasts(&older) && lasts(&newer);
+    let both_last = lasts(older) && lasts(newer);
     let (level, why) = if same_counter {
         let counter = older.span.counter.unwrap_or_default();
         (Level::Error, format!("both at counter {counter}"))
@@ -113,7 +104,7 @@ fn finding(
             Settled::Unknown(why) => (Level::Info, format!("until the reels end; {why}")),
         }
     } else {
-        (Level::Info, words_of_end(session, history, &older, &newer))
+        (Level::Info, words_of_end(case, older, newer))
     };
     let sentence = format!(
         "{old} and {new} both believed that they own object {id} for {}: {new} since {} ({}); {why}",
@@ -121,30 +112,13 @@ fn finding(
         because.words(session),
         because.packet_words(),
     );
-    let mut evidence = vec![
-        before.evidence(done(&before)),
-        because.evidence(done(&because)),
-    ];
-    if let Some(ended) = older
-        .next
-        .and_then(|span| told(session, history, span.because))
-    {
-        evidence.push(ended.evidence(done(&ended)));
-    }
+    let mut evidence = vec![before.done(), because.done()];
+    evidence.extend(older.next.and_then(told).map(|ended| ended.done()));
     let time = evidence.iter().map(|each| each.time).max()?;
-    let finding = Finding {
-        rule: RULE,
-        level,
-        node: older.node,
-        objects: vec![id],
-        each: Vec::new(),
-        time,
-        sentence,
-        evidence,
-    };
+    let found = Found::new(level, older.node, time, evidence, sentence).about([id]);
     let because = format!("had two owners, {old} and {new}; {why}");
-    let fixed = fixed(session, (&older, &newer), end.max(time));
-    Some(Found::from(finding).fixed(fixed).because(because))
+    let fixed = fixed(session, (older, newer), end.max(time));
+    Some(found.fixed(fixed).because(because))
 }
 
 /// From when on an overlap stays as it was: the older claim is over, and so is the overlap, and
@@ -160,32 +134,16 @@ fn fixed(
     Some(speaks(older)?.max(speaks(newer)?))
 }
 
-fn done(told: &Told) -> &'static str {
-    if told.delivery.local {
-        "sent"
-    } else {
-        "delivered"
-    }
-}
-
 /// Why an overlap ended.
-fn words_of_end(
-    session: &Session,
-    history: &History,
-    older: &Claim<'_>,
-    newer: &Claim<'_>,
-) -> String {
+fn words_of_end(case: &Case<'_>, older: &Claim<'_>, newer: &Claim<'_>) -> String {
     let first = if older.end <= newer.end { older } else { newer };
-    let ended = first
-        .next
-        .and_then(|span| told(session, history, span.because));
-    match ended {
+    let name = case.session.name(first.node);
+    match first.next.and_then(|span| case.told(span.because)) {
         Some(ended) => format!(
-            "until {} got {} ({})",
-            session.name(first.node),
-            ended.words(session),
+            "until {name} got {} ({})",
+            ended.words(case.session),
             ended.packet_words()
         ),
-        None => format!("until {} left or fell silent", session.name(first.node)),
+        None => format!("until {name} left or fell silent"),
     }
 }

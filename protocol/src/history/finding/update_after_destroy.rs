@@ -5,126 +5,78 @@
 //! may have sent its UPDATE before it came to read that, and is not meant; nor is an UPDATE that is
 //! said again, or that a relay passes on.
 
-use std::collections::BTreeMap;
-
-use netreel_wire::Role;
-
-use super::words::{Told, and_more, sent, told};
-use super::{Case, Found};
-use crate::history::{Belief, Effect, Finding, Level};
-use crate::session::NodeId;
-
-pub(super) const RULE: &str = "update-after-destroy";
-
-/// What one node told another of an object that it had destroyed.
-struct Late {
-    count: u64,
-    destroy: Told,
-    update: Told,
-}
+use super::prelude::*;
 
 pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
-    let Case {
-        session, history, ..
-    } = *case;
-    let mut links: BTreeMap<(NodeId, NodeId, u64), Late> = BTreeMap::new();
+    let (session, history) = (case.session, case.history);
+    // What one node told another of an object that it had destroyed: its DESTROY, and its UPDATE.
+    let mut links: Firsts<(Link, u64), (Told, Told)> = Firsts::new();
     for (&object, known) in &history.objects {
         for &place in &known.deliveries {
             let (node, effect) = history.deliveries.effect(place);
             use Effect::{CreatedByUpdate, IgnoredNotOwner, IgnoredStale, IgnoredUnknown};
-            if !matches!(
-                effect,
-                CreatedByUpdate | IgnoredNotOwner | IgnoredStale | IgnoredUnknown
-            ) {
+            let (CreatedByUpdate | IgnoredNotOwner | IgnoredStale | IgnoredUnknown) = effect else {
                 continue; // most are updates that were taken, and no object was destroyed then
-            }
-            let update = told(session, history, place).filter(|it| it.role == Role::Update);
+            };
+            let update = case.told(place).filter(|it| it.role == Role::Update);
             let Some(update) = update.filter(|it| !it.delivery.local) else {
                 continue;
             };
             let Some((from, destroy)) = destroyed(case, object, &update) else {
                 continue;
             };
-            let late = links.entry((from, node, object)).or_insert(Late {
-                count: 0,
-                destroy,
-                update,
-            });
-            late.count += 1;
-            if effect == CreatedByUpdate && late.update.delivery.effect != effect {
-                (late.destroy, late.update) = (destroy, update);
+            let first = note(&mut links, ((from, node), object), (destroy, update));
+            if effect == CreatedByUpdate && first.1.delivery.effect != effect {
+                *first = (destroy, update);
             }
         }
     }
-    let found = links.into_iter().map(|((from, to, object), it)| {
-        let came_back = it.update.delivery.effect == Effect::CreatedByUpdate;
-        let (level, outcome) = if came_back {
-            (Level::Error, "created it by that")
-        } else {
-            (Level::Warning, "dropped it")
+    let found = links.into_iter().map(|(((from, to), object), it)| {
+        let (count, (destroy, update)) = it;
+        let (level, what, outcome, of_all) = match update.delivery.effect {
+            Effect::CreatedByUpdate => (
+                Level::Error,
+                "delivered",
+                "created it by that",
+                "created them by that",
+            ),
+            _ => (Level::Warning, "dropped", "dropped it", "dropped that"),
         };
         let (name, other) = (session.name(from), session.name(to));
         let evidence = [
-            Some(it.destroy.evidence("sent")),
-            sent(session, it.update.packet, "UPDATE sent"),
-            Some(
-                it.update
-                    .evidence(if came_back { "delivered" } else { "dropped" }),
-            ),
+            Some(destroy.evidence("sent")),
+            sent(session, update.packet, "UPDATE sent"),
+            Some(update.evidence(what)),
         ];
-        let finding = Finding {
-            rule: RULE,
-            level,
-            node: from,
-            objects: vec![object],
-            each: Vec::new(),
-            time: it.update.delivery.at.time,
-            sentence: format!(
-                "{name} sent {other} UPDATE of object {} ({}) after its own {} ({}), and {other} \
-                 {outcome}{}",
-                object,
-                it.update.packet_words(),
-                it.destroy.words(session),
-                it.destroy.packet_words(),
-                and_more(it.count),
-            ),
-            evidence: evidence.into_iter().flatten().collect(),
-        };
-        let because = format!(
-            "were updated by {name} after its own DESTROY of them, and {other} {}",
-            if came_back {
-                "created them by that"
-            } else {
-                "dropped that"
-            }
+        let sentence = format!(
+            "{name} sent {other} UPDATE of object {object} ({}) after its own {} ({}), and {other} \
+             {outcome}{}",
+            update.packet_words(),
+            destroy.words(session),
+            destroy.packet_words(),
+            and_more(count),
         );
+        let because =
+            format!("were updated by {name} after its own DESTROY of them, and {other} {of_all}");
         // More may come, and they are counted.
-        Found::from(finding).because(because)
+        let found = Found::new(level, from, update.delivery.at.time, evidence, sentence);
+        found.about([object]).because(because)
     });
     found.collect()
 }
 
 /// Who said an UPDATE itself, and its own DESTROY of the object before that.
 fn destroyed(case: &Case<'_>, object: u64, update: &Told) -> Option<(NodeId, Told)> {
-    let Case {
-        session,
-        history,
-        streams,
-        ..
-    } = *case;
-    let (from, _) = session.link(update.packet)?;
-    if update.speaker != session.node(from)?.peer {
+    let (from, _) = case.session.link(update.packet)?;
+    if update.speaker != case.peer(from) {
         return None;
     }
-    let first = streams.first_copy(update.delivery.message);
-    let (true, left) = session.departed(session.carrier(first)?)? else {
-        return None;
-    };
-    let span = history.belief_at(object, from, left.time)?;
+    let left = case.first_sent(update.delivery.message)?;
+    let span = case.history.belief_at(object, from, left.time)?;
     if span.belief != Belief::Destroyed {
         return None;
     }
-    let destroy = told(session, history, span.because)?;
+    let destroy = case.told(span.because)?;
     let is_own = destroy.delivery.local && destroy.delivery.node == from;
     let is_before = destroy.delivery.at.number < left.number;
     (is_own && is_before && destroy.role == Role::Destroy).then_some((from, destroy))

@@ -6,36 +6,24 @@
 //! nothing is on its way any more. Who did not create the object at the receiver, such as a new owner,
 //! cannot know what the receiver knows, and is not meant.
 
-use std::collections::BTreeMap;
-
-use netreel_wire::Role;
-
-use super::words::{Told, and_more, told};
-use super::{Case, Found};
+use super::prelude::*;
 use crate::history::settled::{Settled, Settlement};
-use crate::history::{Belief, Effect, Finding, Level};
-use crate::session::NodeId;
-
-pub(super) const RULE: &str = "update-before-create";
 
 pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
-    let Case {
-        session, history, ..
-    } = *case;
+    let (session, history) = (case.session, case.history);
     let settlement = Settlement::new(session, history);
     let mut found = Vec::new();
     for &id in history.objects.keys() {
         let mut dropped: BTreeMap<NodeId, Vec<(NodeId, Told)>> = BTreeMap::new();
-        let mut known: std::collections::BTreeSet<NodeId> = std::collections::BTreeSet::new();
+        let mut known: BTreeSet<NodeId> = BTreeSet::new();
         for &place in history.telling(id) {
             let (node, effect) = history.deliveries.effect(place);
             if known.contains(&node) {
                 continue;
             }
-            let Some(told) = told(session, history, place) else {
-                continue;
-            };
-            let Some((from, _)) = session.link(told.packet) else {
+            let told = case.told(place);
+            let link = told.and_then(|told| session.link(told.packet));
+            let Some((told, (from, _))) = told.zip(link) else {
                 continue;
             };
             match (told.role, effect) {
@@ -44,13 +32,7 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
                 }
                 (Role::Create, Effect::Created) if !told.delivery.local => {
                     known.insert(node);
-                    let early: Vec<Told> = dropped
-                        .remove(&node)
-                        .unwrap_or_default()
-                        .into_iter()
-                        .filter(|&(by, _)| by == from)
-                        .map(|(_, update)| update)
-                        .collect();
+                    let early = dropped.remove(&node).unwrap_or_default();
                     found.extend(early_at(case, id, (from, node), &early, told));
                 }
                 _ => drop(known.insert(node)),
@@ -72,9 +54,7 @@ fn never_created(
     node: NodeId,
     updates: &[(NodeId, Told)],
 ) -> Option<Found> {
-    let Case {
-        session, history, ..
-    } = *case;
+    let (session, history) = (case.session, case.history);
     let creates = |by: NodeId| {
         let mut telling = history.telling(id).iter();
         telling.any(|&place| history.deliveries.effect(place) == (by, Effect::Created))
@@ -87,67 +67,53 @@ fn never_created(
         return None;
     }
     let (name, other) = (session.name(from), session.name(node));
-    let finding = Finding {
-        rule: RULE,
-        level: Level::Warning,
-        node: from,
-        objects: vec![id],
-        each: Vec::new(),
-        time: update.delivery.at.time,
-        sentence: format!(
-            "{name} sent {other} UPDATE of object {id} ({}), and no CREATE of it ever came: {other} \
-             dropped it{}",
-            update.packet_words(),
-            and_more(count),
-        ),
-        evidence: vec![update.evidence("dropped")],
-    };
+    let sentence = format!(
+        "{name} sent {other} UPDATE of object {id} ({}), and no CREATE of it ever came: {other} dropped it{}",
+        update.packet_words(),
+        and_more(count),
+    );
     let because =
         format!("were updated by {name} and never created at {other}, which dropped that");
-    Some(Found::from(finding).because(because))
+    let found = Found::proven(Level::Warning, from, [update.evidence("dropped")], sentence)?;
+    Some(found.about([id]).because(because))
 }
 
 /// What a node dropped of an object before another's CREATE of it came.
 fn early_at(
     case: &Case<'_>,
     id: u64,
-    (from, to): (NodeId, NodeId),
-    early: &[Told],
+    (from, to): Link,
+    early: &[(NodeId, Told)],
     create: Told,
 ) -> Option<Found> {
     let session = case.session;
-    let is_reliable = |told: &&Told| {
+    let is_reliable = |told: &Told| {
         let message = session.message(told.delivery.message);
         message.is_some_and(|it| it.facts.reliable)
     };
+    let own = || early.iter().filter(|(by, _)| *by == from);
     // What is not sent again matters most.
-    let update = early.iter().find(is_reliable).or(early.first())?;
-    let (level, how) = match (is_reliable(&update), is_reliable(&&create)) {
+    let reliable = own().find(|(_, it)| is_reliable(it));
+    let (_, update) = reliable.or_else(|| own().next())?;
+    let (level, how) = match (is_reliable(update), is_reliable(&create)) {
         (true, _) => (Level::Warning, " reliably"),
         (false, true) => (Level::Info, " unreliably"),
         // The wire does not tell what is sent again.
         (false, false) => (Level::Warning, ""),
     };
     let (name, other) = (session.name(from), session.name(to));
-    let finding = Finding {
-        rule: RULE,
-        level,
-        node: from,
-        objects: vec![id],
-        each: Vec::new(),
-        time: create.delivery.at.time,
-        sentence: format!(
-            "{name} sent {other} UPDATE of object {id}{how} ({}) before its CREATE ({}) had arrived, and \
-             {other} dropped it{}",
-            update.packet_words(),
-            create.packet_words(),
-            and_more(early.len() as u64),
-        ),
-        evidence: vec![update.evidence("dropped"), create.evidence("delivered")],
-    };
+    let sentence = format!(
+        "{name} sent {other} UPDATE of object {id}{how} ({}) before its CREATE ({}) had arrived, and \
+         {other} dropped it{}",
+        update.packet_words(),
+        create.packet_words(),
+        and_more(own().count() as u64),
+    );
     let because = format!(
         "were updated by {name}{how} before their CREATE had arrived at {other}, which dropped that"
     );
     // More may come of other objects.
-    Some(Found::from(finding).because(because))
+    let pieces = [update.evidence("dropped"), create.evidence("delivered")];
+    let found = Found::proven(level, from, pieces, sentence)?;
+    Some(found.about([id]).because(because))
 }

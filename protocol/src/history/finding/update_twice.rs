@@ -4,19 +4,11 @@
 //! ticks, as its reel has them, and what both messages say: UPDATEs that differ may tell different
 //! values. Reliable ones that were sent again are `resend-storm`'s.
 
-use std::collections::BTreeMap;
-
 use netreel_reel::EventNumber;
-use netreel_wire::Role;
 
 use super::content::have_same_bits;
-use super::words::{and_more, sent};
-use super::{Case, Found};
-use crate::history::claims::is_whole;
-use crate::history::{Finding, Level};
-use crate::session::{MessageId, NodeId, OBJECT, PacketId, Session, Shape};
-
-pub(super) const RULE: &str = "update-twice";
+use super::prelude::*;
+use crate::session::{OBJECT, Shape};
 
 /// How many pairs of a link are a finding.
 const PAIRS_MIN: u64 = 8;
@@ -26,8 +18,6 @@ const PAIRS_MAX: u64 = 256;
 
 /// How many packets are looked at.
 const PACKETS_MAX: u32 = 1 << 20;
-
-type Link = (NodeId, NodeId);
 
 /// What of a link was said twice.
 #[derive(Default)]
@@ -60,10 +50,12 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
             continue;
         };
         let tick = session.turn_at(link.0, left.number).map(|turn| turn.begins);
-        let Some(tick) = tick else { continue };
+        if tick.is_none() {
+            continue;
+        }
         let twice = links.entry(link).or_default();
-        if twice.tick != Some(tick) {
-            twice.tick = Some(tick);
+        if twice.tick != tick {
+            twice.tick = tick;
             twice.said.clear();
         }
         for (message, facts) in session.messages_that(packet, |shape: &Shape| shape.has(OBJECT)) {
@@ -82,39 +74,25 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
         let [.., last] = twice.last?;
         let pieces = [
             sent(session, one, "an UPDATE sent"),
-            (other != one)
-                .then(|| sent(session, other, "the same sent in one tick"))
-                .flatten(),
+            sent(session, other, "the same sent in one tick").filter(|_| other != one),
             sent(session, last, "the last one that was sent twice"),
         ];
-        let evidence: Vec<_> = pieces.into_iter().flatten().collect();
-        let which = if one == other {
-            format!("both in packet {}", one.0)
-        } else {
-            format!("packets {} and {}", one.0, other.0)
+        let which = match one == other {
+            true => format!("both in packet {}", one.0),
+            false => format!("packets {} and {}", one.0, other.0),
         };
-        let finding = Finding {
-            rule: RULE,
-            level: Level::Warning,
-            node: from,
-            objects: vec![object],
-            each: Vec::new(),
-            time: evidence.last()?.time,
-            sentence: format!(
-                "{} sent {} the same UPDATE of object {object} twice in one tick ({which}){}{}",
-                session.name(from),
-                session.name(to),
-                and_more(twice.count),
-                if twice.looked == PAIRS_MAX {
-                    ", and more were not looked at"
-                } else {
-                    ""
-                },
-            ),
-            evidence,
+        let more = match twice.looked {
+            PAIRS_MAX => ", and more were not looked at",
+            _ => "",
         };
+        let sentence = format!(
+            "{} sent {} the same UPDATE of object {object} twice in one tick ({which}){}{more}",
+            session.name(from),
+            session.name(to),
+            and_more(twice.count),
+        );
         // More may come, and they are counted.
-        Some(finding.into())
+        Some(Found::proven(Level::Warning, from, pieces, sentence)?.about([object]))
     });
     found.collect()
 }

@@ -2,7 +2,9 @@
 
 use netreel_wire::Role;
 
-use crate::history::{Delivery, Evidence, History};
+use crate::figures::listed;
+use crate::history::state::Held;
+use crate::history::{Belief, Delivery, Evidence, History};
 use crate::session::{MessageId, NodeId, PacketId, Session, Stamp};
 
 /// A delivery about an object, with what the rules ask of it.
@@ -61,6 +63,14 @@ impl Told {
         }
     }
 
+    /// The same of what the node did itself, or was handed.
+    pub(super) fn done(&self) -> Evidence {
+        self.evidence(match self.delivery.local {
+            true => "sent",
+            false => "delivered",
+        })
+    }
+
     /// `MIGRATE to B at counter 1`, without the packet.
     pub fn words(&self, session: &Session) -> String {
         let mut words = word(self.role).to_owned();
@@ -101,13 +111,53 @@ pub(crate) fn came(session: &Session, packet: PacketId, what: &str) -> Option<Ev
     Some(crossing(session, packet, (to, at), what))
 }
 
+/// A packet where it is first known, as a piece of a finding's proof.
+pub(crate) fn sent_or_came(session: &Session, packet: PacketId, what: &str) -> Option<Evidence> {
+    sent(session, packet, what).or_else(|| came(session, packet, what))
+}
+
 /// An event of a node that sent or received a packet as a piece of a finding's proof.
 pub(super) fn at_event(session: &Session, node: NodeId, at: Stamp, what: &str) -> Option<Evidence> {
     let packet = session.packet_at(node, at.number)?.packet;
     Some(crossing(session, packet, (node, at), what))
 }
 
-fn crossing(
+/// A message at its sender, or where it first arrived, as a piece of a finding's proof.
+pub(super) fn crossing_of(
+    session: &Session,
+    message: MessageId,
+    node: NodeId,
+    what: &str,
+) -> Option<Evidence> {
+    let carried = session.message(message)?;
+    let at = seen_at(session, carried.packet, node)?;
+    let what = format!("{} {what}", word(session.role(&carried.facts)));
+    Some(Evidence {
+        message,
+        ..crossing(session, carried.packet, (node, at), &what)
+    })
+}
+
+/// What told a node a value as a piece of a finding's proof.
+pub(super) fn held_by(
+    session: &Session,
+    node: NodeId,
+    held: &Held,
+    what: &str,
+) -> Option<Evidence> {
+    crossing_of(session, held.because?, node, what)
+}
+
+/// When a node sent a packet, or received it.
+pub(super) fn seen_at(session: &Session, packet: PacketId, node: NodeId) -> Option<Stamp> {
+    match session.link(packet)? {
+        (from, _) if node == from => Some(session.departed(packet)?.1),
+        (_, to) if node == to => session.packet(packet)?.received,
+        _ => None,
+    }
+}
+
+pub(super) fn crossing(
     session: &Session,
     packet: PacketId,
     (node, at): (NodeId, Stamp),
@@ -124,28 +174,20 @@ fn crossing(
     }
 }
 
-/// A message at its sender, or where it first arrived, as a piece of a finding's proof.
-pub(super) fn crossing_of(
-    session: &Session,
-    message: MessageId,
-    node: NodeId,
-    what: &str,
-) -> Option<Evidence> {
-    let carried = session.message(message)?;
-    let (from, to) = session.link(carried.packet)?;
-    let at = match node {
-        node if node == from => session.departed(carried.packet)?.1,
-        node if node == to => session.packet(carried.packet)?.received?,
-        _ => return None,
-    };
-    Some(Evidence {
-        what: format!("{} {what}", word(session.role(&carried.facts))),
-        message,
-        packet: carried.packet,
-        node,
-        number: at.number,
-        time: at.time,
-    })
+/// `once`, `3 times`.
+pub(crate) fn times(count: usize) -> String {
+    match count {
+        1 => "once".to_owned(),
+        count => format!("{count} times"),
+    }
+}
+
+/// The owner that somebody believes in who believes that an object lives.
+pub(crate) fn owner(belief: Belief) -> Option<u64> {
+    match belief {
+        Belief::Owned(owner) | Belief::Orphaned(owner) => Some(owner),
+        Belief::Destroyed | Belief::Unknown => None,
+    }
 }
 
 /// `; so with 3 more`, where there are more than the one that is told.
@@ -159,11 +201,7 @@ pub(super) fn and_more(count: u64) -> String {
 /// `A, B and C`.
 pub(super) fn names(session: &Session, nodes: &[NodeId]) -> String {
     let names: Vec<String> = nodes.iter().map(|&node| session.name(node)).collect();
-    match &names[..] {
-        [] => String::new(),
-        [one] => one.clone(),
-        [all @ .., last] => format!("{} and {last}", all.join(", ")),
-    }
+    listed(&names)
 }
 
 /// What people call a message of this role.
@@ -188,24 +226,3 @@ pub(crate) fn word(role: Role) -> &'static str {
 
 /// More packets of the same sort are counted, not listed.
 pub(super) const EVIDENCE_MAX: usize = 8;
-
-/// Packets, each where it was first known, as pieces of a finding's proof.
-pub(super) fn evidence(session: &Session, examples: &[PacketId], what: &str) -> Vec<Evidence> {
-    let pieces = examples.iter().filter_map(|&id| {
-        let packet = session.packet(id)?;
-        let stamp = packet.first()?;
-        Some(Evidence {
-            what: what.to_owned(),
-            message: MessageId(session.said(id)?.messages.start),
-            packet: id,
-            node: if packet.departed().is_some() {
-                packet.from
-            } else {
-                packet.to
-            },
-            number: stamp.number,
-            time: stamp.time,
-        })
-    });
-    pieces.collect()
-}

@@ -3,37 +3,27 @@
 //! The CREATE is older than the DESTROY: what was created after the end is another object, to which
 //! the game gave the same id.
 
-use netreel_wire::Role;
-
-use super::words::{Told, told_of};
-use super::{Case, Found};
+use super::prelude::*;
+use super::words::told_of;
+use crate::history::Object;
 use crate::history::lanes::{departures_of_nodes, partings_of_nodes};
 use crate::history::settled::{Settled, Settlement, ends_early};
-use crate::history::{Belief, Effect, Finding, Level, Object};
-use crate::session::{NodeId, SessionTime};
-
-pub(super) const RULE: &str = "zombie-object";
 
 pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
-    let Case {
-        session, history, ..
-    } = *case;
+    let (session, history) = (case.session, case.history);
     let settlement = Settlement::new(session, history);
     let parted = partings_of_nodes(session, history);
     let departed = departures_of_nodes(session, history);
     let mut findings = Vec::new();
     for (&id, object) in &history.objects {
         for (&node, lane) in &object.lanes {
-            let alive = lane
-                .last()
-                .is_some_and(|span| matches!(span.belief, Belief::Owned(_) | Belief::Orphaned(_)));
-            if alive {
+            if lane.last().and_then(|span| owner(span.belief)).is_some() {
                 let left = departed.get(&node).copied();
                 let found = at_node(case, (&settlement, left), id, object, node);
                 // What comes to a node that said that it leaves makes nothing there.
-                let found =
-                    found.filter(|it| parted.get(&node).is_none_or(|left| it.finding.time < *left));
-                findings.extend(found);
+                let parted = parted.get(&node);
+                findings
+                    .extend(found.filter(|it| parted.is_none_or(|left| it.finding.time < *left)));
             }
         }
     }
@@ -47,9 +37,7 @@ fn at_node(
     object: &Object,
     node: NodeId,
 ) -> Option<Found> {
-    let Case {
-        session, history, ..
-    } = *case;
+    let (session, history) = (case.session, case.history);
     let (destroy, create) = destroy_and_create(told_of(session, history, id, node))?;
     let said = |told: &Told| said(case, object, told);
     let times = said(&create).zip(said(&destroy));
@@ -57,9 +45,12 @@ fn at_node(
         return None;
     }
     let name = session.name(node);
-    let after = match destroy.delivery.effect {
-        Effect::IgnoredUnknown => ", which it had dropped because it did not know the object",
-        _ => "",
+    let (what, after) = match destroy.delivery.effect {
+        Effect::IgnoredUnknown => (
+            "dropped",
+            ", which it had dropped because it did not know the object",
+        ),
+        _ => ("delivered", ""),
     };
     let until = match left.filter(|left| create.delivery.at.time < *left) {
         Some(_) => Some(format!("until {name} left or fell silent")),
@@ -96,23 +87,9 @@ fn at_node(
         destroy.words(session),
         destroy.packet_words(),
     );
-    let what = match destroy.delivery.effect {
-        Effect::IgnoredUnknown => "dropped",
-        _ => "delivered",
-    };
-    let evidence = vec![destroy.evidence(what), create.evidence("delivered")];
-    let time = create.delivery.at.time;
-    let finding = Finding {
-        rule: RULE,
-        level,
-        node,
-        objects: vec![id],
-        each: Vec::new(),
-        time,
-        sentence,
-        evidence,
-    };
-    Some(Found::from(finding).because(because))
+    let evidence = [destroy.evidence(what), create.evidence("delivered")];
+    let found = Found::proven(level, node, evidence, sentence)?.about([id]);
+    Some(found.because(because))
 }
 
 /// How long the object lived on: of one, and of several.
@@ -148,16 +125,11 @@ fn destroy_and_create(told: impl IntoIterator<Item = Told>) -> Option<(Told, Tol
 
 /// When a message was first said: what its first speaker did, or else when it was sent.
 fn said(case: &Case<'_>, object: &Object, told: &Told) -> Option<SessionTime> {
-    let Case {
-        session,
-        history,
-        streams,
-        ..
-    } = *case;
+    let (session, history) = (case.session, case.history);
     if told.delivery.local {
         return Some(told.delivery.at.time);
     }
-    let first = streams.first_copy(told.delivery.message);
+    let first = case.streams.first_copy(told.delivery.message);
     let (_, sent) = session.departed(session.carrier(first)?)?;
     let speaker = session.node_of_peer(told.speaker?);
     let deliveries = object.deliveries.iter();

@@ -2,6 +2,7 @@
 
 use netreel_wire::{Property, PropertyKind};
 
+use super::Known;
 pub use crate::session::facts::values::Scalar;
 
 /// How far two values are apart.
@@ -126,6 +127,17 @@ pub fn words(property: &Property, parts: &[Scalar]) -> String {
     match property.unit.as_str() {
         "" => value,
         unit => format!("{value} {unit}"),
+    }
+}
+
+impl Known {
+    /// For people, in the words of [`words`].
+    pub fn words(&self, property: &Property) -> String {
+        match self {
+            Known::Value(parts) => words(property, parts),
+            Known::Unknown => "unknown".to_owned(),
+            Known::Nothing => "not told".to_owned(),
+        }
     }
 }
 
