@@ -34,6 +34,22 @@ const UNITS: [(&str, u64, u64); 7] = [
     ("µs", 1_000, 1),
 ];
 
+/// `; so with 3 more links`, where there are more than the one that is told; `what` follows the number.
+pub fn and_more(count: u64, what: &str) -> String {
+    match count {
+        0 | 1 => String::new(),
+        count => format!("; so with {} more{what}", count - 1),
+    }
+}
+
+/// `once`, `3 times`.
+pub fn times(count: usize) -> String {
+    match count {
+        1 => "once".to_owned(),
+        count => format!("{count} times"),
+    }
+}
+
 /// A length of time, given in ns, in the unit that suits it, with one decimal: `205.4 ms`, `950 ns`,
 /// `2.8 days`.
 pub fn duration(ns: i64) -> String {

@@ -50,17 +50,30 @@ impl Kind {
     }
 }
 
-impl Column {
-    /// A column that is never null.
-    pub(crate) const fn of(name: &'static str, kind: Kind, says: &'static str) -> Column {
-        Column {
-            name,
-            kind,
-            is_optional: false,
-            says,
+/// Columns that are never null, by what stands in them.
+macro_rules! columns {
+    ($($name:ident $kind:ident;)*) => {$(
+        pub(crate) const fn $name(name: &'static str, says: &'static str) -> Column {
+            Column {
+                name,
+                kind: Kind::$kind,
+                is_optional: false,
+                says,
+            }
         }
-    }
+    )*};
+}
 
+columns! {
+    whole Whole;
+    unsigned Unsigned;
+    real Real;
+    truth Truth;
+    text Text;
+    utc Moment;
+}
+
+impl Column {
     /// The same, and it may be null.
     pub(crate) const fn or_null(self) -> Column {
         Column {
@@ -83,10 +96,9 @@ impl Column {
                 Some(LogicalType::timestamp(true, TimeUnit::MICROS)),
             ),
         };
-        let repetition = if self.is_optional {
-            Repetition::OPTIONAL
-        } else {
-            Repetition::REQUIRED
+        let repetition = match self.is_optional {
+            true => Repetition::OPTIONAL,
+            false => Repetition::REQUIRED,
         };
         let built = Type::primitive_type_builder(self.name, physical)
             .with_repetition(repetition)
@@ -108,6 +120,14 @@ pub(crate) enum Cell<'a> {
     /// Microseconds since 1970.
     Moment(i64),
 }
+
+/// A row: things that each become a cell.
+macro_rules! cells {
+    ($($cell:expr),* $(,)?) => {
+        [$($crate::column::Cell::from($cell)),*]
+    };
+}
+pub(crate) use cells;
 
 impl From<i64> for Cell<'_> {
     fn from(number: i64) -> Self {

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 use parquet::basic::{Compression, ZstdLevel};
-use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int64Type};
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
@@ -152,10 +152,10 @@ impl Gathered {
         Gathered {
             column,
             values: match column.kind {
-                Kind::Whole | Kind::Unsigned | Kind::Moment => Values::Numbers(Vec::new()),
-                Kind::Real => Values::Reals(Vec::new()),
-                Kind::Truth => Values::Truths(Vec::new()),
-                Kind::Text => Values::Texts(Vec::new()),
+                Kind::Whole | Kind::Unsigned | Kind::Moment => Values::Numbers(vec![]),
+                Kind::Real => Values::Reals(vec![]),
+                Kind::Truth => Values::Truths(vec![]),
+                Kind::Text => Values::Texts(vec![]),
             },
             present: Vec::new(),
         }
@@ -191,34 +191,25 @@ impl Gathered {
     fn write(&mut self, mut writer: SerializedColumnWriter<'_>) -> Result<(), FleetError> {
         let present = self.column.is_optional.then_some(&self.present[..]);
         match &mut self.values {
-            Values::Numbers(values) => {
-                writer
-                    .typed::<Int64Type>()
-                    .write_batch(values, present, None)?;
-                values.clear();
-            }
-            Values::Reals(values) => {
-                writer
-                    .typed::<DoubleType>()
-                    .write_batch(values, present, None)?;
-                values.clear();
-            }
-            Values::Truths(values) => {
-                writer
-                    .typed::<BoolType>()
-                    .write_batch(values, present, None)?;
-                values.clear();
-            }
-            Values::Texts(values) => {
-                writer
-                    .typed::<ByteArrayType>()
-                    .write_batch(values, present, None)?;
-                values.clear();
-            }
+            Values::Numbers(values) => put::<Int64Type>(&mut writer, values, present)?,
+            Values::Reals(values) => put::<DoubleType>(&mut writer, values, present)?,
+            Values::Truths(values) => put::<BoolType>(&mut writer, values, present)?,
+            Values::Texts(values) => put::<ByteArrayType>(&mut writer, values, present)?,
         }
         self.present.clear();
         Ok(writer.close()?)
     }
+}
+
+/// Writes values, and forgets them.
+fn put<T: DataType>(
+    writer: &mut SerializedColumnWriter<'_>,
+    values: &mut Vec<T::T>,
+    present: Option<&[i16]>,
+) -> Result<(), ParquetError> {
+    writer.typed::<T>().write_batch(values, present, None)?;
+    values.clear();
+    Ok(())
 }
 
 /// Names come again and again: they share their bytes.

@@ -7,7 +7,7 @@ use crate::session::Session;
 use crate::verdict::{Counts, Judgement, Reason};
 
 /// The answer of `netreel check --json`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Check {
     /// `clean`, `wrong` or `unknown`.
     pub verdict: &'static str,
@@ -26,7 +26,7 @@ pub struct Check {
 }
 
 /// One finding.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct FindingJson {
     /// Its number, from 1, in the order of all findings; left out while they are not all known.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -54,7 +54,7 @@ pub struct FindingJson {
 }
 
 /// One of several things that one cause led to.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct InstanceJson {
     /// The node that saw it.
     pub node: String,
@@ -69,7 +69,7 @@ pub struct InstanceJson {
 }
 
 /// A piece of a finding's proof.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct EvidenceJson {
     /// What it is.
     pub what: String,
@@ -105,7 +105,7 @@ pub fn check(session: &Session, history: &History, judgement: &Judgement) -> Che
 }
 
 /// The same without the findings: the last line of `netreel check --follow --json`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 #[allow(missing_docs)] // see `Check`
 pub struct Conclusion {
     pub verdict: &'static str,

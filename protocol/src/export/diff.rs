@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::Value as Json;
 
 use super::check::{FindingJson, finding};
-use super::state::{known_json, known_words};
+use super::state::known_json;
 use crate::diff::{
     Changed, ComparedSession, Counted, Diff, Differently, First, Only, Spoken, Valued,
 };
@@ -25,7 +25,7 @@ pub struct Both<T> {
 }
 
 /// The answer of `netreel diff --json`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct DiffJson {
     /// Whether nothing differs.
     pub same: bool,
@@ -62,7 +62,7 @@ pub struct DiffJson {
 }
 
 /// Where two sessions first part.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct FirstJson {
     /// When, in the session that has it, or has it earlier.
     pub time_ns: i64,
@@ -73,7 +73,7 @@ pub struct FirstJson {
 }
 
 /// A message that one session alone has.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct SpokenJson {
     /// Its number there.
     pub message: u32,
@@ -91,7 +91,7 @@ pub struct SpokenJson {
 }
 
 /// What makes two messages the same.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct AboutJson {
     /// As the wire spells it.
     pub kind: String,
@@ -112,7 +112,7 @@ pub struct AboutJson {
 }
 
 /// A message that says something else.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct ChangedJson {
     /// Who said it.
     pub from: String,
@@ -130,7 +130,7 @@ pub struct ChangedJson {
 }
 
 /// A field that says something else.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct FieldChangeJson {
     /// Its path in the message.
     pub path: String,
@@ -151,7 +151,7 @@ pub struct Alike<'a> {
 }
 
 /// A message with which a node did something else.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct DifferentlyJson {
     /// The node.
     pub node: String,
@@ -171,7 +171,7 @@ pub struct DifferentlyJson {
 }
 
 /// What a node came to believe of an object otherwise.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct BelievedJson {
     /// The object.
     pub object: u64,
@@ -184,7 +184,7 @@ pub struct BelievedJson {
 }
 
 /// A property whose last value is not the same.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct ValuedJson {
     /// The object.
     pub object: u64,
@@ -201,7 +201,7 @@ pub struct ValuedJson {
 }
 
 /// A finding that both have, at other levels.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct LevelJson {
     /// The rule.
     pub rule: &'static str,
@@ -237,9 +237,8 @@ pub fn diff(sides: [ComparedSession<'_>; 2], diff: &Diff) -> DiffJson {
     let findings = &diff.findings;
     let found = |side: usize, place: usize| {
         let findings = &sides[side].history.findings;
-        findings
-            .get(place)
-            .map(|it| finding(sides[side].session, it))
+        let found = findings.get(place);
+        found.map(|it| finding(sides[side].session, it))
     };
     let findings_only = [0, 1].map(|side| {
         let places = findings.only[side].iter();
@@ -286,14 +285,13 @@ impl DiffJson {
             let key = (each.about.kind.as_str(), paths.collect());
             alike.entry(key).or_default().push(place);
         }
-        let mut alike: Vec<Alike<'_>> = alike
-            .into_iter()
-            .map(|((kind, paths), places)| Alike {
-                kind,
-                paths,
-                places,
-            })
-            .collect();
+        let alike = alike.into_iter();
+        let alike = alike.map(|((kind, paths), places)| Alike {
+            kind,
+            paths,
+            places,
+        });
+        let mut alike: Vec<Alike<'_>> = alike.collect();
         alike.sort_by_key(|it| it.places.first().copied());
         alike
     }
@@ -504,7 +502,7 @@ impl Names<'_> {
 
     fn valued(&self, it: &Valued) -> ValuedJson {
         let states = it.values.each_ref().map(Option::as_ref);
-        let words = states.map(|known| Some(known_words(&it.property, known?)));
+        let words = states.map(|known| Some(known?.words(&it.property)));
         ValuedJson {
             object: it.object,
             node: self.node(it.node),

@@ -16,7 +16,7 @@ use crate::session::{SessionReel, SessionTime};
 const TEXT_MAX: usize = 120;
 
 /// One line of `netreel events --json`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct EventJson {
     /// Whose reel it is in.
     pub node: String,

@@ -9,7 +9,7 @@ use crate::session::{Fate, Hole, Interface, Node, NodeId, Observer, Session, Tri
 use crate::verdict::Counts;
 
 /// The answer of `netreel info --json`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Info {
     /// What the wire calls the protocol, all names where there are several; `null` where there is no wire.
     pub wire: Option<String>,
@@ -42,7 +42,7 @@ pub struct Info {
 }
 
 /// A node in numbers.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct NodeJson {
     /// Its name.
     pub name: String,
@@ -95,7 +95,7 @@ pub struct NodeJson {
 }
 
 /// An observer in numbers.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct ObserverJson {
     /// Its name.
     pub name: String,
@@ -128,7 +128,7 @@ pub struct ObserverJson {
 }
 
 /// An interface of a packet capture.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct InterfaceJson {
     /// What the capture calls it; `null` where it does not.
     pub name: Option<String>,
@@ -139,7 +139,7 @@ pub struct InterfaceJson {
 }
 
 /// A moment around which a node kept its recording.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct TriggerJson {
     /// When.
     pub time_ns: i64,
@@ -154,7 +154,7 @@ pub struct TriggerJson {
 }
 
 /// A stretch that a reel does not hold.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct HoleJson {
     /// Where it starts.
     pub from_ns: i64,
@@ -165,7 +165,7 @@ pub struct HoleJson {
 }
 
 /// What became of the packets.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize)]
 #[allow(missing_docs)] // the variants of `Fate`
 pub struct Fates {
     pub received: u64,
@@ -180,7 +180,7 @@ fn is_zero(count: &u64) -> bool {
 }
 
 /// A directed link in numbers.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 #[allow(missing_docs)] // the fields of `Link`
 pub struct LinkJson {
     pub from: String,
@@ -201,7 +201,7 @@ pub struct LinkJson {
 }
 
 /// A connection in numbers.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 #[allow(missing_docs)] // the fields of `Connection`
 pub struct ConnectionJson {
     pub nodes: [String; 2],

@@ -7,14 +7,14 @@ use crate::query::effect_name;
 use crate::session::Session;
 
 /// The answer of `netreel objects --migrations --json`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Migrations {
     /// By object, and in the order in which they began.
     pub migrations: Vec<MigrationJson>,
 }
 
 /// A change of an object's owner.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct MigrationJson {
     /// The object.
     pub object: u64,
@@ -27,7 +27,7 @@ pub struct MigrationJson {
 }
 
 /// Something that happened on the way.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct MigrationStepJson {
     /// `asked`, `ordered`, `order-came`, `announced`, `told`, `acked`, `not-delivered`, `updated`,
     /// `update-taken`.

@@ -44,7 +44,5 @@ pub use state::{
     StateObject, StateProperty, StateQuestion, StateRest, StateValue, known_json, state,
     state_diff,
 };
-pub use stats::{
-    BucketJson, LinkStatsJson, RowJson, SpreadJson, StatsJson, StatsParts, stats, tables,
-};
+pub use stats::{BucketJson, LinkStatsJson, RowJson, StatsJson, StatsParts, stats, tables};
 pub use why::{StepJson, WhyJson, WhyOf, why};

@@ -7,7 +7,7 @@ use crate::query::effect_name;
 use crate::session::{Node, NodeId, Session, SessionTime};
 
 /// The answer of `netreel objects --json`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Objects {
     /// The moment that was asked for; `null` for all time.
     pub at_ns: Option<i64>,
@@ -16,7 +16,7 @@ pub struct Objects {
 }
 
 /// One object.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct ObjectJson {
     /// Its number.
     pub object: u64,
@@ -33,7 +33,7 @@ pub struct ObjectJson {
 }
 
 /// What one node believed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct LaneJson {
     /// Who.
     pub node: String,
@@ -42,7 +42,7 @@ pub struct LaneJson {
 }
 
 /// A stretch of time in which a belief did not change.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct SpanJson {
     /// Where it starts.
     pub from_ns: i64,
@@ -64,7 +64,7 @@ pub struct SpanJson {
 }
 
 /// A message about the object, at a node.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct DeliveryJson {
     /// Where.
     pub node: String,

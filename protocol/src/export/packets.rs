@@ -11,7 +11,7 @@ use crate::query::effect_name;
 use crate::session::{MessageId, PacketId, Rpc, Session};
 
 /// One line of `netreel packets --json`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct PacketJson {
     /// The fields that have a key in JSON.
     #[serde(flatten)]
@@ -21,7 +21,7 @@ pub struct PacketJson {
 }
 
 /// One message of a packet.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct MessageJson {
     /// Its number.
     pub message: u32,
@@ -58,7 +58,7 @@ pub struct MessageJson {
 }
 
 /// What an RPC carries.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct ArgumentJson {
     /// The path of the field.
     pub path: String,
@@ -67,7 +67,7 @@ pub struct ArgumentJson {
 }
 
 /// What a message did at a node.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct EffectJson {
     /// Where.
     pub node: String,

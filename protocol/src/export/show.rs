@@ -11,7 +11,7 @@ use crate::session::{MessageId, PacketId, Session};
 use crate::why::Resend;
 
 /// The answer of `netreel show --json`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Show {
     /// The plain fields, as `packets` prints them.
     #[serde(flatten)]
@@ -29,7 +29,7 @@ pub struct Show {
 }
 
 /// A message that repeats an earlier one.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct ResendJson {
     /// The message.
     pub message: u32,
@@ -48,7 +48,7 @@ pub struct ResendJson {
 }
 
 /// One field.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct FieldJson {
     /// `messages[2].create.object`; empty for the packet itself.
     pub path: String,
@@ -68,7 +68,7 @@ pub struct FieldJson {
 }
 
 /// Something wrong with a packet.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct DiagnosticJson {
     /// The path of the field.
     pub path: String,

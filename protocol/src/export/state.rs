@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use netreel_wire::{Property, PropertyId};
+use netreel_wire::PropertyId;
 use serde::Serialize;
 use serde_json::Value as Json;
 
-use crate::history::state::{Apart, Held, Known, Rest, Scalar, States, apart_words, words};
+use crate::history::state::{Apart, Held, Known, Rest, Scalar, States, apart_words};
 use crate::history::{Belief, Existence, ExistenceDifference, Exists, History};
 use crate::session::{NodeId, Session, SessionTime};
 
 /// The answer of `netreel state --json`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct State {
     /// The moment that was asked for.
     pub at_ns: i64,
@@ -309,7 +309,7 @@ fn value(
             Known::Nothing => "untold",
         },
         value: known_json(&held.value),
-        words: known_words(declared, &held.value),
+        words: held.value.words(declared),
         since_ns: held.since.0,
         packet: packet(session, &held),
         said: held.said.map(|said| said.0),
@@ -325,14 +325,6 @@ fn by(apart: Apart) -> Option<f64> {
     match apart {
         Apart::By(by) => Some(by),
         Apart::Same | Apart::Other => None,
-    }
-}
-
-pub(super) fn known_words(property: &Property, known: &Known) -> String {
-    match known {
-        Known::Value(parts) => words(property, parts),
-        Known::Unknown => "unknown".to_owned(),
-        Known::Nothing => "not told".to_owned(),
     }
 }
 
@@ -390,7 +382,7 @@ fn rest(session: &Session, rest: &Rest) -> StateRest {
 }
 
 /// The answer of `netreel state --diff A,B --json`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct StateDiff {
     /// The moment up to which was looked.
     pub at_ns: i64,
@@ -407,7 +399,7 @@ pub struct StateDiff {
 }
 
 /// An object that lived at one of two nodes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct StateLives {
     /// The object.
     pub object: u64,
@@ -423,7 +415,7 @@ pub struct StateLives {
 }
 
 /// Where two nodes first parted.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct StateFirst {
     /// When.
     pub time_ns: i64,
@@ -434,7 +426,7 @@ pub struct StateFirst {
 }
 
 /// How what two nodes believed of a property of an object differed.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct StateDiffValue {
     /// The object.
     pub object: u64,
@@ -500,7 +492,7 @@ pub fn state_diff(
             let shown = |node| {
                 let held = states.at(object, property, node, at)?;
                 let lives = lives(history, object, node, at) && held.value != Known::Nothing;
-                lives.then(|| known_words(declared, &held.value))
+                lives.then(|| held.value.words(declared))
             };
             let object_type = names.entry(object).or_insert_with(|| {
                 let known = history.objects.get(&object)?;

@@ -7,10 +7,10 @@ use serde_json::Value as Json;
 
 use crate::history::{History, Punctuality};
 use crate::session::Session;
-use crate::stats::{Bucket, Ledger, Link, LinkStats, RowOf, Spread, Stats};
+use crate::stats::{Bucket, Ledger, Link, LinkStats, Row, RowOf, Stats};
 
 /// The answer of `netreel stats --json`. What was not asked for is left out.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct StatsJson {
     /// All links together.
     pub all: LinkStatsJson,
@@ -32,8 +32,7 @@ pub struct StatsJson {
 }
 
 /// A link, or all.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[allow(missing_docs)] // see `LinkStats`
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct LinkStatsJson {
     /// Who sent; left out where it is all links.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -41,58 +40,25 @@ pub struct LinkStatsJson {
     /// To whom.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
-    pub packets: u64,
-    pub bytes: u64,
-    pub messages: u64,
-    pub lost: u64,
-    pub lost_bytes: u64,
-    pub unknown: u64,
-    pub first_bits: u64,
-    pub resent: u64,
-    pub resent_bits: u64,
-    /// By what the sender had heard: `nacked`, `ack-gap`, ... (`why::Cause`).
-    pub resent_for: BTreeMap<&'static str, u64>,
-    pub duplicated: u64,
-    pub reordered: Option<u64>,
-    pub bursts: u64,
-    pub longest_burst: u64,
-    pub delay_ns: Option<SpreadJson>,
-    pub clock_error_ns: Option<u64>,
-    pub jitter_ns: Option<i64>,
-    pub rtt_ns: Option<SpreadJson>,
-}
-
-/// Lengths of time.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[allow(missing_docs)] // see `Spread`
-pub struct SpreadJson {
-    pub min: i64,
-    pub median: i64,
-    pub p99: i64,
-    pub max: i64,
+    /// What it carried, and how.
+    #[serde(flatten)]
+    pub stats: LinkStats,
 }
 
 /// A row of a table.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct RowJson {
     /// `named`, `others`, `frame`, `layers`, `unexplained`, `undecoded`.
     pub row: &'static str,
     /// The name or the number of what is `named`.
     pub name: Json,
-    /// Packets that have some of it.
-    pub packets: u64,
-    /// Messages.
-    pub messages: u64,
-    /// Bits on the wire.
-    pub bits: u64,
-    /// Messages that repeat an earlier one.
-    pub resent: u64,
-    /// Bits of those.
-    pub resent_bits: u64,
+    /// How much it was.
+    #[serde(flatten)]
+    pub of: Row,
 }
 
 /// The inputs of one player as they came to a node.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct InputsJson {
     /// Where they came to.
     pub node: String,
@@ -111,7 +77,7 @@ pub struct InputsJson {
 }
 
 /// A stretch of time.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct BucketJson {
     /// From when.
     pub from_ns: i64,
@@ -205,38 +171,10 @@ fn links(session: &Session, links: &BTreeMap<Link, LinkStats>) -> Vec<LinkStatsJ
 }
 
 fn link(session: &Session, ends: Option<Link>, stats: &LinkStats) -> LinkStatsJson {
-    let spread = |it: Spread| SpreadJson {
-        min: it.min,
-        median: it.median,
-        p99: it.p99,
-        max: it.max,
-    };
     LinkStatsJson {
         from: ends.map(|(from, _)| session.name(from)),
         to: ends.map(|(_, to)| session.name(to)),
-        packets: stats.packets,
-        bytes: stats.bytes,
-        messages: stats.messages,
-        lost: stats.lost,
-        lost_bytes: stats.lost_bytes,
-        unknown: stats.unknown,
-        first_bits: stats.first_bits,
-        resent: stats.resent,
-        resent_bits: stats.resent_bits,
-        resent_for: {
-            let causes = stats.resent_for.iter();
-            causes
-                .map(|(cause, &count)| (cause.name(), count))
-                .collect()
-        },
-        duplicated: stats.duplicated,
-        reordered: stats.reordered,
-        bursts: stats.bursts.count,
-        longest_burst: stats.bursts.longest,
-        delay_ns: stats.delay_ns.map(spread),
-        clock_error_ns: stats.clock_error_ns,
-        jitter_ns: stats.jitter_ns,
-        rtt_ns: stats.rtt_ns.map(spread),
+        stats: stats.clone(),
     }
 }
 
@@ -252,14 +190,11 @@ fn rows(ledger: &Ledger) -> Vec<RowJson> {
             RowOf::Unexplained => ("unexplained", Json::Null),
             RowOf::Undecoded => ("undecoded", Json::Null),
         };
+        let of = *row;
         RowJson {
             row: kind,
             name,
-            packets: row.packets,
-            messages: row.messages,
-            bits: row.bits,
-            resent: row.resent,
-            resent_bits: row.resent_bits,
+            of,
         }
     });
     told.collect()

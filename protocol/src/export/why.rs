@@ -7,7 +7,7 @@ use crate::session::Session;
 use crate::why::{StepId, Why};
 
 /// The answer of `netreel why --json`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct WhyJson {
     /// What was asked.
     pub of: WhyOf,
@@ -45,7 +45,7 @@ pub enum WhyOf {
 }
 
 /// Something that was so.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct StepJson {
     /// Its number, from 1.
     pub step: u32,

@@ -29,7 +29,7 @@ pub enum RowOf {
 }
 
 /// A row of a ledger.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Row {
     /// Packets that have some of it.
     pub packets: u64,

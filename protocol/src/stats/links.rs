@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use netreel_wire::StreamId;
+use serde::{Serialize, Serializer};
 
 use super::read::{Known, Read};
 use crate::session::{Fate, NodeId, Session, Stamp};
@@ -12,7 +13,7 @@ use crate::why::Cause;
 pub type Link = (NodeId, NodeId);
 
 /// Lengths of time in ns: the middle one, that which 99 of 100 do not exceed, and the ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Spread {
     /// The shortest.
     pub min: i64,
@@ -25,11 +26,13 @@ pub struct Spread {
 }
 
 /// Packets that were lost one after the other.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Bursts {
     /// How many times.
+    #[serde(rename = "bursts")]
     pub count: u64,
     /// The most packets that were lost at a time.
+    #[serde(rename = "longest_burst")]
     pub longest: u64,
 }
 
@@ -42,7 +45,7 @@ impl Bursts {
 }
 
 /// What a link carried, and how.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LinkStats {
     /// Packets that were sent or seen.
     pub packets: u64,
@@ -56,13 +59,14 @@ pub struct LinkStats {
     pub lost_bytes: u64,
     /// Packets of which nobody can say what became of them.
     pub unknown: u64,
-    /// Bits of reliable messages that were sent for the first time, and again.
+    /// Bits of reliable messages that were sent for the first time.
     pub first_bits: u64,
-    /// The latter.
-    pub resent_bits: u64,
     /// How many messages were sent again.
     pub resent: u64,
+    /// Bits of those.
+    pub resent_bits: u64,
     /// What their sender had heard then; causes that none had are left out.
+    #[serde(serialize_with = "by_name")]
     pub resent_for: BTreeMap<Cause, u64>,
     /// Receipts beyond the first.
     pub duplicated: u64,
@@ -70,6 +74,7 @@ pub struct LinkStats {
     /// packets of a session are counted.
     pub reordered: Option<u64>,
     /// Losses in a row.
+    #[serde(flatten)]
     pub bursts: Bursts,
     /// Send to receipt.
     pub delay_ns: Option<Spread>,
@@ -79,6 +84,11 @@ pub struct LinkStats {
     pub jitter_ns: Option<i64>,
     /// Send to learning of the arrival.
     pub rtt_ns: Option<Spread>,
+}
+
+fn by_name<S: Serializer>(causes: &BTreeMap<Cause, u64>, out: S) -> Result<S::Ok, S::Error> {
+    let named = causes.iter().map(|(cause, count)| (cause.name(), count));
+    named.collect::<BTreeMap<_, _>>().serialize(out)
 }
 
 /// A link's packets, as they are counted.

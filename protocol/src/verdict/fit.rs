@@ -9,6 +9,7 @@ use netreel_wire::Wire;
 use super::reason::{
     MISFIT, NO_PACKETS, NO_RULES, NO_WIRE, Reason, UNJUDGED_LINK, WIRE_ERROR, list, names,
 };
+use crate::figures::and_more;
 use crate::session::{NodeId, PacketId, Session};
 
 /// One in so many packets of a node that took part may be unexplained; more are many.
@@ -135,22 +136,13 @@ fn unjudged_links(session: &Session, wire: &str) -> Option<Reason> {
     // Where that is all there is, the wire is another protocol's.
     let (&(from, to), &count) = open.first_key_value().filter(|_| open.len() < all)?;
     let (from_name, to_name) = (session.name(from), session.name(to));
-    let more = match open.len() {
-        1 => String::new(),
-        count => format!("; so with {} more links", count - 1),
-    };
+    let more = and_more(open.len() as u64, " links");
     let packets = crate::session::packets(count);
     let sentence = format!(
         "of {packets} from {from_name} to {to_name} none fits {wire}: what they say is not judged{more}"
     );
-    let mut nodes: Vec<NodeId> = open.keys().flat_map(|&(from, to)| [from, to]).collect();
-    nodes.sort_unstable();
-    nodes.dedup();
-    Some(Reason::about(
-        UNJUDGED_LINK,
-        names(session, nodes),
-        sentence,
-    ))
+    let nodes = names(session, open.keys().flat_map(|&(from, to)| [from, to]));
+    Some(Reason::about(UNJUDGED_LINK, nodes, sentence))
 }
 
 /// Of the nodes that took part little may be unexplained; of all packets somewhat more.

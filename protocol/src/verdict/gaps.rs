@@ -19,6 +19,9 @@ struct Gap {
     why: String,
 }
 
+/// What reels can lack.
+const OF_REELS: [&str; 6] = [CUT, LIMIT, WINDOW, LATE, HOLES, NEWER];
+
 /// Why a reel has no end that was not cut.
 const GOES_ON: &str = "it is still being recorded";
 
@@ -77,8 +80,7 @@ pub(super) fn of_reels(session: &Session, observers: &[&Observer]) -> Vec<Reason
             });
         }
     }
-    let ids = [CUT, LIMIT, WINDOW, LATE, HOLES, NEWER];
-    ids.iter().filter_map(|id| told(id, &gaps)).collect()
+    OF_REELS.iter().filter_map(|id| told(id, &gaps)).collect()
 }
 
 fn note(known: &Known<'_>, gaps: &mut Vec<Gap>) {
@@ -134,40 +136,37 @@ fn told(id: &'static str, gaps: &[Gap]) -> Option<Reason> {
     }
     let who = list(&whose);
     let one = whose.len() == 1;
-    let reels = if one {
-        format!("the reel of {who}")
-    } else {
-        format!("the reels of {who}")
+    let ((reels, is, was, begins), (ends, them)) = match one {
+        true => (("reel", "is", "was", "begins"), ("its end", "it")),
+        false => (("reels", "are", "were", "begin"), ("their ends", "them")),
     };
+    let reels = format!("the {reels} of {who}");
     let goes_on = those.iter().all(|gap| gap.why == GOES_ON);
     let sentence = match (id, one) {
-        (CUT, true) if goes_on => {
-            format!("{reels} is still being recorded: what is yet to come is unknown")
+        (CUT, _) if goes_on => {
+            format!("{reels} {is} still being recorded: what is yet to come is unknown")
         }
-        (CUT, false) if goes_on => {
-            format!("{reels} are still being recorded: what is yet to come is unknown")
-        }
-        (CUT, true) => format!("{reels} was cut: what came after its end is unknown"),
-        (CUT, false) => format!("{reels} were cut: what came after their ends is unknown"),
+        (CUT, _) => format!("{reels} {was} cut: what came after {ends} is unknown"),
         (LIMIT, true) => format!("the recording of {who} ended early: {first}"),
         (LIMIT, false) => format!("the recordings of {who} ended early, each at a limit"),
-        (WINDOW, true) => format!(
-            "{reels} is the window that a trigger kept: what was before and after it is unknown"
-        ),
-        (WINDOW, false) => format!(
-            "{reels} are windows that a trigger kept: what was before and after them is unknown"
-        ),
-        (LATE, true) => format!("{reels} begins late: {first}"),
-        (LATE, false) => format!("{reels} begin late: what came before is not there"),
+        (WINDOW, _) => {
+            let windows = if one { "the window" } else { "windows" };
+            format!(
+                "{reels} {is} {windows} that a trigger kept: what was before and after {them} is unknown"
+            )
+        }
+        (LATE, _) => {
+            let why = if one {
+                first.as_str()
+            } else {
+                "what came before is not there"
+            };
+            format!("{reels} {begins} late: {why}")
+        }
         (HOLES, true) if those.len() == 1 => format!("{reels} has a hole: {first}"),
         (HOLES, true) => format!("{reels} has {} holes; the first: {first}", those.len()),
         (HOLES, false) => format!("{reels} have holes; the first: {first}"),
-        (_, true) => {
-            format!("{reels} was made by a newer recorder: events in it were skipped")
-        }
-        (_, false) => {
-            format!("{reels} were made by a newer recorder: events in them were skipped")
-        }
+        _ => format!("{reels} {was} made by a newer recorder: events in {them} were skipped"),
     };
     Some(Reason::about(id, whose, sentence))
 }
@@ -178,7 +177,7 @@ pub(super) fn lacking_packets(session: &Session, reasons: &[Reason]) -> Option<R
     let told = |node: &str| {
         let about = reasons
             .iter()
-            .filter(|reason| [CUT, LIMIT, WINDOW, LATE, HOLES, NEWER].contains(&reason.id));
+            .filter(|reason| OF_REELS.contains(&reason.id));
         let mut nodes = about.flat_map(|reason| &reason.nodes);
         nodes.any(|name| name == node)
     };

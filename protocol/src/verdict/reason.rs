@@ -1,7 +1,10 @@
 //! A reason why something could not be judged, and the ids of all reasons.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
+use crate::figures::listed;
 use crate::session::{NodeId, Session};
 
 /// Why something could not be judged.
@@ -16,60 +19,43 @@ pub struct Reason {
     pub nodes: Vec<String>,
 }
 
-/// The ids of all reasons, in the order in which they are told.
-pub const REASONS: [&str; 25] = [
-    UNREAD,
-    NO_PACKETS,
-    NO_WIRE,
-    WIRE_ERROR,
-    MISFIT,
-    UNJUDGED_LINK,
-    NO_RULES,
-    NO_REEL,
-    OBSERVED,
-    CAPTURED,
-    PROXIED,
-    CUT,
-    LIMIT,
-    WINDOW,
-    LATE,
-    HOLES,
-    NEWER,
-    LACKS_PACKETS,
-    CUT_PACKETS,
-    CLOCK,
-    BELIEFS,
-    UNSETTLED,
-    NEVER_TOLD,
-    DIFFER,
-    SUSPECTED,
-];
+/// Makes the ids of reasons.
+macro_rules! ids {
+    ($($name:ident $id:literal;)*) => {
+        $(pub(super) const $name: &str = $id;)*
 
-pub(super) const UNREAD: &str = "unread-reel";
-pub(super) const NO_PACKETS: &str = "no-packets";
-pub(super) const NO_WIRE: &str = "no-wire";
-pub(super) const WIRE_ERROR: &str = "wire-error";
-pub(super) const MISFIT: &str = "misfit";
-pub(super) const UNJUDGED_LINK: &str = "unjudged-link";
-pub(super) const NO_RULES: &str = "no-rules";
-pub(super) const NO_REEL: &str = "no-reel";
-pub(super) const OBSERVED: &str = "observed";
-pub(super) const CAPTURED: &str = "captured";
-pub(super) const PROXIED: &str = "proxied";
-pub(super) const CUT: &str = "cut-reel";
-pub(super) const LIMIT: &str = "limit";
-pub(super) const WINDOW: &str = "window";
-pub(super) const LATE: &str = "late-reel";
-pub(super) const HOLES: &str = "holes";
-pub(super) const NEWER: &str = "newer-recorder";
-pub(super) const LACKS_PACKETS: &str = "lacks-packets";
-pub(super) const CUT_PACKETS: &str = "cut-packets";
-pub(super) const CLOCK: &str = "clock";
-pub(super) const BELIEFS: &str = "unknown-beliefs";
-pub(super) const UNSETTLED: &str = "unsettled";
-pub(super) const NEVER_TOLD: &str = "never-told";
-pub(super) const DIFFER: &str = "differ";
-pub(super) const SUSPECTED: &str = "suspected";
+        /// The ids of all reasons, in the order in which they are told.
+        pub const REASONS: [&str; [$($id),*].len()] = [$($id),*];
+    };
+}
+
+ids! {
+    UNREAD "unread-reel";
+    NO_PACKETS "no-packets";
+    NO_WIRE "no-wire";
+    WIRE_ERROR "wire-error";
+    MISFIT "misfit";
+    UNJUDGED_LINK "unjudged-link";
+    NO_RULES "no-rules";
+    NO_REEL "no-reel";
+    OBSERVED "observed";
+    CAPTURED "captured";
+    PROXIED "proxied";
+    CUT "cut-reel";
+    LIMIT "limit";
+    WINDOW "window";
+    LATE "late-reel";
+    HOLES "holes";
+    NEWER "newer-recorder";
+    LACKS_PACKETS "lacks-packets";
+    CUT_PACKETS "cut-packets";
+    CLOCK "clock";
+    BELIEFS "unknown-beliefs";
+    UNSETTLED "unsettled";
+    NEVER_TOLD "never-told";
+    DIFFER "differ";
+    SUSPECTED "suspected";
+}
 
 /// What every recording has that goes on: it has no end yet, and its messages are on their way.
 pub(super) const UNDER_WAY: [&str; 10] = [
@@ -78,11 +64,7 @@ pub(super) const UNDER_WAY: [&str; 10] = [
 
 impl Reason {
     pub(super) fn new(id: &'static str, sentence: impl Into<String>) -> Reason {
-        Reason {
-            id,
-            sentence: sentence.into(),
-            nodes: Vec::new(),
-        }
+        Reason::about(id, Vec::new(), sentence.into())
     }
 
     pub(super) fn about(id: &'static str, nodes: Vec<String>, sentence: String) -> Reason {
@@ -106,15 +88,12 @@ pub(super) fn list(names: &[String]) -> String {
     let named = names.len() - more.as_ref().map_or(0, |_| names.len() - NAMED_MAX);
     let mut names: Vec<&str> = names.iter().take(named).map(String::as_str).collect();
     names.extend(more.as_deref());
-    match names.split_last() {
-        None => String::new(),
-        Some((only, [])) => (*only).to_owned(),
-        Some((last, before)) => format!("{} and {last}", before.join(", ")),
-    }
+    listed(&names)
 }
 
-/// The names of nodes, in the session's order.
+/// The names of nodes, in the session's order, each once.
 pub(super) fn names(session: &Session, nodes: impl IntoIterator<Item = NodeId>) -> Vec<String> {
+    let nodes: BTreeSet<NodeId> = nodes.into_iter().collect();
     nodes.into_iter().map(|node| session.name(node)).collect()
 }
 

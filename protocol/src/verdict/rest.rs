@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::reason::{BELIEFS, DIFFER, NEVER_TOLD, Reason, UNSETTLED, names};
-use crate::figures::duration;
+use crate::figures::{and_more, duration};
 use crate::history::{
     Belief, ExistenceAtRest, ExistenceDifference, Exists, History, Level, Standing, Unjudged,
 };
@@ -76,27 +76,17 @@ pub(super) fn differences(
     let standing = old.first().filter(|_| others.is_empty());
     let untold: Vec<&ExistenceDifference> = untold.into_values().flatten().collect();
     let reason = |id, all: &[&ExistenceDifference]| {
-        let first = all.first()?;
-        let mut nodes: Vec<NodeId> = all.iter().map(|it| it.node).collect();
-        nodes.sort_unstable();
-        nodes.dedup();
-        let words = first.words(session);
-        let sentence = match all.len() {
-            1 => format!("{words}, when all is delivered"),
-            count => format!("{words}, when all is delivered; so with {} more", count - 1),
-        };
-        Some(Reason::about(id, names(session, nodes), sentence))
+        let words = all.first()?.words(session);
+        let more = and_more(all.len() as u64, "");
+        let sentence = format!("{words}, when all is delivered{more}");
+        let nodes = names(session, all.iter().map(|it| it.node));
+        Some(Reason::about(id, nodes, sentence))
     };
     let standing = standing.map(|first| {
-        let mut nodes: Vec<NodeId> = old.iter().map(|it| it.node).collect();
-        nodes.sort_unstable();
-        nodes.dedup();
-        let more = match old.len() {
-            1 => String::new(),
-            count => format!("; so with {} more", count - 1),
-        };
+        let more = and_more(old.len() as u64, "");
         let sentence = format!("{}: whether that lasts nobody can say{more}", first.words);
-        Reason::about(DIFFER, names(session, nodes), sentence)
+        let nodes = names(session, old.iter().map(|it| it.node));
+        Reason::about(DIFFER, nodes, sentence)
     });
     let reasons = [
         reason(NEVER_TOLD, &untold),
@@ -111,14 +101,11 @@ pub(super) fn unknown_beliefs(session: &Session, history: &History) -> Option<Re
     let mut first: Option<(u64, NodeId)> = None;
     let (mut objects, mut nodes) = (0u64, BTreeSet::new());
     for (&id, object) in &history.objects {
-        let last = object.lanes.iter();
-        let unknown: Vec<NodeId> = last
-            .filter(|(_, lane)| {
-                let last = lane.last();
-                last.is_some_and(|span| span.belief == Belief::Unknown)
-            })
-            .map(|(&node, _)| node)
-            .collect();
+        let unknown = object.lanes.iter().filter(|(_, lane)| {
+            let last = lane.last();
+            last.is_some_and(|span| span.belief == Belief::Unknown)
+        });
+        let unknown: Vec<NodeId> = unknown.map(|(&node, _)| node).collect();
         if let Some(&node) = unknown.first() {
             objects += 1;
             first.get_or_insert((id, node));
@@ -126,18 +113,12 @@ pub(super) fn unknown_beliefs(session: &Session, history: &History) -> Option<Re
         }
     }
     if let Some((object, node)) = first {
-        let more = match objects {
-            1 => String::new(),
-            count => format!("; so with {} more objects", count - 1),
-        };
+        let more = and_more(objects, " objects");
         let name = session.name(node);
         let sentence = format!("what {name} believes of object {object} nobody can say{more}");
         return Some(Reason::about(BELIEFS, names(session, nodes), sentence));
     }
     let values = history.unknown_values.as_ref()?;
-    Some(Reason::about(
-        BELIEFS,
-        names(session, [values.node]),
-        values.words.clone(),
-    ))
+    let nodes = names(session, [values.node]);
+    Some(Reason::about(BELIEFS, nodes, values.words.clone()))
 }

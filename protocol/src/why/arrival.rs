@@ -1,7 +1,7 @@
 //! How a message came: its copies, why each was sent, and which arrived.
 
 use super::fact::{Cause, Fact, Link};
-use super::resend::{Copy, Near, heard};
+use super::resend::{Copy, Near, first_arrived, heard};
 use super::step::{Certainty, StepId};
 use super::telling::Telling;
 use super::transit::of_link;
@@ -25,19 +25,7 @@ impl Telling<'_> {
             let fact = Fact::NeverReached { message, sent: 0 };
             return self.end(fact, Certainty::Unknown);
         };
-        let arrived = (0..)
-            .zip(&copies)
-            .filter_map(|(place, copy)| Some((copy.received?, place)));
-        let brought = arrived.min().map(|(_, place): (_, usize)| place);
-        let doubtful = |packet: PacketId| {
-            let known = self.session.packet(packet);
-            if known.is_some_and(|known| known.doubtful) {
-                Certainty::Doubtful
-            } else {
-                Certainty::Certain
-            }
-        };
-        let Some(brought) = brought else {
+        let Some((_, packet, brought)) = first_arrived(&copies) else {
             // The sender was told of what the receiver's reel does not hold.
             let unseen = copies.iter().find(|copy| {
                 let known = self.session.packet(copy.packet);
@@ -52,11 +40,7 @@ impl Telling<'_> {
                 let known = self.session.packet(copy.packet);
                 known.is_some_and(|known| known.fate == Fate::Lost && !known.doubtful)
             });
-            let certainty = if all_lost {
-                Certainty::Certain
-            } else {
-                Certainty::Doubtful
-            };
+            let certainty = Certainty::but_for(!all_lost);
             let message = first.message;
             return self.step(Fact::NeverReached { message, sent }, certainty, |it| {
                 let ambiguous = it.ambiguous(message);
@@ -64,13 +48,12 @@ impl Telling<'_> {
                 ambiguous.into_iter().chain(ways).collect()
             });
         };
-        let packet = copies[brought].packet;
         let fact = Fact::Reached {
             message: first.message,
             packet,
             sent: brought as u32 + 1,
         };
-        let certainty = doubtful(packet);
+        let certainty = Certainty::but_for(self.is_doubtful(packet));
         self.step(fact, certainty, |it| it.ways(&copies, brought + 1))
     }
 
@@ -84,7 +67,7 @@ impl Telling<'_> {
                 if place + 1 == COPIES_MAX {
                     let count = (told.len() - COPIES_MAX) as u32;
                     let message = copies[0].message;
-                    steps.push(self.end(Fact::MoreCopies { message, count }, Certainty::Certain));
+                    steps.push(self.certain(Fact::MoreCopies { message, count }));
                 }
                 continue;
             }
@@ -104,7 +87,7 @@ impl Telling<'_> {
             other,
             why,
         };
-        Some(self.end(fact, Certainty::Certain))
+        Some(self.certain(fact))
     }
 
     /// Why a copy was sent, as far as what its sender had heard tells.
@@ -116,20 +99,16 @@ impl Telling<'_> {
             after_ns,
         };
         // What says something else may be no copy.
-        let certainty = match self.history.ambiguity(self.session, copy.message) {
-            Some(_) => Certainty::Doubtful,
-            None => Certainty::Certain,
-        };
+        let ambiguity = self.history.ambiguity(self.session, copy.message);
+        let certainty = Certainty::but_for(ambiguity.is_some());
         self.step(fact, certainty, |it| it.trigger(copy, before))
     }
 
     fn trigger(&mut self, copy: Copy, before: Copy) -> Vec<StepId> {
         let (session, history) = (self.session, self.history);
-        let Some(link) = session.link(before.packet) else {
-            return Vec::new();
-        };
-        let near = Near(session, history);
-        let Some((fact, certainty)) = heard(session, history, &near, (before, copy)) else {
+        let heard = heard(session, history, &Near(session, history), (before, copy));
+        let link = session.link(before.packet);
+        let Some((link, (fact, certainty))) = link.zip(heard) else {
             return Vec::new();
         };
         let cause = Cause::of(&fact);
@@ -163,6 +142,6 @@ impl Telling<'_> {
             packet,
             answers: (count, lost),
         };
-        Some(self.end(fact, Certainty::Certain))
+        Some(self.certain(fact))
     }
 }

@@ -3,6 +3,7 @@
 use netreel_wire::{CreateRule, MessageFacts, Role, StaleRule};
 
 use super::fact::{Fact, NotKnown, RuleWord};
+use super::resend::first_arrived;
 use super::step::{Certainty, StepId};
 use super::telling::Telling;
 use super::transit::LATE_NS_MIN;
@@ -15,18 +16,14 @@ impl<'a> Telling<'a> {
     /// What a node did with a message, or did itself, and what led to it.
     pub fn did(&mut self, place: u32) -> StepId {
         let fact = Fact::Did { delivery: place };
-        let Some(delivery) = self.history.deliveries.get(place as usize) else {
+        let Some(delivery) = self.delivery(place) else {
             return self.end(fact, Certainty::Unknown);
         };
+        // It may be a guess which packet brought it.
+        let packet = self.session.carrier(delivery.message);
         let certainty = match delivery.effect {
             Effect::Unknown => Certainty::Unknown,
-            _ => {
-                if self.came_by_guess(delivery) {
-                    Certainty::Doubtful
-                } else {
-                    Certainty::Certain
-                }
-            }
+            _ => Certainty::but_for(packet.is_some_and(|packet| self.is_doubtful(packet))),
         };
         self.step(fact, certainty, |it| {
             if delivery.local {
@@ -35,13 +32,6 @@ impl<'a> Telling<'a> {
                 it.done(place, delivery)
             }
         })
-    }
-
-    /// Whether it is a guess which packet brought it.
-    fn came_by_guess(&self, delivery: Delivery) -> bool {
-        let packet = self.session.carrier(delivery.message);
-        let packet = packet.and_then(|packet| self.session.packet(packet));
-        packet.is_some_and(|packet| packet.doubtful)
     }
 
     fn done(&mut self, place: u32, delivery: Delivery) -> Vec<StepId> {
@@ -73,10 +63,7 @@ impl<'a> Telling<'a> {
     fn came(&mut self, message: MessageId) -> Option<StepId> {
         let copies = self.copies(message);
         let first = *copies.first()?;
-        let arrived = copies
-            .iter()
-            .filter_map(|copy| Some((copy.received?, copy.packet)));
-        let (at, packet) = arrived.min()?;
+        let (at, packet, _) = first_arrived(&copies)?;
         let took_ns = at.0.saturating_sub(first.sent.0);
         let link = self.session.link(packet)?;
         let fastest_ns = self.session.traffic().get(&link)?.latency_ns?.0;
@@ -86,11 +73,15 @@ impl<'a> Telling<'a> {
     }
 
     pub fn rule(&mut self, node: NodeId, rule: RuleWord) -> StepId {
-        self.end(Fact::Rule { node, rule }, Certainty::Certain)
+        self.certain(Fact::Rule { node, rule })
     }
 
     /// The deliveries about a delivery's object at its node, in order.
-    pub fn about(&self, object: u64, node: NodeId) -> impl Iterator<Item = u32> + use<'a> {
+    pub fn about(
+        &self,
+        object: u64,
+        node: NodeId,
+    ) -> impl DoubleEndedIterator<Item = u32> + use<'a> {
         let history = self.history;
         let object = history.objects.get(&object);
         let deliveries = object.into_iter().flat_map(|object| &object.deliveries);
@@ -98,6 +89,29 @@ impl<'a> Telling<'a> {
             let delivery = history.deliveries.get(place as usize);
             delivery.is_some_and(|delivery| delivery.node == node)
         })
+    }
+
+    /// Those before a place, the last first, with what the node did with each.
+    pub fn before(
+        &self,
+        place: u32,
+        (object, node): (u64, NodeId),
+    ) -> impl Iterator<Item = (u32, Delivery)> + use<'a> {
+        let history = self.history;
+        let before = self.about(object, node).rev();
+        let before = before.filter(move |&it| it < place);
+        before.filter_map(|it| Some((it, history.deliveries.get(it as usize)?)))
+    }
+
+    /// The first one after a place that tells such a thing.
+    fn next_told(
+        &self,
+        place: u32,
+        (object, node): (u64, NodeId),
+        is_meant: impl Fn(&Told) -> bool,
+    ) -> Option<u32> {
+        let mut after = self.about(object, node).filter(|&it| it > place);
+        after.find(|&it| self.told(it).is_some_and(|told| is_meant(&told)))
     }
 
     pub fn told(&self, place: u32) -> Option<Told> {
@@ -116,10 +130,8 @@ impl<'a> Telling<'a> {
     /// The node did not know the object.
     fn lacked(&mut self, place: u32, delivery: Delivery) -> Vec<StepId> {
         let mut because = Vec::new();
-        let Some(facts) = self.facts(delivery.message) else {
-            return because;
-        };
-        let Some(object) = facts.object else {
+        let facts = self.facts(delivery.message);
+        let Some((object, facts)) = facts.and_then(|facts| Some((facts.object?, facts))) else {
             return because;
         };
         let rule = match self.session.role(&facts) {
@@ -127,16 +139,11 @@ impl<'a> Telling<'a> {
             Role::Destroy => RuleWord::UnknownDestroy,
             _ => RuleWord::UnknownMigrate,
         };
-        let before: Vec<u32> = self
-            .about(object, delivery.node)
-            .take_while(|&it| it < place)
-            .collect();
-        let ended = before.iter().rev().find(|&&it| {
-            let before = self.history.deliveries.get(it as usize);
-            before.is_some_and(|it| matches!(it.effect, Effect::Destroyed | Effect::Tombstoned))
-        });
+        let mut before = self.before(place, (object, delivery.node));
+        let ended =
+            before.find(|(_, it)| matches!(it.effect, Effect::Destroyed | Effect::Tombstoned));
         match ended {
-            Some(&ended) => because.push(self.did(ended)),
+            Some((ended, _)) => because.push(self.did(ended)),
             None => because.extend(self.came_later(place, delivery)),
         }
         if because.is_empty() {
@@ -148,17 +155,10 @@ impl<'a> Telling<'a> {
 
     /// CREATE came after this, and what would have been had it come before.
     fn came_later(&mut self, place: u32, delivery: Delivery) -> Vec<StepId> {
-        let object = self.object_of(delivery.message);
-        let Some(object) = object else {
-            return Vec::new();
-        };
-        let after: Vec<u32> = self
-            .about(object, delivery.node)
-            .filter(|&it| it > place)
-            .collect();
-        let later = after.into_iter().find(|&it| {
-            let told = self.told(it);
-            told.is_some_and(|told| told.role == Role::Create && !told.delivery.local)
+        let later = self.object_of(delivery.message).and_then(|object| {
+            self.next_told(place, (object, delivery.node), |told| {
+                told.role == Role::Create && !told.delivery.local
+            })
         });
         later.map_or(Vec::new(), |later| self.later(place, later))
     }
@@ -170,9 +170,8 @@ impl<'a> Telling<'a> {
             later,
         };
         let came = self.step(fact, Certainty::Certain, |it| {
-            let message = it.history.deliveries.get(later as usize);
             let waited = it.waited(later);
-            let reached = message.map(|delivery| it.reached(delivery.message));
+            let reached = it.delivery(later).map(|later| it.reached(later.message));
             waited.into_iter().chain(reached).collect()
         });
         let mut steps = vec![came];
@@ -183,36 +182,21 @@ impl<'a> Telling<'a> {
     /// Why a node never heard of an object.
     pub fn never_came(&mut self, object: u64, node: NodeId) -> Vec<StepId> {
         let session = self.session;
-        let under_way: Vec<MessageId> = self
-            .history
-            .undelivered
-            .iter()
-            .copied()
-            .filter(|&message| {
-                let packet = session.carrier(message);
-                let link = packet.and_then(|packet| session.link(packet));
-                link.is_some_and(|(_, to)| to == node)
-                    && self.facts(message).is_some_and(|facts| {
-                        let role = session.role(&facts);
-                        facts.object == Some(object) && is_about_object(role)
-                    })
-            })
-            .collect();
-        let mut steps: Vec<StepId> = under_way
-            .into_iter()
-            .take(2)
-            .map(|message| self.still_waits(message))
-            .collect();
+        let is_meant = |message: &&MessageId| {
+            let link = session.carrier(**message).and_then(|it| session.link(it));
+            let facts = self.facts(**message);
+            let facts = facts.filter(|it| it.object == Some(object));
+            link.is_some_and(|(_, to)| to == node)
+                && facts.is_some_and(|facts| is_about_object(session.role(&facts)))
+        };
+        let under_way = self.history.undelivered.iter().filter(is_meant);
+        let under_way: Vec<MessageId> = under_way.take(2).copied().collect();
+        let waiting = under_way.into_iter().map(|it| self.still_waits(it));
+        let mut steps: Vec<StepId> = waiting.collect();
         if steps.is_empty() {
-            let all = session
-                .nodes
-                .iter()
-                .all(|node| node.recorded && node.complete);
-            let certainty = if all {
-                Certainty::Certain
-            } else {
-                Certainty::Doubtful
-            };
+            let mut nodes = session.nodes.iter();
+            let is_all_known = nodes.all(|node| node.recorded && node.complete);
+            let certainty = Certainty::but_for(!is_all_known);
             steps.push(self.end(Fact::NeverTold { node, object }, certainty));
         }
         steps
@@ -257,31 +241,18 @@ impl<'a> Telling<'a> {
         let Some(object) = self.object_of(delivery.message) else {
             return because;
         };
-        let before: Vec<u32> = self
-            .about(object, delivery.node)
-            .take_while(|&it| it < place)
-            .collect();
         // What the node heard last that counts.
-        let newer = before.into_iter().rev().find(|&it| {
-            use Effect::{Created, CreatedByMigrate, CreatedByUpdate};
-            use Effect::{Destroyed, Migrated, Tombstoned};
-            let effect = self.history.deliveries.get(it as usize).map(|it| it.effect);
-            effect.is_some_and(|effect| {
-                let counts = [Created, CreatedByMigrate, CreatedByUpdate];
-                counts.contains(&effect) || [Destroyed, Migrated, Tombstoned].contains(&effect)
-            })
+        use Effect::{Created, CreatedByMigrate, CreatedByUpdate, Destroyed, Migrated, Tombstoned};
+        let newer = self.before(place, (object, delivery.node)).find(|(_, it)| {
+            let made = matches!(it.effect, Created | CreatedByMigrate | CreatedByUpdate);
+            made || matches!(it.effect, Destroyed | Migrated | Tombstoned)
         });
-        if let Some(newer) = newer {
-            because.push(self.did(newer));
-        }
-        let role = self.told(place).map(|told| told.role);
-        because.push(self.rule(
-            delivery.node,
-            match role {
-                Some(Role::Create) => RuleWord::Create,
-                _ => RuleWord::Stale,
-            },
-        ));
+        because.extend(newer.map(|(newer, _)| self.did(newer)));
+        let rule = match self.told(place).map(|told| told.role) {
+            Some(Role::Create) => RuleWord::Create,
+            _ => RuleWord::Stale,
+        };
+        because.push(self.rule(delivery.node, rule));
         because.extend(self.would_earlier(place, object));
         because
     }
@@ -294,15 +265,8 @@ impl<'a> Telling<'a> {
         };
         because.push(self.believed(object, delivery.node, delivery.at.time));
         let speaker = self.told(place).and_then(|told| told.speaker);
-        let after: Vec<u32> = self
-            .about(object, delivery.node)
-            .filter(|&it| it > place)
-            .collect();
-        let later = after.into_iter().find(|&it| {
-            let told = self.told(it);
-            told.is_some_and(|told| {
-                matches!(told.role, Role::Migrate | Role::MigrateOrder) && told.owner == speaker
-            })
+        let later = self.next_told(place, (object, delivery.node), |told| {
+            matches!(told.role, Role::Migrate | Role::MigrateOrder) && told.owner == speaker
         });
         if let Some(later) = later.filter(|_| speaker.is_some()) {
             because.extend(self.later(place, later));
@@ -315,18 +279,13 @@ impl<'a> Telling<'a> {
     pub fn believed(&mut self, object: u64, node: NodeId, at: SessionTime) -> StepId {
         let fact = Fact::Believed { node, object, at };
         let span = self.history.belief_at(object, node, at);
-        let because = span
-            .map(|span| span.because)
-            .filter(|&place| place != Span::NO_DELIVERY);
-        let certainty = match span.map(|span| span.belief) {
-            Some(Belief::Unknown) => Certainty::Unknown,
-            _ if self
-                .session
-                .lacks(node, span.map(|span| span.time.start), at) =>
-            {
-                Certainty::Unknown
-            }
-            _ => Certainty::Certain,
+        let because = span.map(|span| span.because);
+        let because = because.filter(|&place| place != Span::NO_DELIVERY);
+        let is_unknown = span.is_some_and(|span| span.belief == Belief::Unknown);
+        let since = span.map(|span| span.time.start);
+        let certainty = match is_unknown || self.session.lacks(node, since, at) {
+            true => Certainty::Unknown,
+            false => Certainty::Certain,
         };
         self.step(fact, certainty, |it| {
             because.map(|place| it.did(place)).into_iter().collect()
@@ -342,17 +301,11 @@ impl<'a> Telling<'a> {
             let packet = self.session.carrier(message)?;
             self.session.link(packet).map(|(from, _)| from)
         };
-        let before: Vec<u32> = self
-            .about(object, delivery.node)
-            .take_while(|&it| it < place)
-            .collect();
-        let newer = before.into_iter().rev().find(|&it| {
-            let before = self.history.deliveries.get(it as usize);
-            before.is_some_and(|before| {
-                before.effect == Effect::Updated && from(before.message) == from(delivery.message)
-            })
+        let mut before = self.before(place, (object, delivery.node));
+        let newer = before.find(|(_, it)| {
+            it.effect == Effect::Updated && from(it.message) == from(delivery.message)
         });
-        let newer = newer.map(|newer| self.did(newer));
+        let newer = newer.map(|(newer, _)| self.did(newer));
         let rule = self.rule(delivery.node, RuleWord::OlderUpdate);
         newer.into_iter().chain([rule]).collect()
     }
@@ -371,11 +324,8 @@ impl<'a> Telling<'a> {
         let Some(object) = self.object_of(delivery.message) else {
             return Vec::new();
         };
-        let before: Vec<u32> = self
-            .about(object, delivery.node)
-            .take_while(|&it| it < place)
-            .collect();
-        let told_end = before.iter().any(|&it| {
+        let mut before = self.before(place, (object, delivery.node));
+        let told_end = before.any(|(it, _)| {
             let told = self.told(it);
             told.is_some_and(|told| told.role == Role::Destroy)
         });
@@ -384,11 +334,8 @@ impl<'a> Telling<'a> {
         let is_blind = rules.is_some_and(|rules| {
             rules.create == CreateRule::Always || rules.stale == StaleRule::Never
         });
-        if told_end && is_blind {
-            vec![self.rule(delivery.node, RuleWord::Create)]
-        } else {
-            Vec::new()
-        }
+        let rule = (told_end && is_blind).then(|| self.rule(delivery.node, RuleWord::Create));
+        rule.into_iter().collect()
     }
 
     /// Nobody can say what the node did.
@@ -398,15 +345,13 @@ impl<'a> Telling<'a> {
             return Vec::new();
         };
         if rules_of(self.session, known).is_none() {
-            return vec![self.end(Fact::NoRules { node }, Certainty::Certain)];
+            return vec![self.certain(Fact::NoRules { node })];
         }
         let holes = (0u32..).zip(&known.holes);
         let before = holes.filter(|(_, hole)| hole.before <= delivery.at.number);
         let last = before.last().map(|(place, _)| place);
-        let hole = last.map(|hole| Fact::Hole { node, hole });
-        hole.map(|fact| self.end(fact, Certainty::Certain))
-            .into_iter()
-            .collect()
+        let hole = last.map(|hole| self.certain(Fact::Hole { node, hole }));
+        hole.into_iter().collect()
     }
 
     /// That a message waited behind another one of its stream, and why that came late.
@@ -427,14 +372,9 @@ impl<'a> Telling<'a> {
             return None;
         }
         let mine = self.parts(delivery.message);
-        let arrived = mine.into_iter().filter_map(|message| {
-            let copies = self.copies(message);
-            let came = copies
-                .iter()
-                .filter_map(|it| Some((it.received?, it.packet)));
-            came.min()
-        });
-        let (at, packet) = arrived.max()?;
+        let arrived = mine.into_iter();
+        let arrived = arrived.filter_map(|message| first_arrived(&self.copies(message)));
+        let (at, packet, _) = arrived.max()?;
         let waited_ns = delivery.at.time.0.saturating_sub(at.0);
         if packet == closing || waited_ns <= 0 {
             return None;
@@ -444,11 +384,9 @@ impl<'a> Telling<'a> {
             let is_stream = facts.reliable_sequence.is_some() && facts.channel == channel;
             is_stream && message != delivery.message
         };
-        let closers: Vec<MessageId> = session
-            .messages_of(closing)
-            .filter(|(message, facts)| stands(*message, facts))
-            .map(|(message, _)| message)
-            .collect();
+        let closers = session.messages_of(closing);
+        let closers = closers.filter(|(message, facts)| stands(*message, facts));
+        let closers: Vec<MessageId> = closers.map(|(message, _)| message).collect();
         let handed_over = |message: &MessageId| {
             let mut deliveries = history.deliveries_of(*message);
             deliveries.any(|it| {
@@ -499,8 +437,7 @@ impl<'a> Telling<'a> {
             Role::MigrateOrder => Role::Migrate,
             role => role,
         };
-        let deliveries: Vec<u32> = self.about(object, from).collect();
-        let found = deliveries.into_iter().rev().find(|&place| {
+        let found = self.about(object, from).rev().find(|&place| {
             let told = self.told(place);
             told.is_some_and(|told| {
                 let is_before = told.delivery.at.number <= sent.number;
@@ -527,37 +464,24 @@ impl<'a> Telling<'a> {
             }
             return vec![self.nothing(NotKnown::Program(node))];
         }
-        let facts = self.facts(told.delivery.message);
-        let object = facts.and_then(|facts| facts.object);
-        let before = object
-            .filter(|_| told.role == Role::Destroy)
-            .and_then(|object| {
-                let mut before: Vec<u32> = self
-                    .about(object, node)
-                    .take_while(|&it| it < place)
-                    .collect();
-                before.reverse();
-                before.into_iter().find(|&it| {
-                    let delivery = self.history.deliveries.get(it as usize);
-                    use Effect::{Created, CreatedByMigrate, Migrated};
-                    delivery.is_some_and(|it| {
-                        matches!(it.effect, Created | CreatedByMigrate | Migrated)
-                    })
-                })
-            });
+        let object = self.object_of(told.delivery.message);
+        let object = object.filter(|_| told.role == Role::Destroy);
+        let before = object.and_then(|object| {
+            use Effect::{Created, CreatedByMigrate, Migrated};
+            let mut before = self.before(place, (object, node));
+            before.find(|(_, it)| matches!(it.effect, Created | CreatedByMigrate | Migrated))
+        });
         // Who ends what was given to it could do so since then.
-        before.map(|before| self.did(before)).into_iter().collect()
+        let before = before.map(|(before, _)| self.did(before));
+        before.into_iter().collect()
     }
 
     /// The order to migrate that a node had got when it announced its ownership.
     fn ordered(&self, place: u32, told: &Told) -> Option<u32> {
         let object = self.object_of(told.delivery.message)?;
-        let mut before: Vec<u32> = self
-            .about(object, told.delivery.node)
-            .take_while(|&it| it < place)
-            .collect();
-        before.reverse();
-        before.into_iter().find(|&it| {
+        let before = self.before(place, (object, told.delivery.node));
+        let mut before = before.map(|(it, _)| it);
+        before.find(|&it| {
             let known = self.told(it);
             known.is_some_and(|it| {
                 let is_order = it.role == Role::MigrateOrder && !it.delivery.local;

@@ -5,8 +5,8 @@ use netreel_wire::Role;
 use super::fact::{Fact, NotKnown};
 use super::step::{Certainty, StepId};
 use super::telling::Telling;
-use crate::history::{Evidence, Finding, Rule};
-use crate::session::{MessageId, NodeId, PacketId};
+use crate::history::{Effect, Evidence, Finding, Rule};
+use crate::session::NodeId;
 
 /// Of a finding with more proof, the first pieces are explained.
 const PIECES_MAX: usize = 8;
@@ -18,12 +18,9 @@ impl Telling<'_> {
     /// What led to a finding.
     pub fn finding(&mut self, place: usize) -> Vec<StepId> {
         let finding = place as u32;
+        let known = self.history.findings.get(place);
         let found = self.step(Fact::Found { finding }, Certainty::Certain, |it| {
-            let history = it.history;
-            match history.findings.get(place) {
-                Some(known) => it.led_to(finding, known),
-                None => Vec::new(),
-            }
+            known.map_or(Vec::new(), |known| it.led_to(finding, known))
         });
         vec![found]
     }
@@ -102,35 +99,24 @@ impl Telling<'_> {
 
     /// What led to a piece of proof: the delivery that it is, or its packet's way.
     fn piece(&mut self, finding: u32, piece: u32, evidence: &Evidence) -> StepId {
-        let mut deliveries = self.history.deliveries_of(evidence.message);
-        let delivery = deliveries.find(|&place| {
-            let delivery = self.history.deliveries.get(place as usize);
-            delivery.is_some_and(|it| it.node == evidence.node && it.at.number == evidence.number)
-        });
-        drop(deliveries);
-        if let Some(delivery) = delivery {
-            use crate::history::Effect::Plain;
-            let effect = self.history.deliveries.get(delivery as usize);
-            if effect.is_some_and(|it| it.effect != Plain) {
-                return self.did(delivery);
-            }
+        let deliveries = self.history.deliveries_of(evidence.message);
+        let mut known = deliveries.filter_map(|place| Some((place, self.delivery(place)?)));
+        let delivery =
+            known.find(|(_, it)| it.node == evidence.node && it.at.number == evidence.number);
+        drop(known);
+        if let Some((delivery, _)) = delivery.filter(|(_, it)| it.effect != Effect::Plain) {
+            return self.did(delivery);
         }
-        let is_unfit = self.history.findings.get(finding as usize);
-        let is_unfit = is_unfit
-            .and_then(|it| Rule::named(it.rule))
-            .is_some_and(Rule::is_unfit);
+        let found = self.history.findings.get(finding as usize);
+        let rule = found.and_then(|it| Rule::named(it.rule));
         let packet = evidence.packet;
-        self.step(
-            Fact::Evidence { finding, piece },
-            Certainty::Certain,
-            |it| {
-                if is_unfit {
-                    vec![it.end(Fact::Unfit { packet }, Certainty::Certain)]
-                } else {
-                    vec![it.fate(packet)]
-                }
-            },
-        )
+        let fact = Fact::Evidence { finding, piece };
+        self.step(fact, Certainty::Certain, |it| {
+            vec![match rule.is_some_and(Rule::is_unfit) {
+                true => it.certain(Fact::Unfit { packet }),
+                false => it.fate(packet),
+            }]
+        })
     }
 
     /// The message that its sender gave up: what became of each copy, and whether the sender took it
@@ -139,29 +125,25 @@ impl Telling<'_> {
         let Some(last) = finding.evidence.first().map(|piece| piece.packet) else {
             return Vec::new();
         };
-        let undelivered = self.history.undelivered.clone();
+        let history = self.history;
         let link = self.session.link(last);
-        let message = undelivered.into_iter().find(|&message| {
+        let message = history.undelivered.iter().copied().find(|&message| {
             let packet = self.session.carrier(message);
             packet.and_then(|packet| self.session.link(packet)) == link
                 && self.copies(message).last().map(|copy| copy.packet) == Some(last)
         });
+        let unknown = NotKnown::Program(finding.node);
         let Some(message) = message else {
-            return vec![self.nothing(NotKnown::Program(finding.node))];
+            return vec![self.nothing(unknown)];
         };
-        let mut steps = vec![self.reached(message)];
-        let copies = self.copies(message);
-        let acked = copies.iter().find_map(|copy| {
-            let at = self.history.acked(self.session, copy.packet)?.time;
-            Some((copy.packet, at))
+        let reached = self.reached(message);
+        let acked = self.copies(message).into_iter().find_map(|copy| {
+            let packet = copy.packet;
+            let at = history.acked(self.session, packet)?.time;
+            Some(Fact::Acked { packet, at })
         });
-        match acked {
-            Some((packet, at)) => {
-                steps.push(self.end(Fact::Acked { packet, at }, Certainty::Certain));
-            }
-            None => steps.push(self.nothing(NotKnown::Program(finding.node))),
-        }
-        steps
+        let acked = acked.map(|acked| self.certain(acked));
+        vec![reached, acked.unwrap_or_else(|| self.nothing(unknown))]
     }
 
     /// The first and the last times that a message was sent again, and why.
@@ -170,12 +152,8 @@ impl Telling<'_> {
         let (Some(first), Some(last)) = ends else {
             return Vec::new();
         };
-        let messages: Vec<MessageId> = self
-            .session
-            .messages_of(first.packet)
-            .map(|(message, _)| message)
-            .collect();
-        let copies = messages.into_iter().find_map(|message| {
+        let mut messages = self.session.messages_of(first.packet);
+        let copies = messages.find_map(|(message, _)| {
             let copies = self.copies(message);
             let is_it = copies.last().map(|copy| copy.packet) == Some(last.packet);
             is_it.then_some(copies)
@@ -184,18 +162,15 @@ impl Telling<'_> {
         let Some(copies) = copies else { return steps };
         let pairs: Vec<_> = copies.windows(2).collect();
         let told = pairs.len().min(2);
-        for pair in pairs
-            .iter()
-            .take(told)
-            .chain(pairs.last().filter(|_| pairs.len() > told))
-        {
+        let latest = pairs.last().filter(|_| pairs.len() > told);
+        for pair in pairs.iter().take(told).chain(latest) {
             if let [before, copy] = **pair {
                 steps.push(self.sent_again(copy, before));
             }
         }
         if pairs.len() > told + 1 {
             let (message, count) = (copies[0].message, (pairs.len() - told - 1) as u32);
-            steps.push(self.end(Fact::MoreCopies { message, count }, Certainty::Certain));
+            steps.push(self.certain(Fact::MoreCopies { message, count }));
         }
         steps.push(self.nothing(NotKnown::Program(finding.node)));
         steps
@@ -221,17 +196,9 @@ impl Telling<'_> {
 
     /// That nothing of what one node did last to an object was told to another.
     fn was_told_last(&mut self, object: u64, by: NodeId, node: NodeId) -> Option<StepId> {
-        let because = self
-            .history
-            .objects
-            .get(&object)?
-            .lanes
-            .get(&by)?
-            .last()?
-            .because;
-        let last = self.told(because)?;
-        let deliveries: Vec<u32> = self.about(object, node).collect();
-        let is_told = deliveries.into_iter().any(|place| {
+        let lanes = &self.history.objects.get(&object)?.lanes;
+        let last = self.told(lanes.get(&by)?.last()?.because)?;
+        let is_told = self.about(object, node).any(|place| {
             let told = self.told(place);
             told.is_some_and(|told| {
                 let is_after = told.delivery.at.time >= last.delivery.at.time;
@@ -242,16 +209,11 @@ impl Telling<'_> {
     }
 
     /// Of two owners: why the older one had not been told, where it was not before the reels end.
-    fn not_told(&mut self, finding: &Finding) -> Vec<StepId> {
-        let is_over = finding.evidence.len() > 2;
-        match finding.object().filter(|_| !is_over) {
-            Some(object) => {
-                let by = finding.evidence.get(1).map(|piece| piece.node);
-                let told = by.and_then(|by| self.was_told_last(object, by, finding.node));
-                told.into_iter().collect()
-            }
-            None => Vec::new(),
-        }
+    fn not_told(&mut self, finding: &Finding) -> Option<StepId> {
+        let [_, by] = &finding.evidence[..] else {
+            return None;
+        };
+        self.was_told_last(finding.object()?, by.node, finding.node)
     }
 
     /// Nothing tells why a link let nothing through.
@@ -263,13 +225,10 @@ impl Telling<'_> {
 
     fn clocks(&mut self, finding: &Finding) -> Vec<StepId> {
         let packet = finding.evidence.first().map(|piece| piece.packet);
-        let link = packet.and_then(|packet: PacketId| self.session.link(packet));
-        let mut steps = Vec::new();
-        if let Some(link) = link {
-            steps.push(self.end(Fact::Clocks { link }, Certainty::Certain));
-        }
-        steps.push(self.nothing(NotKnown::Clock));
-        steps
+        let link = packet.and_then(|packet| self.session.link(packet));
+        let clocks = link.map(|link| self.certain(Fact::Clocks { link }));
+        let nothing = self.nothing(NotKnown::Clock);
+        clocks.into_iter().chain([nothing]).collect()
     }
 
     fn incomplete(&mut self, node: NodeId) -> Vec<StepId> {
@@ -278,15 +237,12 @@ impl Telling<'_> {
         };
         let holes = known.holes.len().min(HOLES_MAX) as u32;
         let mut steps: Vec<StepId> = (0..holes)
-            .map(|hole| self.end(Fact::Hole { node, hole }, Certainty::Certain))
+            .map(|hole| self.certain(Fact::Hole { node, hole }))
             .collect();
-        let reel = self
-            .session
-            .reels
-            .get(usize::from(node.0))
-            .and_then(Option::as_ref);
+        let reel = self.session.reels.get(usize::from(node.0));
+        let reel = reel.and_then(Option::as_ref);
         if !known.window && reel.is_some_and(|reel| !crate::session::is_closed(reel)) {
-            steps.push(self.end(Fact::CutShort { node }, Certainty::Certain));
+            steps.push(self.certain(Fact::CutShort { node }));
         }
         steps.push(self.nothing(NotKnown::Reel(node)));
         steps

@@ -1,7 +1,7 @@
 //! That a message was handed over late because a packet was lost.
 
 use super::fact::{Cause, Fact};
-use super::resend::{Copy, Near, heard};
+use super::resend::{Copy, Near, first_arrived, heard};
 use super::step::{Certainty, StepId};
 use super::telling::Telling;
 use crate::session::{Fate, MessageId};
@@ -21,14 +21,11 @@ impl Telling<'_> {
         let copies = self.copies(message);
         let first = *copies.first()?;
         let handed_over = |copy: &Copy| {
-            let mut deliveries = history.deliveries_of(copy.message);
-            deliveries.find(|&it| {
-                let delivery = history.deliveries.get(it as usize);
-                delivery.is_some_and(|it| !it.local)
-            })
+            let deliveries = history.deliveries_of(copy.message);
+            let mut known = deliveries.filter_map(|place| Some((place, self.delivery(place)?)));
+            known.find(|(_, it)| !it.local)
         };
-        let place = copies.iter().find_map(handed_over)?;
-        let delivery = history.deliveries.get(place as usize)?;
+        let (place, delivery) = copies.iter().find_map(handed_over)?;
         let (mended, behind) = match self.mended(message) {
             Some(own) => (own, None),
             None => {
@@ -54,15 +51,8 @@ impl Telling<'_> {
                 .map_or(Cause::Unknown, |(fact, _)| Cause::of(fact)),
         };
         let is_sure = heard.is_some_and(|(_, certainty)| certainty == Certainty::Certain);
-        let doubtful = |copy: &Copy| {
-            let packet = self.session.packet(copy.packet);
-            packet.is_some_and(|packet| packet.doubtful)
-        };
-        let certainty = if is_sure && !mended.lost.iter().any(doubtful) {
-            Certainty::Certain
-        } else {
-            Certainty::Doubtful
-        };
+        let is_guess = mended.lost.iter().any(|copy| self.is_doubtful(copy.packet));
+        let certainty = Certainty::but_for(!is_sure || is_guess);
         Some(self.step(fact, certainty, |it| match behind {
             Some(_) => it.waited(place).into_iter().collect(),
             None => vec![it.reached(message)],
@@ -72,10 +62,7 @@ impl Telling<'_> {
     /// A message that arrived when all copies before had been lost.
     fn mended(&mut self, message: MessageId) -> Option<Mended> {
         let copies = self.copies(message);
-        let arrived = (0..)
-            .zip(&copies)
-            .filter_map(|(place, copy)| Some((copy.received?, place)));
-        let (_, place): (_, usize) = arrived.min()?;
+        let (.., place) = first_arrived(&copies)?;
         let (lost, came) = (copies.get(..place)?.to_vec(), *copies.get(place)?);
         let is_lost = |copy: &Copy| {
             let packet = self.session.packet(copy.packet);

@@ -1,7 +1,7 @@
 //! Why a node believed of an object what it believed.
 
 use super::step::StepId;
-use super::telling::Telling;
+use super::telling::{Telling, once_each};
 use crate::history::{Belief, Effect};
 use crate::session::{NodeId, SessionTime};
 
@@ -17,7 +17,7 @@ impl Telling<'_> {
         roots.extend(self.ignored(object, node, at));
         if span.is_none() {
             let later = self.about(object, node).find(|&place| {
-                let delivery = self.history.deliveries.get(place as usize);
+                let delivery = self.delivery(place);
                 delivery.is_some_and(|it| it.at.time > at)
             });
             match later {
@@ -33,13 +33,7 @@ impl Telling<'_> {
         if let Some(owner) = owner.filter(|&owner| owner != node) {
             roots.extend(self.owner_differs(object, owner, at));
         }
-        let mut seen = Vec::new();
-        roots.retain(|id| {
-            let is_new = !seen.contains(id);
-            seen.push(*id);
-            is_new
-        });
-        roots
+        once_each(roots)
     }
 
     /// What a node was told of an object until a moment, since it last took something, and did not
@@ -47,7 +41,7 @@ impl Telling<'_> {
     fn ignored(&mut self, object: u64, node: NodeId, at: SessionTime) -> Vec<StepId> {
         let mut ignored = Vec::new();
         for place in self.about(object, node) {
-            let Some(delivery) = self.history.deliveries.get(place as usize) else {
+            let Some(delivery) = self.delivery(place) else {
                 continue;
             };
             if delivery.at.time > at {

@@ -14,28 +14,27 @@ impl Telling<'_> {
     /// why of its messages that were sent before, what became of it, and what its messages did where
     /// they were handed over.
     pub fn packet(&mut self, id: PacketId) -> Vec<StepId> {
-        let messages: Vec<MessageId> = self.session.messages_of(id).map(|(it, _)| it).collect();
-        let late = messages.iter().take(MESSAGES_MAX);
-        let mut roots: Vec<StepId> = late.filter_map(|&message| self.late(message)).collect();
+        let messages = self.session.messages_of(id).take(MESSAGES_MAX);
+        let messages: Vec<MessageId> = messages.map(|(it, _)| it).collect();
+        let late = messages.iter().filter_map(|&message| self.late(message));
+        let mut roots: Vec<StepId> = late.collect();
         let certainty = Certainty::Certain;
         let sent = self.step(Fact::Sent { packet: id }, certainty, |it| {
             let mut because = Vec::new();
-            for &message in messages.iter().take(MESSAGES_MAX) {
+            for &message in &messages {
                 because.extend(it.ambiguous(message));
                 because.extend(it.why_again(message));
             }
-            for &message in messages.iter().take(MESSAGES_MAX) {
+            for &message in &messages {
                 because.extend(it.said_because(message));
             }
             because
         });
         let fate = self.fate(id);
         roots.extend([sent, fate]);
-        for &message in messages.iter().take(MESSAGES_MAX) {
-            let deliveries: Vec<u32> = self.history.deliveries_of(message).collect();
-            for place in deliveries {
-                roots.extend(self.remarkable(place));
-            }
+        let history = self.history;
+        for place in messages.iter().flat_map(|&it| history.deliveries_of(it)) {
+            roots.extend(self.remarkable(place));
         }
         roots.dedup();
         roots
@@ -62,7 +61,7 @@ impl Telling<'_> {
     /// else than nothing and updates, or was ignored.
     fn remarkable(&mut self, place: u32) -> Option<StepId> {
         use crate::history::Effect::{Plain, Unknown, Updated};
-        let delivery = self.history.deliveries.get(place as usize)?;
+        let delivery = self.delivery(place)?;
         if delivery.local {
             return None;
         }

@@ -36,6 +36,13 @@ impl Copy {
     }
 }
 
+/// Of copies, when the first that arrived did, in which packet, and its place.
+pub(super) fn first_arrived(copies: &[Copy]) -> Option<(SessionTime, PacketId, usize)> {
+    let arrived = (0..).zip(copies);
+    let arrived = arrived.filter_map(|(place, copy)| Some((copy.received?, copy.packet, place)));
+    arrived.min()
+}
+
 /// A copy of a message, and why it was sent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Resend {
@@ -124,10 +131,9 @@ impl Ways for Resends<'_> {
         let after = all.partition_point(|&it| it <= from);
         let back = all.get(..before).unwrap_or(&[]).iter().rev();
         let on = all.get(after..).unwrap_or(&[]).iter();
-        let (back, on) = if forward {
-            (None, Some(on))
-        } else {
-            (Some(back), None)
+        let (back, on) = match forward {
+            true => (None, Some(on)),
+            false => (Some(back), None),
         };
         let both = back.into_iter().flatten().chain(on.into_iter().flatten());
         both.copied()
@@ -166,12 +172,8 @@ pub(super) fn heard(
     let packet = before.packet;
     let link = session.link(packet)?;
     // Of a sender that was not recorded, what passed by on its way to it is known.
-    let sender = session.node(link.0);
-    let certainty = if sender.is_some_and(|node| node.recorded) {
-        Certainty::Certain
-    } else {
-        Certainty::Doubtful
-    };
+    let is_recorded = session.node(link.0).is_some_and(|node| node.recorded);
+    let certainty = Certainty::but_for(!is_recorded);
     let learnt = |packet: PacketId| {
         let at = history.acked(session, packet)?.time;
         (at <= copy.sent).then_some(at)
@@ -179,11 +181,7 @@ pub(super) fn heard(
     let first = history.resend_of(before.message).unwrap_or(before.message);
     let of_message = history.heard_of(session, first, packet);
     if let Some(at) = of_message.map(|at| at.time).filter(|&at| at <= copy.sent) {
-        let certainty = if history.is_ambiguous(packet) {
-            Certainty::Doubtful
-        } else {
-            certainty
-        };
+        let certainty = Certainty::but_for(!is_recorded || history.is_ambiguous(packet));
         return Some((Fact::Acked { packet, at }, certainty));
     }
     if let Some((nack, at)) = nack(session, ways, (before, copy), link) {
@@ -261,10 +259,7 @@ fn nack(
             let departed = session.departed(id);
             departed.is_none_or(|(_, at)| at.time >= before.sent)
         });
-    let is_recorded = {
-        let sender = session.node(from);
-        sender.is_some_and(|sender| sender.recorded)
-    };
+    let is_recorded = session.node(from).is_some_and(|node| node.recorded);
     let mut heard = heard.take(READ_MAX);
     heard.find_map(|id| {
         session.said(id).filter(|said| said.is_lacking(sequence))?;

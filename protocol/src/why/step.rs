@@ -42,6 +42,14 @@ pub enum Certainty {
 }
 
 impl Certainty {
+    /// How sure what is certain is, but for a doubt.
+    pub(super) fn but_for(doubt: bool) -> Certainty {
+        match doubt {
+            true => Certainty::Doubtful,
+            false => Certainty::Certain,
+        }
+    }
+
     /// The word for it: `would-have`.
     pub fn name(self) -> &'static str {
         match self {

@@ -1,9 +1,11 @@
 //! Steps, as they are gathered: each fact once.
 
+use std::collections::BTreeSet;
+
 use super::fact::Fact;
 use super::step::{Certainty, Step, StepId, Why};
-use crate::history::History;
-use crate::session::{MessageId, Session};
+use crate::history::{Delivery, History};
+use crate::session::{MessageId, PacketId, Session};
 
 /// A story of more steps than this explains nothing.
 const STEPS_MAX: usize = 96;
@@ -53,14 +55,9 @@ impl<'a> Telling<'a> {
         if self.steps.len() >= STEPS_MAX {
             self.cut = true;
         } else {
-            let mut because = because(self);
-            let mut told = Vec::new();
+            let mut because = once_each(because(self));
             // What leads to itself explains nothing.
-            because.retain(|&id| {
-                let is_new = id.0 as usize != place && !told.contains(&id);
-                told.push(id);
-                is_new
-            });
+            because.retain(|&id| id.0 as usize != place);
             if let Some(step) = self.steps.get_mut(place) {
                 step.because = because;
             }
@@ -73,6 +70,21 @@ impl<'a> Telling<'a> {
         self.step(fact, certainty, |_| Vec::new())
     }
 
+    /// The same of what is certain.
+    pub fn certain(&mut self, fact: Fact) -> StepId {
+        self.end(fact, Certainty::Certain)
+    }
+
+    pub fn delivery(&self, place: u32) -> Option<Delivery> {
+        self.history.deliveries.get(place as usize)
+    }
+
+    /// Whether it is a guess what became of a packet, or which one it was.
+    pub fn is_doubtful(&self, packet: PacketId) -> bool {
+        let packet = self.session.packet(packet);
+        packet.is_some_and(|packet| packet.doubtful)
+    }
+
     /// The copies of a message in the order in which they were sent; the first is the message that
     /// the others repeat.
     pub fn all_copies(&self, message: MessageId) -> Vec<MessageId> {
@@ -80,4 +92,10 @@ impl<'a> Telling<'a> {
         let copies = self.history.copies_of(first);
         [first].into_iter().chain(copies).collect()
     }
+}
+
+/// All of them in order, each where it comes first.
+pub(super) fn once_each<T: Copy + Ord>(all: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut seen = BTreeSet::new();
+    all.into_iter().filter(|it| seen.insert(*it)).collect()
 }

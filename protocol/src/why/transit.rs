@@ -28,11 +28,7 @@ impl Telling<'_> {
         let Some(packet) = self.session.packet(id) else {
             return self.end(Fact::Sent { packet: id }, Certainty::Unknown);
         };
-        let certainty = if packet.doubtful {
-            Certainty::Doubtful
-        } else {
-            Certainty::Certain
-        };
+        let certainty = Certainty::but_for(packet.doubtful);
         let link = (packet.from, packet.to);
         match packet.fate {
             Fate::Received => self.arrived(id, &packet, certainty),
@@ -63,26 +59,16 @@ impl Telling<'_> {
                     Some(node) if node.recorded => Unseen::TooLittle,
                     _ => Unseen::NoReel,
                 };
-                let acked = self.history.acked(self.session, id);
-                self.step(
-                    Fact::FateUnknown { packet: id, why },
-                    Certainty::Unknown,
-                    |it| {
-                        let acked = acked.map(|at| Fact::Acked {
-                            packet: id,
-                            at: at.time,
-                        });
-                        let certainty = if it.history.is_ambiguous(id) {
-                            Certainty::Doubtful
-                        } else {
-                            Certainty::Certain
-                        };
-                        acked
-                            .map(|fact| it.end(fact, certainty))
-                            .into_iter()
-                            .collect()
-                    },
-                )
+                let fact = Fact::FateUnknown { packet: id, why };
+                self.step(fact, Certainty::Unknown, |it| {
+                    let acked = it.history.acked(it.session, id);
+                    let certainty = Certainty::but_for(it.history.is_ambiguous(id));
+                    let acked = acked.map(|at| {
+                        let (packet, at) = (id, at.time);
+                        it.end(Fact::Acked { packet, at }, certainty)
+                    });
+                    acked.into_iter().collect()
+                })
             }
         }
     }
@@ -94,25 +80,15 @@ impl Telling<'_> {
 
     fn arrived(&mut self, id: PacketId, packet: &Packet, certainty: Certainty) -> StepId {
         let link = (packet.from, packet.to);
-        let took = packet
-            .sent
-            .zip(packet.received)
-            .map(|(sent, received)| received.time.0.saturating_sub(sent.time.0));
-        let Some((took_ns, fastest_ns)) = took.and_then(|it| self.is_late(id, link, it)) else {
-            let took_ns = took;
-            return self.end(
-                Fact::InTime {
-                    packet: id,
-                    took_ns,
-                },
-                certainty,
-            );
+        let ends = packet.sent.zip(packet.received);
+        let took_ns = ends.map(|(sent, received)| received.time.0.saturating_sub(sent.time.0));
+        let late = took_ns.and_then(|it| self.is_late(id, link, it));
+        let Some((took_ns, fastest_ns)) = late else {
+            let packet = id;
+            return self.end(Fact::InTime { packet, took_ns }, certainty);
         };
-        let known = if took_ns.saturating_sub(fastest_ns) > clock_error_ns(self.session, link) {
-            certainty
-        } else {
-            Certainty::Doubtful
-        };
+        let is_sure = took_ns.saturating_sub(fastest_ns) > clock_error_ns(self.session, link);
+        let known = Certainty::but_for(!is_sure || packet.doubtful);
         let fact = Fact::Late {
             packet: id,
             took_ns,
@@ -159,13 +135,8 @@ impl Telling<'_> {
     ) -> Vec<StepId> {
         let faults = (0u32..).zip(&packet.faults);
         let asked = faults.filter(|(_, fault)| is_asked(fault.verdict));
-        let places: Vec<u32> = asked.map(|(place, _)| place).collect();
-        let facts = places
-            .into_iter()
-            .map(|fault| Fact::Fault { packet: id, fault });
-        facts
-            .map(|fact| self.end(fact, Certainty::Certain))
-            .collect()
+        let steps = asked.map(|(fault, _)| self.certain(Fact::Fault { packet: id, fault }));
+        steps.collect()
     }
 }
 
@@ -185,15 +156,11 @@ pub(super) fn of_link(
     link: Link,
     is_forward: bool,
 ) -> impl Iterator<Item = PacketId> + '_ {
-    let ids = (1..=LOOK)
-        .map_while(move |by| {
-            if is_forward {
-                from.0.checked_add(by)
-            } else {
-                from.0.checked_sub(by)
-            }
-        })
-        .map(PacketId);
+    let ids = (1..=LOOK).map_while(move |by| match is_forward {
+        true => from.0.checked_add(by),
+        false => from.0.checked_sub(by),
+    });
+    let ids = ids.map(PacketId);
     let known = ids.take_while(|id| (id.0 as usize) < session.packet_count());
     known.filter(move |&id| session.link(id) == Some(link))
 }
@@ -245,18 +212,13 @@ fn held(session: &Session, id: PacketId, link: Link) -> Option<Fact> {
                 // What was overtaken does not end it.
                 if is_forward == (apart_ns > 0) {
                     break;
-                } else {
-                    continue;
                 }
+                continue;
             }
             (count, of) = (count + 1, of + between);
             between = 0;
             (earliest, latest) = (earliest.min(other.received), latest.max(other.received));
-            if is_forward {
-                last = other
-            } else {
-                first = other
-            }
+            *(if is_forward { &mut last } else { &mut first }) = other;
         }
     }
     let sent_ns = last.sent.0.saturating_sub(first.sent.0);
@@ -271,7 +233,7 @@ fn held(session: &Session, id: PacketId, link: Link) -> Option<Fact> {
         of,
         sent: (first.sent, last.sent),
         at: latest,
-        others: others(session, link, first, earliest),
+        others: of_receiver(session, link, first.id, earliest).count() as u32,
     })
 }
 
@@ -300,17 +262,13 @@ fn not_read(session: &Session, id: PacketId, fastest_ns: i64) -> Option<(Fact, C
             // The answer has the time of what the node did before it: it asked between these. Who
             // asks in a row may have asked at any time.
             let bounds = [(after, Certainty::Certain), (asked, Certainty::Doubtful)];
-            let mut known = bounds
-                .into_iter()
-                .take(if is_empty { 1 } else { 2 })
-                .filter(|&(since, _)| {
-                    let waited_ns = until.0.saturating_sub(since.0.max(usual));
-                    waited_ns >= HELD_NS_MIN && waited_ns >= late_ns / 2
-                });
-            let (since, certainty) = known.next()?;
-            let packet = id;
+            let mut known = bounds.into_iter().take(if is_empty { 1 } else { 2 });
+            let (since, certainty) = known.find(|&(since, _)| {
+                let waited_ns = until.0.saturating_sub(since.0.max(usual));
+                waited_ns >= HELD_NS_MIN && waited_ns >= late_ns / 2
+            })?;
             let fact = Fact::NotRead {
-                packet,
+                packet: id,
                 since,
                 until,
             };
@@ -345,13 +303,8 @@ fn waits(call: CallId) -> bool {
     waiting.contains(&call)
 }
 
-/// How many packets of others the receiver of a link received between the first send and the receipt
-/// of what was held.
-fn others(session: &Session, link: Link, first: Passed, until: SessionTime) -> u32 {
-    let before = of_receiver(session, link, first.id, until);
-    u32::try_from(before.count()).unwrap_or(u32::MAX)
-}
-
+/// Packets of others that the receiver of a link received between the first send and the receipt of what
+/// was held.
 fn of_receiver(
     session: &Session,
     (from, to): Link,

@@ -3,48 +3,41 @@
 use netreel_protocol::export;
 
 use super::moment;
-use crate::column::{Column, Kind};
+use crate::column::{Column, cells, text, unsigned, utc, whole};
 use crate::rows::Rows;
 use crate::{FleetError, Recording};
 
 pub(super) const FINDINGS: &[Column] = &[
-    Column::of(
+    whole(
         "finding",
-        Kind::Whole,
         "its number in the session, from 1, as `check` prints it",
     ),
-    Column::of("rule", Kind::Text, "the rule's id"),
-    Column::of("level", Kind::Text, "`error`, `warning`, `info`"),
-    Column::of("node", Kind::Text, "the node that saw it"),
-    Column::of(
+    text("rule", "the rule's id"),
+    text("level", "`error`, `warning`, `info`"),
+    text("node", "the node that saw it"),
+    unsigned(
         "object",
-        Kind::Unsigned,
         "the object, where it is about one, or the first of several",
     )
     .or_null(),
-    Column::of(
-        "utc",
-        Kind::Moment,
-        "when the last piece of its proof was seen",
-    ),
-    Column::of("time_ns", Kind::Whole, "the same on the session's clock"),
-    Column::of("sentence", Kind::Text, "for people"),
-    Column::of("objects", Kind::Whole, "how many objects it is about"),
+    utc("utc", "when the last piece of its proof was seen"),
+    whole("time_ns", "the same on the session's clock"),
+    text("sentence", "for people"),
+    whole("objects", "how many objects it is about"),
 ];
 
 pub(super) const EVIDENCE: &[Column] = &[
-    Column::of("finding", Kind::Whole, "the finding's number"),
-    Column::of("place", Kind::Whole, "from 0, in the order of the story"),
-    Column::of("what", Kind::Text, "what it is: `CREATE delivered`"),
-    Column::of("packet", Kind::Whole, "the packet"),
-    Column::of("message", Kind::Whole, "the message"),
-    Column::of("node", Kind::Text, "where it is seen"),
-    Column::of("event", Kind::Unsigned, "the event of that node's reel"),
-    Column::of("utc", Kind::Moment, "when"),
-    Column::of("time_ns", Kind::Whole, "the same on the session's clock"),
-    Column::of(
+    whole("finding", "the finding's number"),
+    whole("place", "from 0, in the order of the story"),
+    text("what", "what it is: `CREATE delivered`"),
+    whole("packet", "the packet"),
+    whole("message", "the message"),
+    text("node", "where it is seen"),
+    unsigned("event", "the event of that node's reel"),
+    utc("utc", "when"),
+    whole("time_ns", "the same on the session's clock"),
+    unsigned(
         "object",
-        Kind::Unsigned,
         "the object that it tells of, where it is about one",
     )
     .or_null(),
@@ -57,20 +50,16 @@ pub(super) fn findings(recording: &Recording<'_>, rows: &mut Rows) -> Result<(),
     for (place, finding) in history.findings.iter().enumerate() {
         let number = history.finding_number(place);
         let finding = export::finding(session, finding);
-        rows.row([
-            number.into(),
-            finding.rule.into(),
-            finding.level.into(),
-            (&finding.node).into(),
-            finding.object.into(),
+        rows.row(cells![
+            number,
+            finding.rule,
+            finding.level,
+            &finding.node,
+            finding.object,
             moment(recording, finding.time_ns),
-            finding.time_ns.into(),
-            (&finding.sentence).into(),
-            history
-                .findings
-                .get(place)
-                .map_or(0, |it| it.objects.len())
-                .into(),
+            finding.time_ns,
+            &finding.sentence,
+            history.findings.get(place).map_or(0, |it| it.objects.len()),
         ])?;
     }
     Ok(())
@@ -87,17 +76,17 @@ pub(super) fn evidence(recording: &Recording<'_>, rows: &mut Rows) -> Result<(),
             pieces.map(move |piece| (object, piece))
         });
         for (place, (object, piece)) in told.enumerate() {
-            rows.row([
-                number.into(),
-                place.into(),
-                (&piece.what).into(),
-                piece.packet.into(),
-                piece.message.into(),
-                (&piece.node).into(),
-                piece.event.into(),
+            rows.row(cells![
+                number,
+                place,
+                &piece.what,
+                piece.packet,
+                piece.message,
+                &piece.node,
+                piece.event,
                 moment(recording, piece.time_ns),
-                piece.time_ns.into(),
-                object.into(),
+                piece.time_ns,
+                object,
             ])?;
         }
     }

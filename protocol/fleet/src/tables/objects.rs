@@ -3,39 +3,28 @@
 use netreel_protocol::export;
 
 use super::moment;
-use crate::column::{Column, Kind};
+use crate::column::{Column, cells, text, unsigned, utc, whole};
 use crate::rows::Rows;
 use crate::{FleetError, Recording};
 
 pub(super) const COLUMNS: &[Column] = &[
-    Column::of("object", Kind::Unsigned, "its number"),
-    Column::of(
-        "object_type",
-        Kind::Unsigned,
-        "the protocol's number of its type",
-    )
-    .or_null(),
-    Column::of("node", Kind::Text, "who believed it"),
-    Column::of("utc", Kind::Moment, "from when on"),
-    Column::of("from_ns", Kind::Whole, "the same on the session's clock"),
-    Column::of(
+    unsigned("object", "its number"),
+    unsigned("object_type", "the protocol's number of its type").or_null(),
+    text("node", "who believed it"),
+    utc("utc", "from when on"),
+    whole("from_ns", "the same on the session's clock"),
+    whole(
         "to_ns",
-        Kind::Whole,
         "until when; the last stretch ends where the node's reel ends",
     ),
-    Column::of(
-        "belief",
-        Kind::Text,
-        "`owned`, `orphaned`, `destroyed`, `unknown`",
-    ),
-    Column::of("owner", Kind::Text, "the believed owner").or_null(),
-    Column::of(
+    text("belief", "`owned`, `orphaned`, `destroyed`, `unknown`"),
+    text("owner", "the believed owner").or_null(),
+    unsigned(
         "counter",
-        Kind::Unsigned,
         "the highest migration counter that the node had heard",
     )
     .or_null(),
-    Column::of("packet", Kind::Whole, "the packet that began it").or_null(),
+    whole("packet", "the packet that began it").or_null(),
 ];
 
 pub(super) fn write(recording: &Recording<'_>, rows: &mut Rows) -> Result<(), FleetError> {
@@ -48,17 +37,17 @@ pub(super) fn write(recording: &Recording<'_>, rows: &mut Rows) -> Result<(), Fl
             let node = session.name(node);
             for span in spans {
                 let span = export::span(session, history, span);
-                rows.row([
-                    id.into(),
-                    object.object_type.into(),
-                    (&node).into(),
+                rows.row(cells![
+                    id,
+                    object.object_type,
+                    &node,
                     moment(recording, span.from_ns),
-                    span.from_ns.into(),
-                    span.to_ns.into(),
-                    span.belief.into(),
-                    (&span.owner).into(),
-                    span.counter.into(),
-                    span.packet.into(),
+                    span.from_ns,
+                    span.to_ns,
+                    span.belief,
+                    &span.owner,
+                    span.counter,
+                    span.packet,
                 ])?;
             }
         }

@@ -8,7 +8,7 @@ use netreel_protocol::packet_fields::{FieldType, FieldValue, PacketAt, PacketFie
 use netreel_protocol::session::{PacketId, Session};
 
 use super::moment;
-use crate::column::{Cell, Column, Kind};
+use crate::column::{Cell, Column, Kind, cells, text, truth, unsigned, utc, whole};
 use crate::rows::Rows;
 use crate::{FleetError, Recording, Table};
 
@@ -49,87 +49,49 @@ fn cell<'a>(recording: &Recording<'_>, field: PacketField, value: &'a FieldValue
 }
 
 pub(super) const MESSAGES: &[Column] = &[
-    Column::of("message", Kind::Whole, "its number in the session"),
-    Column::of("packet", Kind::Whole, "the packet that carried it"),
-    Column::of("sender", Kind::Text, "the node that sent that"),
-    Column::of("receiver", Kind::Text, "the node that it was sent to"),
-    Column::of("utc", Kind::Moment, "as for the packet").or_null(),
-    Column::of("bits", Kind::Whole, "how many bits it has in the packet"),
-    Column::of("kind", Kind::Text, "as the wire spells it").or_null(),
-    Column::of(
-        "reliable",
-        Kind::Truth,
-        "whether it belongs to a reliable stream",
-    ),
-    Column::of(
-        "reliable_sequence",
-        Kind::Unsigned,
-        "its place in the stream",
-    )
-    .or_null(),
-    Column::of("origin", Kind::Text, "the node that said it first").or_null(),
-    Column::of("rpc", Kind::Text, "the name of the RPC that it is").or_null(),
-    Column::of("object", Kind::Unsigned, "the object that it is about").or_null(),
-    Column::of(
-        "owner",
-        Kind::Text,
-        "the owner that it names, or the new owner",
-    )
-    .or_null(),
-    Column::of("counter", Kind::Unsigned, "the migration counter").or_null(),
-    Column::of(
-        "resend_of",
-        Kind::Whole,
-        "the earlier message that it repeats",
-    )
-    .or_null(),
-    Column::of(
-        "fragment_index",
-        Kind::Unsigned,
-        "of a fragment, which it is",
-    )
-    .or_null(),
-    Column::of(
-        "fragment_count",
-        Kind::Unsigned,
-        "of a fragment, of how many",
-    )
-    .or_null(),
+    whole("message", "its number in the session"),
+    whole("packet", "the packet that carried it"),
+    text("sender", "the node that sent that"),
+    text("receiver", "the node that it was sent to"),
+    utc("utc", "as for the packet").or_null(),
+    whole("bits", "how many bits it has in the packet"),
+    text("kind", "as the wire spells it").or_null(),
+    truth("reliable", "whether it belongs to a reliable stream"),
+    unsigned("reliable_sequence", "its place in the stream").or_null(),
+    text("origin", "the node that said it first").or_null(),
+    text("rpc", "the name of the RPC that it is").or_null(),
+    unsigned("object", "the object that it is about").or_null(),
+    text("owner", "the owner that it names, or the new owner").or_null(),
+    unsigned("counter", "the migration counter").or_null(),
+    whole("resend_of", "the earlier message that it repeats").or_null(),
+    unsigned("fragment_index", "of a fragment, which it is").or_null(),
+    unsigned("fragment_count", "of a fragment, of how many").or_null(),
 ];
 
 pub(super) const ACKS: &[Column] = &[
-    Column::of("packet", Kind::Whole, "the packet that arrived"),
-    Column::of("sender", Kind::Text, "who sent it, and learnt of it"),
-    Column::of("receiver", Kind::Text, "who had received it"),
-    Column::of("utc", Kind::Moment, "when its sender learnt of it"),
-    Column::of("acked_ns", Kind::Whole, "the same on the session's clock"),
-    Column::of("rtt_ns", Kind::Whole, "from its send to there").or_null(),
-    Column::of("ack_packet", Kind::Whole, "the packet that told it").or_null(),
-    Column::of(
+    whole("packet", "the packet that arrived"),
+    text("sender", "who sent it, and learnt of it"),
+    text("receiver", "who had received it"),
+    utc("utc", "when its sender learnt of it"),
+    whole("acked_ns", "the same on the session's clock"),
+    whole("rtt_ns", "from its send to there").or_null(),
+    whole("ack_packet", "the packet that told it").or_null(),
+    truth(
         "ambiguous",
-        Kind::Truth,
         "whether the ack may mean an earlier copy of what the packet carried",
     ),
 ];
 
 pub(super) const DELIVERIES: &[Column] = &[
-    Column::of("message", Kind::Whole, "the message"),
-    Column::of("packet", Kind::Whole, "the packet that carried it"),
-    Column::of("node", Kind::Text, "where"),
-    Column::of(
-        "utc",
-        Kind::Moment,
-        "when the engine was handed it, or did it",
-    ),
-    Column::of("time_ns", Kind::Whole, "the same on the session's clock"),
-    Column::of("local", Kind::Truth, "whether the node did it itself"),
-    Column::of(
-        "effect",
-        Kind::Text,
-        "what it did there, as `effect` in docs/filter.md",
-    ),
-    Column::of("kind", Kind::Text, "the message's kind").or_null(),
-    Column::of("object", Kind::Unsigned, "the object that it is about").or_null(),
+    whole("message", "the message"),
+    whole("packet", "the packet that carried it"),
+    text("node", "where"),
+    utc("utc", "when the engine was handed it, or did it"),
+    whole("time_ns", "the same on the session's clock"),
+    truth("local", "whether the node did it itself"),
+    text("effect", "what it did there, as `effect` in docs/filter.md"),
+    text("kind", "the message's kind").or_null(),
+    unsigned("object", "the object that it is about").or_null(),
 ];
 
 /// How many packets are looked up at a time.
@@ -239,15 +201,15 @@ impl Walk<'_> {
         let told = session.packet_at(sender, at.number);
         let left = session.packet(id).and_then(|it| it.departed());
         let rtt = left.map(|left| at.time.0.saturating_sub(left.time.0));
-        self.acks.row([
+        self.acks.row(cells![
             packet,
             from,
             to,
             moment(self.recording, at.time.0),
-            at.time.0.into(),
-            rtt.into(),
-            told.map(|crossing| crossing.packet.0).into(),
-            history.is_ambiguous(id).into(),
+            at.time.0,
+            rtt,
+            told.map(|crossing| crossing.packet.0),
+            history.is_ambiguous(id),
         ])
     }
 
@@ -257,36 +219,36 @@ impl Walk<'_> {
         message: &MessageJson,
         bits: usize,
     ) -> Result<(), FleetError> {
-        self.messages.row([
-            message.message.into(),
+        self.messages.row(cells![
+            message.message,
             packet,
             from,
             to,
             utc,
-            bits.into(),
-            (&message.kind).into(),
-            message.reliable.into(),
-            message.reliable_sequence.into(),
-            (&message.origin).into(),
-            (&message.rpc).into(),
-            message.object.into(),
-            (&message.owner).into(),
-            message.counter.into(),
-            message.resend_of.into(),
-            message.fragment.map(|(index, _)| index).into(),
-            message.fragment.map(|(_, count)| count).into(),
+            bits,
+            &message.kind,
+            message.reliable,
+            message.reliable_sequence,
+            &message.origin,
+            &message.rpc,
+            message.object,
+            &message.owner,
+            message.counter,
+            message.resend_of,
+            message.fragment.map(|(index, _)| index),
+            message.fragment.map(|(_, count)| count),
         ])?;
         for effect in &message.effects {
-            self.deliveries.row([
-                message.message.into(),
+            self.deliveries.row(cells![
+                message.message,
                 packet,
-                (&effect.node).into(),
+                &effect.node,
                 moment(self.recording, effect.time_ns),
-                effect.time_ns.into(),
-                effect.local.into(),
-                effect.effect.into(),
-                (&message.kind).into(),
-                message.object.into(),
+                effect.time_ns,
+                effect.local,
+                effect.effect,
+                &message.kind,
+                message.object,
             ])?;
         }
         Ok(())

@@ -5,36 +5,33 @@ use netreel_protocol::history::state::{Held, Known, Scalar, States};
 use netreel_protocol::session::NodeId;
 
 use super::moment;
-use crate::column::{Cell, Column, Kind};
+use crate::column::{Cell, Column, cells, real, text, unsigned, utc, whole};
 use crate::rows::Rows;
 use crate::{FleetError, Recording};
 
 pub(super) const COLUMNS: &[Column] = &[
-    Column::of("object", Kind::Unsigned, "its number"),
-    Column::of("object_type", Kind::Text, "what the wire calls its type").or_null(),
-    Column::of("property", Kind::Text, "the name of its fields"),
-    Column::of("unit", Kind::Text, "as the wire spells it"),
-    Column::of("node", Kind::Text, "who held it"),
-    Column::of("utc", Kind::Moment, "from when on"),
-    Column::of("from_ns", Kind::Whole, "the same on the session's clock"),
-    Column::of(
+    unsigned("object", "its number"),
+    text("object_type", "what the wire calls its type").or_null(),
+    text("property", "the name of its fields"),
+    text("unit", "as the wire spells it"),
+    text("node", "who held it"),
+    utc("utc", "from when on"),
+    whole("from_ns", "the same on the session's clock"),
+    whole(
         "to_ns",
-        Kind::Whole,
         "until when; the last stretch ends where the node's reel ends",
     ),
-    Column::of(
+    text(
         "known",
-        Kind::Text,
         "`value`; `unknown`: nobody can say; `nothing`: the object no longer lives there, or no message has said the property since it came to life",
     ),
-    Column::of(
+    text(
         "value",
-        Kind::Text,
         "the value as JSON, a list where it has several parts",
     )
     .or_null(),
-    Column::of("number", Kind::Real, "the same where it is one number").or_null(),
-    Column::of("packet", Kind::Whole, "the packet that told it").or_null(),
+    real("number", "the same where it is one number").or_null(),
+    whole("packet", "the packet that told it").or_null(),
 ];
 
 pub(super) fn write(recording: &Recording<'_>, rows: &mut Rows) -> Result<(), FleetError> {
@@ -57,17 +54,17 @@ pub(super) fn write(recording: &Recording<'_>, rows: &mut Rows) -> Result<(), Fl
                     let to = next.unwrap_or(each.span.end.max(held.since));
                     let value = matches!(held.value, Known::Value(_))
                         .then(|| export::known_json(&held.value).to_string());
-                    rows.row([
-                        object.into(),
-                        (&object_type).into(),
-                        (&property.name).into(),
-                        (&property.unit).into(),
-                        (&each.name).into(),
+                    rows.row(cells![
+                        object,
+                        &object_type,
+                        &property.name,
+                        &property.unit,
+                        &each.name,
                         moment(recording, held.since.0),
-                        held.since.0.into(),
-                        to.0.into(),
-                        word(&held.value).into(),
-                        (&value).into(),
+                        held.since.0,
+                        to.0,
+                        word(&held.value),
+                        &value,
                         number_of(&held.value),
                         packet(recording, &held),
                     ])?;

@@ -342,8 +342,9 @@ fn owned(session: &Session, object: &Object) -> Owned {
         match begins {
             true => owners.push(node),
             false => {
-                let place = owners.iter().position(|it| *it == node);
-                place.map(|place| owners.swap_remove(place));
+                if let Some(place) = owners.iter().position(|it| *it == node) {
+                    owners.swap_remove(place);
+                }
             }
         }
         since = time;

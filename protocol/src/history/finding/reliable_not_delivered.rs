@@ -7,7 +7,8 @@
 
 use super::copies::{round_trip_of, too_large, too_large_words};
 use super::prelude::*;
-use super::words::{times, word};
+use super::words::word;
+use crate::figures::times;
 
 /// A message that was sent this many times gets a sentence on whether its packets were too large.
 const TIMES_MIN: usize = 3;

@@ -2,7 +2,7 @@
 
 use netreel_wire::Role;
 
-use crate::figures::listed;
+use crate::figures::{self, listed};
 use crate::history::state::Held;
 use crate::history::{Belief, Delivery, Evidence, History};
 use crate::session::{MessageId, NodeId, PacketId, Session, Stamp};
@@ -174,14 +174,6 @@ pub(super) fn crossing(
     }
 }
 
-/// `once`, `3 times`.
-pub(crate) fn times(count: usize) -> String {
-    match count {
-        1 => "once".to_owned(),
-        count => format!("{count} times"),
-    }
-}
-
 /// The owner that somebody believes in who believes that an object lives.
 pub(crate) fn owner(belief: Belief) -> Option<u64> {
     match belief {
@@ -192,10 +184,7 @@ pub(crate) fn owner(belief: Belief) -> Option<u64> {
 
 /// `; so with 3 more`, where there are more than the one that is told.
 pub(super) fn and_more(count: u64) -> String {
-    match count {
-        0 | 1 => String::new(),
-        count => format!("; so with {} more", count - 1),
-    }
+    figures::and_more(count, "")
 }
 
 /// `A, B and C`.

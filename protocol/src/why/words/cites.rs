@@ -3,6 +3,7 @@
 use crate::history::History;
 use crate::session::{MessageId, NodeId, PacketId, Session, SessionTime};
 use crate::why::Fact;
+use crate::why::telling::once_each;
 
 impl Fact {
     /// The packets that it cites, in the order in which the sentence names them.
@@ -12,17 +13,17 @@ impl Fact {
             let delivery = history.deliveries.get(place as usize)?;
             carrier(delivery.message)
         };
-        let evidence = |&(finding, piece): &(u32, u32)| {
-            let finding = history.findings.get(finding as usize)?;
-            Some(finding.evidence.get(piece as usize)?.packet)
-        };
         let cited: Vec<Option<PacketId>> = match *self {
             Fact::Found { finding } => {
                 let finding = history.findings.get(finding as usize);
                 let pieces = finding.into_iter().flat_map(|it| &it.evidence);
                 pieces.map(|piece| Some(piece.packet)).collect()
             }
-            Fact::Evidence { finding, piece } => vec![evidence(&(finding, piece))],
+            Fact::Evidence { finding, piece } => {
+                let finding = history.findings.get(finding as usize);
+                let piece = finding.and_then(|it| it.evidence.get(piece as usize));
+                vec![piece.map(|piece| piece.packet)]
+            }
             Fact::Sent { packet }
             | Fact::InTime { packet, .. }
             | Fact::Late { packet, .. }
@@ -69,14 +70,7 @@ impl Fact {
             | Fact::NoRules { .. }
             | Fact::Nothing { .. } => Vec::new(),
         };
-        let mut packets: Vec<PacketId> = cited.into_iter().flatten().collect();
-        let mut seen = Vec::new();
-        packets.retain(|id| {
-            let is_new = !seen.contains(id);
-            seen.push(*id);
-            is_new
-        });
-        packets
+        once_each(cited.into_iter().flatten())
     }
 
     /// Where and when it was so; nothing where it is no event.
@@ -90,6 +84,10 @@ impl Fact {
         let came = |packet| Some(session.packet(packet)?.received?.time);
         let left = |packet| session.departed(packet).map(|(_, at)| at.time);
         let carrier = |message: MessageId| session.carrier(message);
+        let handed = |place: u32| {
+            let delivery = history.deliveries.get(place as usize);
+            (delivery.map(|it| it.node), delivery.map(|it| it.at.time))
+        };
         match *self {
             Fact::Found { finding } => {
                 let finding = history.findings.get(finding as usize);
@@ -107,12 +105,12 @@ impl Fact {
             | Fact::Unread { packet }
             | Fact::Fault { packet, .. }
             | Fact::Unfit { packet } => (sender(packet), left(packet)),
-            Fact::InTime { packet, .. } | Fact::Late { packet, .. } => {
-                (receiver(packet), came(packet))
-            }
+            Fact::InTime { packet, .. }
+            | Fact::Late { packet, .. }
+            | Fact::Reached { packet, .. }
+            | Fact::AcksAway { packet, .. } => (receiver(packet), came(packet)),
             Fact::NotRead { packet, until, .. } => (receiver(packet), Some(until)),
             Fact::Held { link, at, .. } => (Some(link.1), Some(at)),
-            Fact::Reached { packet, .. } => (receiver(packet), came(packet)),
             Fact::NeverReached { message, .. } | Fact::StillWaits { message, .. } => {
                 (carrier(message).and_then(receiver), None)
             }
@@ -123,27 +121,10 @@ impl Fact {
             Fact::Nacked { packet, at, .. }
             | Fact::AckGap { packet, at, .. }
             | Fact::Acked { packet, at } => (sender(packet), Some(at)),
-            Fact::AcksAway { packet, .. } => (receiver(packet), came(packet)),
-            Fact::Waited {
-                delivery: place,
-                at,
-                ..
-            } => {
-                let delivery = history.deliveries.get(place as usize);
-                (delivery.map(|it| it.node), Some(at))
-            }
-            Fact::Did { delivery: place }
-            | Fact::HandedOverLate {
-                delivery: place, ..
-            }
-            | Fact::Later { later: place, .. } => {
-                let delivery = history.deliveries.get(place as usize);
-                (delivery.map(|it| it.node), delivery.map(|it| it.at.time))
-            }
-            Fact::Would { delivery, .. } => {
-                let delivery = history.deliveries.get(delivery as usize);
-                (delivery.map(|it| it.node), None)
-            }
+            Fact::Waited { delivery, at, .. } => (handed(delivery).0, Some(at)),
+            Fact::Did { delivery } | Fact::HandedOverLate { delivery, .. } => handed(delivery),
+            Fact::Later { later, .. } => handed(later),
+            Fact::Would { delivery, .. } => (handed(delivery).0, None),
             Fact::Asked { packet, at, .. } => (receiver(packet), Some(at)),
             Fact::Believed { node, at, .. } => (Some(node), Some(at)),
             Fact::Rule { node, .. }

@@ -24,17 +24,14 @@ impl Words<'_> {
         else {
             return String::new();
         };
-        let delivery = self.history.deliveries.get(delivery as usize);
-        let node = delivery.map(|it| self.name(it.node)).unwrap_or_default();
-        let message = delivery.map(|it| self.message(it.message));
+        let (message, node) = self.handed(delivery);
         let (from, _) = self.link(again);
         let waited = match behind {
             Some(behind) => format!("it waited for {}: ", self.message(behind)),
             None => String::new(),
         };
         format!(
-            "{} was handed to {node} {} after {from} first sent it, because {waited}{}",
-            message.unwrap_or_default(),
+            "{message} was handed to {node} {} after {from} first sent it, because {waited}{}",
             duration(late_ns),
             mended(lost, more, again, after_ns, cause)
         )
@@ -83,11 +80,8 @@ impl Words<'_> {
         let Some(fault) = packet.faults.get(fault as usize) else {
             return String::new();
         };
-        let proxy = self
-            .session
-            .proxies
-            .get(usize::from(fault.proxy.0))
-            .map_or("a proxy", String::as_str);
+        let proxy = self.session.proxies.get(usize::from(fault.proxy.0));
+        let proxy = proxy.map_or("a proxy", String::as_str);
         let long = |nanos: u64| duration(i64::try_from(nanos).unwrap_or(i64::MAX));
         let packet = number(id);
         match fault.verdict {
@@ -127,12 +121,12 @@ impl Words<'_> {
     pub(super) fn reached(&self, message: MessageId, packet: PacketId, sent: u32) -> String {
         let first = self.carrier(message);
         let (from, to) = self.link(packet);
-        let departed = self.session.departed(first).map(|(_, at)| at.time);
         let came = self.received(packet);
-        let took = departed
-            .zip(came)
-            .map(|(sent, came)| came.0.saturating_sub(sent.0));
-        let took = took.map(|took| format!(", {} after {from} first sent it", duration(took)));
+        let ends = self.session.departed(first).zip(came);
+        let took = ends.map(|((_, sent), came)| {
+            let took_ns = came.0.saturating_sub(sent.time.0);
+            format!(", {} after {from} first sent it", duration(took_ns))
+        });
         let copy = match sent {
             1 => String::new(),
             sent => format!(", the {} time that it was sent", ordinal(sent)),
@@ -160,21 +154,18 @@ impl Words<'_> {
             return format!("{node} {own} itself at {at}, and first told of it in {packet}");
         }
         let (from, _) = self.link(told.packet);
-        let said = match told
-            .speaker
-            .and_then(|peer| self.session.node_of_peer(peer))
-        {
+        let speaker = told.speaker.and_then(|it| self.session.node_of_peer(it));
+        let said = match speaker {
             Some(speaker) if self.name(speaker) != from => {
                 format!("{what} by {}, told by {from}", self.name(speaker))
             }
             _ => format!("{what} from {from}"),
         };
         let head = format!("{node} was handed {said} ({packet}) at {at}");
-        let done = match delivery.effect {
-            Effect::Plain => return head,
-            effect => effect_words(effect),
-        };
-        format!("{head} and {done}")
+        match delivery.effect {
+            Effect::Plain => head,
+            effect => format!("{head} and {}", effect_words(effect)),
+        }
     }
 
     /// What a node did of its own: `created object 42`.
@@ -182,10 +173,8 @@ impl Words<'_> {
         let facts = self.history.facts(self.session, told.delivery.message);
         let object = facts.and_then(|facts| facts.object);
         let object = object.map_or("an object".to_owned(), |object| format!("object {object}"));
-        let owner = told
-            .owner
-            .map(|peer| self.session.peer_name(peer))
-            .unwrap_or("somebody".to_owned());
+        let owner = told.owner.map(|peer| self.session.peer_name(peer));
+        let owner = owner.unwrap_or("somebody".to_owned());
         let counter = told.counter.map(|counter| format!(" at counter {counter}"));
         let done = match told.role {
             Role::Create => format!("created {object}"),
@@ -218,10 +207,8 @@ impl Words<'_> {
 
     pub(super) fn believed(&self, node: NodeId, object: u64, at: SessionTime) -> String {
         let node_name = self.name(node);
-        let since = self
-            .history
-            .belief_at(object, node, at)
-            .map(|span| span.time.start);
+        let span = self.history.belief_at(object, node, at);
+        let since = span.map(|span| span.time.start);
         if self.session.lacks(node, since, at) {
             let at = moment(at);
             return format!(
@@ -229,7 +216,7 @@ impl Words<'_> {
                  was told until then was recorded"
             );
         }
-        let Some(span) = self.history.belief_at(object, node, at) else {
+        let Some(span) = span else {
             return format!("at {} {node_name} did not know object {object}", moment(at));
         };
         let belief = match span.belief {
@@ -263,12 +250,11 @@ impl Words<'_> {
         (delivery, first, second): (u32, u32, u32),
         effect: Effect,
     ) -> String {
-        let known = self.history.deliveries.get(delivery as usize);
-        let Some(known) = known else {
+        let Some(known) = self.delivery(delivery) else {
             return String::new();
         };
         let packet = |place: u32| {
-            let delivery = self.history.deliveries.get(place as usize);
+            let delivery = self.delivery(place);
             number(delivery.map_or(PacketId::default(), |it| self.carrier(it.message)))
         };
         let role = told(self.session, self.history, delivery).map(|told| told.role);
@@ -286,15 +272,9 @@ impl Words<'_> {
     pub(super) fn ambiguous(&self, message: MessageId, other: MessageId, why: Ambiguity) -> String {
         let (packet, with) = (number(self.carrier(message)), number(self.carrier(other)));
         let (from, to) = self.link(self.carrier(message));
-        let facts = self
-            .session
-            .message(message)
-            .map(|it| it.facts)
-            .unwrap_or_default();
-        let place = facts
-            .reliable_sequence
-            .map(|it| it.value)
-            .unwrap_or_default();
+        let facts = self.session.message(message).map(|it| it.facts);
+        let facts = facts.unwrap_or_default();
+        let place = facts.reliable_sequence.map_or(0, |it| it.value);
         match why {
             Ambiguity::Numbers => format!(
                 "number {place} in {packet} is ambiguous: {with} was not acked, and half of all numbers or \

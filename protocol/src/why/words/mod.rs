@@ -7,8 +7,8 @@ mod phrases;
 use netreel_wire::Role;
 
 use super::fact::{Fact, Unseen};
-use crate::figures::{duration, moment, seconds};
-use crate::history::{Evidence, History, is_about_object, word};
+use crate::figures::{duration, moment, seconds, times};
+use crate::history::{Delivery, Evidence, History, is_about_object, word};
 use crate::session::{Fate, MessageId, NodeId, PacketId, Session, SessionTime, packets};
 
 impl Fact {
@@ -59,11 +59,8 @@ impl Words<'_> {
             } => {
                 let (from, to) = self.link(packet);
                 let link = self.session.link(packet).unwrap_or_default();
-                let measured = self
-                    .session
-                    .measured(link.0, link.1)
-                    .words()
-                    .map(|words| format!(" ({words})"));
+                let measured = self.session.measured(link.0, link.1).words();
+                let measured = measured.map(|words| format!(" ({words})"));
                 format!(
                     "{} took {} from {from} to {to}{}, where the fastest took {}",
                     number(packet),
@@ -129,20 +126,15 @@ impl Words<'_> {
             Fact::NeverReached { message, sent } => {
                 let packet = self.session.carrier(message);
                 let to = packet.map_or(String::new(), |packet| self.link(packet).1);
-                let times = match sent {
-                    1 => "once".to_owned(),
-                    times => format!("{times} times"),
-                };
-                let fate = packet
-                    .and_then(|it| self.session.packet(it))
-                    .map(|it| it.fate);
-                let arrived = match fate {
+                let fate = packet.and_then(|it| self.session.packet(it));
+                let arrived = match fate.map(|it| it.fate) {
                     Some(Fate::Unknown) => "is not known to have arrived",
                     _ => "did not arrive",
                 };
                 format!(
-                    "{}, sent {times}, first in {}, {arrived} at {to}",
+                    "{}, sent {}, first in {}, {arrived} at {to}",
                     self.message(message),
+                    times(sent as usize),
                     packet.map_or(String::new(), number)
                 )
             }
@@ -219,19 +211,14 @@ impl Words<'_> {
                 answers: (count, lost),
             } => {
                 let (from, to) = self.link(packet);
-                let sent = match count {
-                    0 => format!("{to} had sent {from} nothing since"),
-                    _ => {
-                        let lost = match lost {
-                            0 => String::new(),
-                            lost => format!(", {lost} of them lost"),
-                        };
-                        format!("{to} had sent {from} {} since{lost}", packets(count.into()))
-                    }
+                let what = match (count, lost) {
+                    (0, _) => "nothing since".to_owned(),
+                    (_, 0) => format!("{} since", packets(count.into())),
+                    _ => format!("{} since, {lost} of them lost", packets(count.into())),
                 };
                 let came = self.received(packet).map(moment).unwrap_or_default();
                 format!(
-                    "{} had arrived at {came}; {sent}, and no ack of it had come",
+                    "{} had arrived at {came}; {to} had sent {from} {what}, and no ack of it had come",
                     number(packet)
                 )
             }
@@ -257,13 +244,10 @@ impl Words<'_> {
                 closed_by,
                 waited_ns,
             } => {
-                let delivery = self.history.deliveries.get(delivery as usize);
-                let node = delivery.map(|it| self.name(it.node)).unwrap_or_default();
-                let message = delivery.map(|it| self.message(it.message));
+                let (message, node) = self.handed(delivery);
                 format!(
-                    "{} was at {node} at {} ({}) and waited {} for {}, which stands before it in \
-                     the stream and came in {}",
-                    message.unwrap_or_default(),
+                    "{message} was at {node} at {} ({}) and waited {} for {}, which stands before it \
+                     in the stream and came in {}",
                     moment(at),
                     number(arrived),
                     duration(waited_ns),
@@ -280,11 +264,10 @@ impl Words<'_> {
             Fact::Later { delivery, later } => {
                 let (one, other) = (self.delivery_time(delivery), self.delivery_time(later));
                 let after_ns = other.0.saturating_sub(one.0);
-                let known = self.history.deliveries.get(later as usize);
-                let node = known.map(|it| self.name(it.node)).unwrap_or_default();
+                let (message, node) = self.handed(later);
+                let known = self.delivery(later);
                 format!(
-                    "{} ({}) was delivered to {node} at {}, {} after that",
-                    self.delivered(later),
+                    "{message} ({}) was delivered to {node} at {}, {} after that",
                     known.map_or(String::new(), |it| number(self.carrier(it.message))),
                     moment(other),
                     duration(after_ns)
@@ -357,6 +340,17 @@ impl Words<'_> {
         (self.name(from), self.name(to))
     }
 
+    fn delivery(&self, place: u32) -> Option<Delivery> {
+        self.history.deliveries.get(place as usize)
+    }
+
+    /// Of a delivery, what it was, and to whom.
+    fn handed(&self, place: u32) -> (String, String) {
+        let delivery = self.delivery(place);
+        let node = delivery.map(|it| self.name(it.node));
+        (self.delivered(place), node.unwrap_or_default())
+    }
+
     fn carrier(&self, message: MessageId) -> PacketId {
         self.session.carrier(message).unwrap_or_default()
     }
@@ -366,7 +360,7 @@ impl Words<'_> {
     }
 
     fn delivery_time(&self, place: u32) -> SessionTime {
-        let delivery = self.history.deliveries.get(place as usize);
+        let delivery = self.delivery(place);
         delivery.map_or(SessionTime::default(), |it| it.at.time)
     }
 
@@ -405,7 +399,7 @@ impl Words<'_> {
 
     /// The same of a delivery.
     fn delivered(&self, place: u32) -> String {
-        let delivery = self.history.deliveries.get(place as usize);
+        let delivery = self.delivery(place);
         delivery.map_or(String::new(), |it| self.message(it.message))
     }
 
@@ -421,12 +415,8 @@ impl Words<'_> {
 
     fn sent(&self, id: PacketId) -> String {
         let (from, to) = self.link(id);
-        let messages: Vec<String> = self
-            .session
-            .messages_of(id)
-            .take(4)
-            .map(|(message, _)| self.message(message))
-            .collect();
+        let messages = self.session.messages_of(id).take(4);
+        let messages: Vec<String> = messages.map(|(it, _)| self.message(it)).collect();
         let count = self.session.messages_of(id).count();
         let carries = match (messages.is_empty(), count.saturating_sub(messages.len())) {
             (true, _) => String::new(),
