@@ -132,21 +132,12 @@ pub(crate) fn object(
             continue;
         }
         let facts = history.facts(session, delivery.message);
-        let kind = facts.and_then(|facts| {
-            session
-                .wire
-                .as_ref()?
-                .kinds()
-                .get(usize::from(facts.kind?.0))
-                .map(|k| k.name.clone())
-        });
+        let kind = facts.and_then(|facts| Some(session.kind_of(&facts)?.name.clone()));
         deliveries.push(DeliveryJson {
             node: session.name(delivery.node),
             time_ns: delivery.at.time.0,
             kind,
-            packet: session
-                .message(delivery.message)
-                .map(|message| message.packet.0),
+            packet: session.carrier(delivery.message).map(|packet| packet.0),
             local: delivery.local,
             effect: effect_name(delivery.effect),
         });
@@ -230,14 +221,14 @@ pub fn span(session: &Session, history: &History, span: &Span) -> SpanJson {
         Belief::Unknown => ("unknown", None),
     };
     let because = history.deliveries.get(span.because as usize);
-    let packet = because.and_then(|delivery| session.message(delivery.message));
+    let packet = because.and_then(|delivery| session.carrier(delivery.message));
     SpanJson {
         from_ns: span.time.start.0,
         to_ns: span.time.end.0,
         belief,
         owner: owner.map(|peer| session.peer_name(peer)),
         counter: span.counter,
-        packet: packet.map(|message| message.packet.0),
+        packet: packet.map(|packet| packet.0),
         said: span.said.map(|said| said.0),
     }
 }

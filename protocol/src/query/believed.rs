@@ -69,11 +69,8 @@ impl Query {
             let root = self.root.given(&|belief| known.truth(belief, time));
             let holds = root == Expr::Truth(Some(true));
             let left = Query { root };
-            let place = course
-                .queries
-                .iter()
-                .position(|it| *it == left)
-                .unwrap_or(course.queries.len());
+            let known = course.queries.iter().position(|it| *it == left);
+            let place = known.unwrap_or(course.queries.len());
             if course.steps.last().is_some_and(|&(_, last)| last == place) {
                 continue;
             }
@@ -156,11 +153,8 @@ impl<'a> Knows<'a> {
             ));
         }
         if name == "counter" {
-            return if is_number {
-                Ok(())
-            } else {
-                Err("a counter is a number".to_owned())
-            };
+            let is_not = || "a counter is a number".to_owned();
+            return is_number.then_some(()).ok_or_else(is_not);
         }
         let Some((id, _)) = self.property(name) else {
             let known: Vec<&str> = self

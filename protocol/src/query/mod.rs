@@ -95,22 +95,30 @@ impl Query {
 
     /// Whether a packet passes: one of its messages does, or it has none and passes without.
     pub fn packet(&self, session: &Session, history: &History, packet: PacketId) -> bool {
-        let Some(found) = session.packet(packet) else {
-            return false;
-        };
+        let passes = Query::of_packet(session, history, packet, |subject| {
+            let mut messages = session.messages_of(packet).peekable();
+            if !self.root.is_about_messages() || messages.peek().is_none() {
+                return subject.passes(&self.root);
+            }
+            messages.any(|(message, facts)| {
+                let message = Some((message, &facts));
+                eval::Subject { message, ..subject }.passes(&self.root)
+            })
+        });
+        passes.unwrap_or(false)
+    }
+
+    /// Asks of a packet, which is read once; `None` where there is none.
+    fn of_packet<T>(
+        session: &Session,
+        history: &History,
+        packet: PacketId,
+        ask: impl FnOnce(eval::Subject<'_, '_>) -> T,
+    ) -> Option<T> {
+        let found = session.packet(packet)?;
         let (history, asked) = (|| history, eval::Asked::default());
         let subject = eval::Subject::of(session, &history, (packet, &found), &asked);
-        if !self.root.is_about_messages() {
-            return subject.passes(&self.root);
-        }
-        let mut messages = session.messages_of(packet).peekable();
-        if messages.peek().is_none() {
-            return subject.passes(&self.root);
-        }
-        messages.any(|(message, facts)| {
-            let message = Some((message, &facts));
-            eval::Subject { message, ..subject }.passes(&self.root)
-        })
+        Some(ask(subject))
     }
 
     /// Whether a message passes.
@@ -118,16 +126,11 @@ impl Query {
         let Some(known) = session.message(message) else {
             return false;
         };
-        let Some(packet) = session.packet(known.packet) else {
-            return false;
-        };
-        let (history, asked) = (|| history, eval::Asked::default());
-        let subject = eval::Subject::of(session, &history, (known.packet, &packet), &asked);
-        eval::Subject {
-            message: Some((message, &known.facts)),
-            ..subject
-        }
-        .passes(&self.root)
+        let passes = Query::of_packet(session, history, known.packet, |subject| {
+            let message = Some((message, &known.facts));
+            eval::Subject { message, ..subject }.passes(&self.root)
+        });
+        passes.unwrap_or(false)
     }
 
     /// The messages of a packet that pass, in its order. The packet is read once for all of them.
@@ -137,17 +140,15 @@ impl Query {
         history: &History,
         packet: PacketId,
     ) -> Vec<MessageId> {
-        let Some(found) = session.packet(packet) else {
-            return Vec::new();
-        };
-        let (history, asked) = (|| history, eval::Asked::default());
-        let subject = eval::Subject::of(session, &history, (packet, &found), &asked);
-        let messages = session.messages_of(packet);
-        let passing = messages.filter(|(message, facts)| {
-            let message = Some((*message, facts));
-            eval::Subject { message, ..subject }.passes(&self.root)
+        let passing = Query::of_packet(session, history, packet, |subject| {
+            let messages = session.messages_of(packet);
+            let passing = messages.filter(|(message, facts)| {
+                let message = Some((*message, facts));
+                eval::Subject { message, ..subject }.passes(&self.root)
+            });
+            passing.map(|(message, _)| message).collect()
         });
-        passing.map(|(message, _)| message).collect()
+        passing.unwrap_or_default()
     }
 
     /// Whether a finding passes: with one of the messages of its evidence, or without any where it has none;

@@ -1,6 +1,6 @@
 //! Whose address is whose: what stands in the IP headers, and the names beside it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use netreel_reel::{Endpoint, SocketId};
@@ -55,11 +55,8 @@ impl<'a> Addresses<'a> {
             }
         }
         let known = session.nodes.iter().map(|node| {
-            let specified = node
-                .endpoints
-                .iter()
-                .filter(|each| !each.ip().is_unspecified());
-            specified.copied().collect()
+            let bound = node.endpoints.iter().copied();
+            bound.filter(|each| !each.ip().is_unspecified()).collect()
         });
         let passed = proxies.list.iter().map(|proxy| {
             let bound = proxy.endpoints();
@@ -121,35 +118,29 @@ impl<'a> Addresses<'a> {
     /// The address that says whose a frame without a datagram is.
     pub fn own(&self, node: NodeId) -> IpAddr {
         let known = self.known.get(usize::from(node.0));
-        let own = known
-            .and_then(|known| known.first())
-            .copied()
-            .unwrap_or(SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)));
+        let own = known.and_then(|known| known.first()).copied();
+        let own = own.unwrap_or((Ipv4Addr::UNSPECIFIED, 0).into());
         self.shown(Some(node), own).endpoint.ip().to_canonical()
     }
 
     /// The name of each node by its Ethernet address.
     pub fn stations(&self) -> Vec<(Station, &'a str)> {
-        let nodes = (0..)
-            .map(NodeId)
-            .zip(&self.session.nodes)
-            .map(|(id, node)| (id, node.name.as_str()));
+        let called = self.called();
+        called.map(|(id, name)| (station(Some(id)), name)).collect()
+    }
+
+    /// The nodes and the proxies, each with its name.
+    fn called(&self) -> impl Iterator<Item = (NodeId, &'a str)> + use<'a> {
+        let nodes = (0..).map(NodeId).zip(&self.session.nodes);
+        let nodes = nodes.map(|(id, node)| (id, node.name.as_str()));
         let proxies = self.proxies.list.iter().map(|each| (each.id, each.name()));
-        nodes
-            .chain(proxies)
-            .map(|(id, name)| (station(Some(id)), name))
-            .collect()
+        nodes.chain(proxies)
     }
 
     /// The names of IP addresses.
     pub fn names(&self) -> Names<'a> {
         let mut owners: BTreeMap<IpAddr, Vec<(NodeId, &'a str)>> = BTreeMap::new();
-        let nodes = (0..)
-            .map(NodeId)
-            .zip(&self.session.nodes)
-            .map(|(id, node)| (id, node.name.as_str()));
-        let proxies = self.proxies.list.iter().map(|each| (each.id, each.name()));
-        for (id, name) in nodes.chain(proxies) {
+        for (id, name) in self.called() {
             for address in self.addresses(id) {
                 // What has no reel of its own is called by its endpoint, which says no more than it.
                 let called_by_endpoint = name.parse::<SocketAddr>().is_ok();
@@ -176,18 +167,16 @@ impl<'a> Addresses<'a> {
     }
 
     /// All addresses under which a node may stand in a frame.
-    fn addresses(&self, node: NodeId) -> Vec<IpAddr> {
+    fn addresses(&self, node: NodeId) -> BTreeSet<IpAddr> {
         if self.naming == Naming::ByNode {
-            return vec![made_up(node, true), made_up(node, false)];
+            return [true, false].map(|v4| made_up(node, v4)).into();
         }
         let place = usize::from(node.0);
         let known = self.known.get(place).into_iter().flatten();
-        let mut addresses: Vec<IpAddr> = known.map(|each| each.ip().to_canonical()).collect();
+        let mut addresses: BTreeSet<IpAddr> = known.map(|each| each.ip().to_canonical()).collect();
         // The sockets in a proxy's reel are not those of the nodes that it tells of.
         let known = self.session.nodes.get(place);
         if known.is_none_or(|node| node.proxied) {
-            addresses.sort_unstable();
-            addresses.dedup();
             return addresses;
         }
         let reel = self.session.reels.get(place).and_then(Option::as_ref);
@@ -198,11 +187,9 @@ impl<'a> Addresses<'a> {
             let bound = sockets.get(&connection.socket).copied();
             let local = self.local(node, bound, connection.peer).ip().to_canonical();
             if !local.is_unspecified() {
-                addresses.push(local);
+                addresses.insert(local);
             }
         }
-        addresses.sort_unstable();
-        addresses.dedup();
         addresses
     }
 }

@@ -20,7 +20,7 @@ pub use differ::{Differences, Parting};
 pub(super) use lasting::{Lasting, Owned};
 pub(super) use rest::Resting;
 pub use rest::{Rest, RestDifference};
-pub use value::{Apart, Scalar, apart_words, words};
+pub use value::{Apart, Known, Scalar, apart_words, words};
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,7 +34,7 @@ use self::snapshots::Snapshots;
 use self::told::MessageProperties;
 use super::{Delivery, Effect, History};
 use crate::session::facts::values::Values;
-use crate::session::{MessageId, Node, NodeId, Session, SessionTime, Way, parallel};
+use crate::session::{Hole, MessageId, Node, NodeId, Session, SessionTime, Way, parallel};
 
 /// What all nodes believed of the properties of objects. See the module.
 #[derive(Debug, Default)]
@@ -58,17 +58,6 @@ pub struct Held {
     pub because: Option<MessageId>,
     /// The event by which the node's game said it; `None` where it follows from messages.
     pub said: Option<EventNumber>,
-}
-
-/// What a node knows of a property.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Known {
-    /// A value, by its parts.
-    Value(Vec<Scalar>),
-    /// Nobody can say.
-    Unknown,
-    /// The object lives no more, or came to life anew and nobody has told the property.
-    Nothing,
 }
 
 /// The lanes of one node, one behind the other.
@@ -110,18 +99,14 @@ impl States {
                 }
             }
         }
-        let recorded = (0u16..)
-            .map(NodeId)
-            .zip(&session.nodes)
-            .filter(|(_, node)| node.recorded);
-        let jobs: Vec<_> = recorded
-            .map(|(id, node)| {
-                let mut places = deliveries.remove(&id).unwrap_or_default();
-                places.sort_unstable();
-                (id, node, places)
-            })
-            .collect();
-        let nodes = parallel::map(jobs, session.workers(), |(id, node, places)| {
+        let nodes = (0u16..).map(NodeId).zip(&session.nodes);
+        let recorded = nodes.filter(|(_, node)| node.recorded);
+        let jobs = recorded.map(|(id, node)| {
+            let mut places = deliveries.remove(&id).unwrap_or_default();
+            places.sort_unstable();
+            (id, node, places)
+        });
+        let nodes = parallel::map(jobs.collect(), session.workers(), |(id, node, places)| {
             let walk = Walk {
                 session,
                 history,
@@ -134,22 +119,18 @@ impl States {
             };
             let mut lanes = walk.run(&places, wanted);
             let own = said.get(&id).filter(|own| !own.is_empty());
-            let (by_rules, marks) = own
-                .map(|own| said::overlay(history, id, own, &mut lanes))
-                .unwrap_or_default();
+            let overlaid = own.map(|own| said::overlay(history, id, own, &mut lanes));
+            let (by_rules, marks) = overlaid.unwrap_or_default();
             let by_rules = pack(by_rules, &Marks::new());
-            (id, (pack(lanes, &marks), by_rules))
+            ((id, pack(lanes, &marks)), (id, by_rules))
         });
-        let (nodes, by_rules): (Vec<_>, Vec<_>) = nodes
-            .into_iter()
-            .map(|(id, (lanes, by_rules))| ((id, lanes), (id, by_rules)))
-            .unzip();
+        let (nodes, by_rules) = nodes.into_iter().unzip();
         States {
             properties: properties.to_vec(),
             values: told.values,
             types: told.types,
-            nodes: nodes.into_iter().collect(),
-            by_rules: by_rules.into_iter().collect(),
+            nodes,
+            by_rules,
         }
     }
 
@@ -200,10 +181,7 @@ impl States {
         property: PropertyId,
         node: NodeId,
     ) -> impl DoubleEndedIterator<Item = Held> + '_ {
-        let lanes = self.nodes.get(&node);
-        let rows = lanes.and_then(|lanes| Some((lanes, lanes.rows(object, property.0)?)));
-        let held = rows.map(|(lanes, rows)| rows.map(move |row| self.held(lanes, row)));
-        held.into_iter().flatten()
+        self.all_of(self.nodes.get(&node), object, property)
     }
 
     /// The same by what messages tell alone; none where the node's game spoke of no value of it.
@@ -213,7 +191,15 @@ impl States {
         property: PropertyId,
         node: NodeId,
     ) -> impl DoubleEndedIterator<Item = Held> + '_ {
-        let lanes = self.by_rules.get(&node);
+        self.all_of(self.by_rules.get(&node), object, property)
+    }
+
+    fn all_of<'a>(
+        &'a self,
+        lanes: Option<&'a Lanes>,
+        object: u64,
+        property: PropertyId,
+    ) -> impl DoubleEndedIterator<Item = Held> + 'a {
         let rows = lanes.and_then(|lanes| Some((lanes, lanes.rows(object, property.0)?)));
         let held = rows.map(|(lanes, rows)| rows.map(move |row| self.held(lanes, row)));
         held.into_iter().flatten()
@@ -246,12 +232,8 @@ impl States {
     /// The values that nobody can tell when the reels end.
     pub(crate) fn unknown_at_end(&self) -> impl Iterator<Item = (u64, PropertyId, NodeId)> + '_ {
         self.nodes.iter().flat_map(|(&node, lanes)| {
-            let ends = lanes
-                .lanes
-                .iter()
-                .skip(1)
-                .map(|&(.., start)| start as usize)
-                .chain([lanes.times.len()]);
+            let starts = lanes.lanes.iter().map(|&(.., start)| start as usize);
+            let ends = starts.skip(1).chain([lanes.times.len()]);
             let lasts = lanes.lanes.iter().zip(ends);
             let unknown = lasts.filter(|&(_, end)| {
                 let last = end.checked_sub(1).map(|row| lanes.values.get(row) as u32);
@@ -270,10 +252,7 @@ impl States {
         Held {
             since: lanes.time(row),
             value: self.known(lanes.values.get(row) as u32),
-            because: lanes
-                .because
-                .get_some(row)
-                .map(|message| MessageId(message as u32)),
+            because: lanes.because.get_some(row).map(|it| MessageId(it as u32)),
             said: lanes.said.get_some(row).map(EventNumber),
         }
     }
@@ -295,10 +274,8 @@ impl Lanes {
     /// The rows of a lane.
     fn rows(&self, object: u64, property: u16) -> Option<std::ops::Range<usize>> {
         let key = |&(object, property, _): &(u64, u16, u32)| (object, property);
-        let place = self
-            .lanes
-            .binary_search_by_key(&(object, property), key)
-            .ok()?;
+        let place = self.lanes.binary_search_by_key(&(object, property), key);
+        let place = place.ok()?;
         let &(.., start) = self.lanes.get(place)?;
         let next = self.lanes.get(place + 1);
         let end = next.map_or(self.times.len(), |&(.., start)| start as usize);
@@ -335,19 +312,18 @@ struct Walk<'a> {
     now: SessionTime,
 }
 
-impl Walk<'_> {
+type Holes<'a> = std::iter::Peekable<std::vec::IntoIter<&'a Hole>>;
+
+impl<'a> Walk<'a> {
     fn run(mut self, places: &[u32], wanted: &(dyn Fn(u64) -> bool + Sync)) -> Changes {
-        let deliveries = places.iter();
-        let deliveries =
-            deliveries.filter_map(|&place| self.history.deliveries.get(place as usize));
-        let mut deliveries = deliveries.peekable();
-        let mut holes: Vec<_> = self.node.holes.iter().collect();
-        holes.sort_by_key(|hole| hole.before);
-        let mut holes = holes.into_iter().peekable();
-        let session = self.session;
         if self.told.has_snapshots() {
             return self.run_snapshots(wanted);
         }
+        let (session, history) = (self.session, self.history);
+        let deliveries = places.iter();
+        let deliveries = deliveries.filter_map(|&place| history.deliveries.get(place as usize));
+        let mut deliveries = deliveries.peekable();
+        let mut holes = self.holes();
         for (_, crossing, stamp) in session.ends(self.id) {
             if crossing.way != Way::Out {
                 continue;
@@ -374,6 +350,37 @@ impl Walk<'_> {
             self.holes_before(&mut holes, delivery.at.number);
             self.deliver(&delivery);
         }
+        self.end(holes)
+    }
+
+    /// The same of a protocol whose objects come in snapshots.
+    fn run_snapshots(mut self, wanted: &(dyn Fn(u64) -> bool + Sync)) -> Changes {
+        let session = self.session;
+        let mut snapshots = Snapshots::default();
+        let mut holes = self.holes();
+        for (_, crossing, stamp) in session.ends(self.id) {
+            if !matches!(crossing.way, Way::In | Way::Out) {
+                continue;
+            }
+            if self.holes_before(&mut holes, crossing.number) {
+                snapshots.forget();
+            }
+            self.pass(stamp.time);
+            let from = (session, self.history, self.told);
+            snapshots.take(from, (&crossing, self.now), wanted, &mut self.lanes);
+        }
+        self.end(holes)
+    }
+
+    /// The holes of the node's reel, in order.
+    fn holes(&self) -> Holes<'a> {
+        let mut holes: Vec<_> = self.node.holes.iter().collect();
+        holes.sort_by_key(|hole| hole.before);
+        holes.into_iter().peekable()
+    }
+
+    /// What is known when all events are passed but for what these holes took.
+    fn end(mut self, holes: Holes<'a>) -> Changes {
         for hole in holes {
             self.forget_all(hole.time.start);
         }
@@ -384,46 +391,17 @@ impl Walk<'_> {
         self.lanes
     }
 
-    /// The same of a protocol whose objects come in snapshots.
-    fn run_snapshots(mut self, wanted: &(dyn Fn(u64) -> bool + Sync)) -> Changes {
-        let session = self.session;
-        let mut snapshots = Snapshots::default();
-        let mut holes: Vec<_> = self.node.holes.iter().collect();
-        holes.sort_by_key(|hole| hole.before);
-        let mut holes = holes.into_iter().peekable();
-        for (_, crossing, stamp) in session.ends(self.id) {
-            if !matches!(crossing.way, Way::In | Way::Out) {
-                continue;
-            }
-            while let Some(hole) = holes.next_if(|hole| hole.before <= crossing.number) {
-                self.forget_all(hole.time.start);
-                snapshots.forget();
-            }
-            self.pass(stamp.time);
-            let from = (session, self.history, self.told);
-            snapshots.take(from, (&crossing, self.now), wanted, &mut self.lanes);
-        }
-        for hole in holes {
-            self.forget_all(hole.time.start);
-        }
-        if !self.node.complete {
-            self.forget_all(self.node.span.end);
-        }
-        self.lanes
-    }
-
     fn pass(&mut self, time: SessionTime) {
         self.now = self.now.max(time);
     }
 
-    fn holes_before<'h>(
-        &mut self,
-        holes: &mut std::iter::Peekable<impl Iterator<Item = &'h crate::session::Hole>>,
-        number: EventNumber,
-    ) {
+    fn holes_before(&mut self, holes: &mut Holes<'_>, number: EventNumber) -> bool {
+        let mut any = false;
         while let Some(hole) = holes.next_if(|hole| hole.before <= number) {
             self.forget_all(hole.time.start);
+            any = true;
         }
+        any
     }
 
     /// The reel lacks what came here.
@@ -520,12 +498,10 @@ impl Walk<'_> {
 fn pack(all: Changes, marks: &Marks) -> Lanes {
     let mut lanes = Lanes::default();
     for ((object, property), changes) in all {
-        lanes
-            .lanes
-            .push((object, property, lanes.times.len() as u32));
-        let marks = marks
-            .get(&(object, property))
-            .map_or(&[][..], Vec::as_slice);
+        let start = lanes.times.len() as u32;
+        lanes.lanes.push((object, property, start));
+        let marks = marks.get(&(object, property));
+        let marks = marks.map_or(&[][..], Vec::as_slice);
         for (place, (time, value, because)) in changes.into_iter().enumerate() {
             let said = marks.get(place).copied().flatten();
             lanes.said.push_some(said.map(|number| number.0));

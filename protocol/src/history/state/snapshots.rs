@@ -172,10 +172,9 @@ impl Snapshots {
             }
         };
         if is_whole {
-            let hidden = std::mem::take(&mut self.hidden)
-                .into_iter()
-                .filter(|it| get(&objects, *it).is_none());
-            hidden.for_each(&mut vanish);
+            let hidden = std::mem::take(&mut self.hidden).into_iter();
+            let gone = hidden.filter(|it| get(&objects, *it).is_none());
+            gone.for_each(&mut vanish);
         }
         let mut changed: BTreeMap<u64, Option<Values>> = BTreeMap::new();
         let mut known = self.now.iter().peekable();
@@ -247,11 +246,11 @@ impl Link {
 /// Sets the value of a property.
 fn set(values: &mut Vec<(u16, u32)>, (property, value): (u16, u32)) {
     match values.binary_search_by_key(&property, |&(it, _)| it) {
-        Ok(place) => values
-            .iter_mut()
-            .skip(place)
-            .take(1)
-            .for_each(|it| it.1 = value),
+        Ok(place) => {
+            if let Some(known) = values.get_mut(place) {
+                known.1 = value;
+            }
+        }
         Err(place) => values.insert(place, (property, value)),
     }
 }

@@ -2,7 +2,6 @@
 
 use netreel_wire::{Property, PropertyKind};
 
-use super::Known;
 pub use crate::session::facts::values::Scalar;
 
 /// How far two values are apart.
@@ -128,6 +127,17 @@ pub fn words(property: &Property, parts: &[Scalar]) -> String {
         "" => value,
         unit => format!("{value} {unit}"),
     }
+}
+
+/// What a node knows of a property.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Known {
+    /// A value, by its parts.
+    Value(Vec<Scalar>),
+    /// Nobody can say.
+    Unknown,
+    /// The object lives no more, or came to life anew and nobody has told the property.
+    Nothing,
 }
 
 impl Known {
