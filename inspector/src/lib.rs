@@ -12,6 +12,7 @@ mod glyph;
 mod kept_run;
 mod keys;
 mod layout;
+mod named;
 mod palette;
 mod panes;
 mod picture;

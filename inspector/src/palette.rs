@@ -1,188 +1,136 @@
 //! The colours themselves, and how far apart they are.
 
+use std::cell::Cell;
 use std::sync::LazyLock;
 
 use egui::Color32;
 
-/// A set of colours; [`crate::theme`] says what each is for.
-#[derive(Debug)]
-pub struct Palette {
-    pub background: Color32,
-    pub panel: Color32,
-    pub head: Color32,
-    pub stripe: Color32,
-    pub line: Color32,
-    pub faint: Color32,
-    pub text: Color32,
-    pub weak: Color32,
-    pub dim: Color32,
-    pub selected: Color32,
-    pub accent: Color32,
-    pub related: Color32,
-    pub error: Color32,
-    pub warning: Color32,
-    pub info: Color32,
-    pub plain: Color32,
-    pub ink: Color32,
-    /// Behind text that is typed.
-    pub input: Color32,
-    pub owners: [Color32; 8],
-    /// Whether it is light on dark.
-    pub is_dark: bool,
-    /// The least contrast of text with what is behind it.
-    pub text_least: f32,
-    /// The least contrast of lines that mean something.
-    pub line_least: f32,
+thread_local! {
+    /// The colours of the window that this thread draws.
+    static SHOWN: Cell<&'static Palette> = const { Cell::new(&DARK) };
 }
+
+/// The colours that are shown now.
+pub fn shown() -> &'static Palette {
+    SHOWN.get()
+}
+
+/// Shows these colours from now on.
+pub fn show(palette: &'static Palette) {
+    SHOWN.set(palette);
+}
+
+/// Declares what there are colours for, and which they are: dark, light, and both with high contrast.
+macro_rules! palettes {
+    ($($(#[$what:meta])* $name:ident = $colors:expr;)*) => {
+        /// A set of colours; [`colors`] says what each is for.
+        #[derive(Debug)]
+        pub struct Palette {
+            $(pub $name: Color32,)*
+            pub owners: [Color32; 8],
+            /// Whether it is light on dark.
+            pub is_dark: bool,
+            /// The least contrast of text with what is behind it.
+            pub text_least: f32,
+            /// The least contrast of lines that mean something.
+            pub line_least: f32,
+        }
+
+        const fn palette(column: usize, (text_least, line_least): (f32, f32)) -> Palette {
+            let mut owners = [Color32::BLACK; 8];
+            let mut place = 0;
+            while place < owners.len() {
+                owners[place] = rgb(OWNERS[place][column]);
+                place += 1;
+            }
+            Palette {
+                $($name: rgb($colors[column]),)*
+                owners,
+                is_dark: column.is_multiple_of(2),
+                text_least,
+                line_least,
+            }
+        }
+
+        /// The colours that are shown now, by what they are for.
+        pub mod colors {
+            use egui::Color32;
+
+            $($(#[$what])* pub fn $name() -> Color32 {
+                super::shown().$name
+            })*
+        }
+    };
+}
+
+palettes! {
+    /// Behind everything.
+    background = [0x14_171c, 0xe9_ecf0, 0x00_0000, 0xff_ffff];
+    /// Behind lists and lanes.
+    panel = [0x19_1d23, 0xfb_fcfd, 0x00_0000, 0xff_ffff];
+    /// Behind the heads of panels.
+    head = [0x20_252d, 0xee_f1f4, 0x10_1010, 0xf2_f2f2];
+    /// Every second row.
+    stripe = [0x1d_2128, 0xf4_f6f8, 0x0a_0a0a, 0xf7_f7f7];
+    /// Lines between panels.
+    line = [0x34_3c48, 0xc3_cad3, 0xa0_a0a0, 0x50_5050];
+    /// Lines within a panel.
+    faint = [0x25_2b33, 0xe2_e6eb, 0x3a_3a3a, 0xc8_c8c8];
+    /// Text.
+    text = [0xd3_d9e1, 0x1b_222c, 0xff_ffff, 0x00_0000];
+    /// Text that explains.
+    weak = [0x9d_a7b5, 0x48_5261, 0xe6_e6e6, 0x1e_1e1e];
+    /// Text that hardly matters.
+    dim = [0x94_9dad, 0x55_6070, 0xd0_d0d0, 0x30_3030];
+    /// What is selected.
+    selected = [0x22_3450, 0xcd_e0f6, 0x00_2f66, 0xc2_dcff];
+    /// The selection's edge.
+    accent = [0x6c_b2f0, 0x1f_6bb5, 0x7f_d0ff, 0x00_428a];
+    /// What belongs to the selection.
+    related = [0x22_2c39, 0xe6_eef8, 0x12_2338, 0xe2_edfb];
+    /// What went wrong.
+    error = [0xff_6a64, 0xc2_2620, 0xff_8a85, 0x98_0000];
+    /// What may have gone wrong, and what was lost.
+    warning = [0xf2_b134, 0x8a_5a00, 0xff_d24a, 0x60_3c00];
+    /// What is odd, and handled.
+    info = [0x8b_a3bd, 0x4a_627c, 0xb4_d4f4, 0x1f_3c5c];
+    /// A packet without messages, or of no known kind.
+    plain = [0x7b_8797, 0x6a_7483, 0xb8_c4d2, 0x3c_4653];
+    /// Text on what stands out: a name over lines, a lit byte.
+    ink = [0xf2_f5f8, 0x0e_131a, 0xff_ffff, 0x00_0000];
+    /// Behind text that is typed.
+    input = [0x0f_1216, 0xff_ffff, 0x00_0000, 0xff_ffff];
+}
+
+/// The quiet colours of peers, in the same order.
+const OWNERS: [[u32; 4]; 8] = [
+    [0x5a_7da6, 0x5a_7da6, 0x7f_b2ff, 0x1f_4f8f],
+    [0x4c_9384, 0x3d_8575, 0x4f_d6b8, 0x00_5c50],
+    [0x8a_73b0, 0x8a_73b0, 0xc7_9bff, 0x5b_3a96],
+    [0xa1_854a, 0x95_793e, 0xff_c94d, 0x6b_4700],
+    [0x6f_8f52, 0x62_8146, 0xa5_e05f, 0x33_5e18],
+    [0x9c_6b80, 0x9c_6b80, 0xff_9ec0, 0x8a_2f57],
+    [0x4f_8ca3, 0x41_7e95, 0x6f_d8ff, 0x0a_566f],
+    [0x80_806a, 0x77_7761, 0xd8_d890, 0x4d_4d1a],
+];
 
 /// The least contrast of text and of lines (WCAG 2, level AA for text).
 const USUAL: (f32, f32) = (4.5, 2.0);
 /// The same where somebody wants more of it (level AAA for text).
 const HIGH: (f32, f32) = (7.0, 4.5);
 
+/// Light on dark.
+pub static DARK: Palette = palette(0, USUAL);
+/// Dark on light.
+pub static LIGHT: Palette = palette(1, USUAL);
+/// Light on black, as far apart as can be.
+pub static HIGH_DARK: Palette = palette(2, HIGH);
+/// Black on white.
+pub static HIGH_LIGHT: Palette = palette(3, HIGH);
+
 const fn rgb(color: u32) -> Color32 {
     Color32::from_rgb((color >> 16) as u8, (color >> 8) as u8, color as u8)
 }
-
-/// Light on dark.
-pub static DARK: Palette = Palette {
-    background: rgb(0x14_171c),
-    panel: rgb(0x19_1d23),
-    head: rgb(0x20_252d),
-    stripe: rgb(0x1d_2128),
-    line: rgb(0x34_3c48),
-    faint: rgb(0x25_2b33),
-    text: rgb(0xd3_d9e1),
-    weak: rgb(0x9d_a7b5),
-    dim: rgb(0x94_9dad),
-    selected: rgb(0x22_3450),
-    accent: rgb(0x6c_b2f0),
-    related: rgb(0x22_2c39),
-    error: rgb(0xff_6a64),
-    warning: rgb(0xf2_b134),
-    info: rgb(0x8b_a3bd),
-    plain: rgb(0x7b_8797),
-    ink: rgb(0xf2_f5f8),
-    input: rgb(0x0f_1216),
-    owners: [
-        rgb(0x5a_7da6),
-        rgb(0x4c_9384),
-        rgb(0x8a_73b0),
-        rgb(0xa1_854a),
-        rgb(0x6f_8f52),
-        rgb(0x9c_6b80),
-        rgb(0x4f_8ca3),
-        rgb(0x80_806a),
-    ],
-    is_dark: true,
-    text_least: USUAL.0,
-    line_least: USUAL.1,
-};
-
-/// Dark on light.
-pub static LIGHT: Palette = Palette {
-    background: rgb(0xe9_ecf0),
-    panel: rgb(0xfb_fcfd),
-    head: rgb(0xee_f1f4),
-    stripe: rgb(0xf4_f6f8),
-    line: rgb(0xc3_cad3),
-    faint: rgb(0xe2_e6eb),
-    text: rgb(0x1b_222c),
-    weak: rgb(0x48_5261),
-    dim: rgb(0x55_6070),
-    selected: rgb(0xcd_e0f6),
-    accent: rgb(0x1f_6bb5),
-    related: rgb(0xe6_eef8),
-    error: rgb(0xc2_2620),
-    warning: rgb(0x8a_5a00),
-    info: rgb(0x4a_627c),
-    plain: rgb(0x6a_7483),
-    ink: rgb(0x0e_131a),
-    input: rgb(0xff_ffff),
-    owners: [
-        rgb(0x5a_7da6),
-        rgb(0x3d_8575),
-        rgb(0x8a_73b0),
-        rgb(0x95_793e),
-        rgb(0x62_8146),
-        rgb(0x9c_6b80),
-        rgb(0x41_7e95),
-        rgb(0x77_7761),
-    ],
-    is_dark: false,
-    text_least: USUAL.0,
-    line_least: USUAL.1,
-};
-
-/// Light on black, as far apart as can be.
-pub static HIGH_DARK: Palette = Palette {
-    background: rgb(0x00_0000),
-    panel: rgb(0x00_0000),
-    head: rgb(0x10_1010),
-    stripe: rgb(0x0a_0a0a),
-    line: rgb(0xa0_a0a0),
-    faint: rgb(0x3a_3a3a),
-    text: rgb(0xff_ffff),
-    weak: rgb(0xe6_e6e6),
-    dim: rgb(0xd0_d0d0),
-    selected: rgb(0x00_2f66),
-    accent: rgb(0x7f_d0ff),
-    related: rgb(0x12_2338),
-    error: rgb(0xff_8a85),
-    warning: rgb(0xff_d24a),
-    info: rgb(0xb4_d4f4),
-    plain: rgb(0xb8_c4d2),
-    ink: rgb(0xff_ffff),
-    input: rgb(0x00_0000),
-    owners: [
-        rgb(0x7f_b2ff),
-        rgb(0x4f_d6b8),
-        rgb(0xc7_9bff),
-        rgb(0xff_c94d),
-        rgb(0xa5_e05f),
-        rgb(0xff_9ec0),
-        rgb(0x6f_d8ff),
-        rgb(0xd8_d890),
-    ],
-    is_dark: true,
-    text_least: HIGH.0,
-    line_least: HIGH.1,
-};
-
-/// Black on white.
-pub static HIGH_LIGHT: Palette = Palette {
-    background: rgb(0xff_ffff),
-    panel: rgb(0xff_ffff),
-    head: rgb(0xf2_f2f2),
-    stripe: rgb(0xf7_f7f7),
-    line: rgb(0x50_5050),
-    faint: rgb(0xc8_c8c8),
-    text: rgb(0x00_0000),
-    weak: rgb(0x1e_1e1e),
-    dim: rgb(0x30_3030),
-    selected: rgb(0xc2_dcff),
-    accent: rgb(0x00_428a),
-    related: rgb(0xe2_edfb),
-    error: rgb(0x98_0000),
-    warning: rgb(0x60_3c00),
-    info: rgb(0x1f_3c5c),
-    plain: rgb(0x3c_4653),
-    ink: rgb(0x00_0000),
-    input: rgb(0xff_ffff),
-    owners: [
-        rgb(0x1f_4f8f),
-        rgb(0x00_5c50),
-        rgb(0x5b_3a96),
-        rgb(0x6b_4700),
-        rgb(0x33_5e18),
-        rgb(0x8a_2f57),
-        rgb(0x0a_566f),
-        rgb(0x4d_4d1a),
-    ],
-    is_dark: false,
-    text_least: HIGH.0,
-    line_least: HIGH.1,
-};
 
 /// How far apart two colours are, from 1 to 21: the contrast ratio of WCAG 2.
 pub fn contrast(a: Color32, b: Color32) -> f32 {

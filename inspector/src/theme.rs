@@ -1,136 +1,34 @@
 //! Colours, faces and distances: quiet for what is normal, strong for what is wrong.
 
-use std::cell::Cell;
-
 use egui::style::ScrollAnimation;
-use egui::{Color32, Context, CornerRadius, FontFamily, FontId, Stroke, TextStyle, Visuals};
+use egui::{
+    Color32, Context, CornerRadius, FontFamily, FontId, Shadow, Stroke, TextStyle, Visuals,
+};
 use netreel_inspector_model::Model;
 use netreel_protocol::history::Level;
 use netreel_wire::Kind;
 
-use crate::palette::{DARK, HIGH_DARK, HIGH_LIGHT, LIGHT, Palette, contrast, readable};
+use crate::named::named;
+pub use crate::palette::colors::*;
+use crate::palette::{self, DARK, HIGH_DARK, HIGH_LIGHT, LIGHT, contrast, readable};
 
-/// Which colours there are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Theme {
-    /// Light on dark.
-    #[default]
-    Dark,
-    /// Dark on light.
-    Light,
-    /// As the system has it; dark where it does not say.
-    System,
-    /// White on black, for whoever needs more contrast.
-    Contrast,
-    /// Black on white, the same.
-    ContrastLight,
-}
-
-impl Theme {
-    /// All of them and their names.
-    pub const ALL: [(&'static str, Theme); 5] = [
-        ("dark", Theme::Dark),
-        ("light", Theme::Light),
-        ("contrast", Theme::Contrast),
-        ("contrast-light", Theme::ContrastLight),
-        ("system", Theme::System),
-    ];
-
-    /// One by its name.
-    ///
-    /// # Errors
-    /// A sentence with the names that there are.
-    pub fn named(name: &str) -> Result<Theme, String> {
-        let found = Theme::ALL.iter().find(|(known, _)| *known == name);
-        found.map(|(_, theme)| *theme).ok_or_else(|| {
-            let names = Theme::ALL.map(|(name, _)| name).join(", ");
-            format!("there is no theme {name:?}; there are {names}")
-        })
+named! {
+    "theme"
+    /// Which colours there are.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Theme {
+        /// Light on dark.
+        #[default]
+        Dark = "dark",
+        /// Dark on light.
+        Light = "light",
+        /// White on black, for whoever needs more contrast.
+        Contrast = "contrast",
+        /// Black on white, the same.
+        ContrastLight = "contrast-light",
+        /// As the system has it; dark where it does not say.
+        System = "system",
     }
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        let found = Theme::ALL.iter().find(|(_, theme)| *theme == self);
-        found.map_or("dark", |(name, _)| name)
-    }
-}
-
-thread_local! {
-    /// The colours of the window that this thread draws.
-    static PALETTE: Cell<&'static Palette> = const { Cell::new(&DARK) };
-}
-
-fn palette() -> &'static Palette {
-    PALETTE.get()
-}
-
-/// Behind everything.
-pub fn background() -> Color32 {
-    palette().background
-}
-/// Behind lists and lanes.
-pub fn panel() -> Color32 {
-    palette().panel
-}
-/// Behind the heads of panels.
-pub fn head() -> Color32 {
-    palette().head
-}
-/// Every second row.
-pub fn stripe() -> Color32 {
-    palette().stripe
-}
-/// Lines between panels.
-pub fn line() -> Color32 {
-    palette().line
-}
-/// Lines within a panel.
-pub fn faint() -> Color32 {
-    palette().faint
-}
-/// Text.
-pub fn text() -> Color32 {
-    palette().text
-}
-/// Text that explains.
-pub fn weak() -> Color32 {
-    palette().weak
-}
-/// Text that hardly matters.
-pub fn dim() -> Color32 {
-    palette().dim
-}
-/// What is selected.
-pub fn selected() -> Color32 {
-    palette().selected
-}
-/// The selection's edge.
-pub fn accent() -> Color32 {
-    palette().accent
-}
-/// What belongs to the selection.
-pub fn related() -> Color32 {
-    palette().related
-}
-/// What went wrong.
-pub fn error() -> Color32 {
-    palette().error
-}
-/// What may have gone wrong, and what was lost.
-pub fn warning() -> Color32 {
-    palette().warning
-}
-/// What is odd, and handled.
-pub fn info() -> Color32 {
-    palette().info
-}
-/// A packet without messages, or of no known kind.
-pub fn plain() -> Color32 {
-    palette().plain
-}
-/// Text on what stands out: a name over lines, a lit byte.
-pub fn ink() -> Color32 {
-    palette().ink
 }
 
 /// Height of a row of text.
@@ -178,7 +76,7 @@ pub fn apply_theme(ctx: &Context, theme: Theme) {
         Theme::Contrast => &HIGH_DARK,
         Theme::ContrastLight => &HIGH_LIGHT,
     };
-    PALETTE.set(wanted);
+    palette::show(wanted);
     let dark = wanted.is_dark;
     let key = egui::Id::unique("theme applied");
     let applied = (dark, wanted.text_least.to_bits());
@@ -231,7 +129,7 @@ fn visuals(dark: bool) -> Visuals {
     visuals.panel_fill = background();
     visuals.window_fill = head();
     visuals.window_stroke = Stroke::new(1.0, line());
-    visuals.extreme_bg_color = palette().input;
+    visuals.extreme_bg_color = input();
     visuals.faint_bg_color = stripe();
     visuals.override_text_color = Some(text());
     visuals.selection.bg_fill = selected();
@@ -250,8 +148,8 @@ fn visuals(dark: bool) -> Visuals {
     }
     visuals.widgets.inactive.weak_bg_fill = head();
     visuals.widgets.inactive.bg_stroke = Stroke::new(1.0, line());
-    visuals.popup_shadow = egui::Shadow::NONE;
-    visuals.window_shadow = egui::Shadow::NONE;
+    visuals.popup_shadow = Shadow::NONE;
+    visuals.window_shadow = Shadow::NONE;
     visuals
 }
 
@@ -272,7 +170,7 @@ pub fn kind(kinds: &[Kind], kind: Option<netreel_wire::KindId>) -> Color32 {
         Some([red, green, blue]) => readable(
             Color32::from_rgb(red, green, blue),
             panel(),
-            palette().line_least + 1.0,
+            palette::shown().line_least + 1.0,
         ),
         None => owner(u64::from(id.0)),
     }
@@ -280,7 +178,7 @@ pub fn kind(kinds: &[Kind], kind: Option<netreel_wire::KindId>) -> Color32 {
 
 /// The quiet colour of a peer, wherever its objects are shown.
 pub fn owner(peer: u64) -> Color32 {
-    let colors = &palette().owners;
+    let colors = &palette::shown().owners;
     let place = (peer % colors.len() as u64) as usize;
     colors.get(place).copied().unwrap_or(plain())
 }
@@ -293,12 +191,12 @@ pub fn faded(color: Color32, part: f32) -> Color32 {
 /// A colour mixed into that of the panel, this much of it; never so little that a line of it cannot be
 /// seen.
 pub fn quiet(color: Color32, part: f32) -> Color32 {
-    mixed(color, part, palette().line_least)
+    mixed(color, part, palette::shown().line_least)
 }
 
 /// The same for text, which takes more.
 pub fn quiet_text(color: Color32, part: f32) -> Color32 {
-    mixed(color, part, palette().text_least)
+    mixed(color, part, palette::shown().text_least)
 }
 
 fn mixed(color: Color32, part: f32, least: f32) -> Color32 {

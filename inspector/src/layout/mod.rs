@@ -8,23 +8,28 @@ pub use pane::Pane;
 pub use place::{Divider, Placed, Sizes, place};
 pub use tree::{Axis, Cut, Edge, Tree};
 
-/// What somebody works on: a set of panes. All workspaces share one focus, one cursor, one visible
-/// time and one filter.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Workspace {
-    /// What went wrong, what led to it, and where in time.
-    #[default]
-    Why,
-    /// The packet table, the fields and the bytes.
-    Packets,
-    /// What nodes believed of objects, at the cursor and over time.
-    State,
-    /// What links carried, and how.
-    Links,
-    /// Two sessions, one above the other.
-    Compare,
-    /// A layer that is played, forward and back.
-    Replay,
+use crate::named::named;
+
+named! {
+    "workspace"
+    /// What somebody works on: a set of panes. All workspaces share one focus, one cursor, one visible
+    /// time and one filter.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Workspace {
+        /// What went wrong, what led to it, and where in time.
+        #[default]
+        Why = "why",
+        /// The packet table, the fields and the bytes.
+        Packets = "packets",
+        /// What nodes believed of objects, at the cursor and over time.
+        State = "state",
+        /// What links carried, and how.
+        Links = "links",
+        /// Two sessions, one above the other.
+        Compare = "compare",
+        /// A layer that is played, forward and back.
+        Replay = "replay",
+    }
 }
 
 /// What somebody does to a pane.
@@ -41,34 +46,6 @@ pub enum Move {
 }
 
 impl Workspace {
-    /// All workspaces and their names, in the order of their keys.
-    pub const ALL: [(&'static str, Workspace); 6] = [
-        ("why", Workspace::Why),
-        ("packets", Workspace::Packets),
-        ("state", Workspace::State),
-        ("links", Workspace::Links),
-        ("compare", Workspace::Compare),
-        ("replay", Workspace::Replay),
-    ];
-
-    /// A workspace by its name.
-    ///
-    /// # Errors
-    /// A sentence with the names that there are.
-    pub fn named(name: &str) -> Result<Workspace, String> {
-        let found = Workspace::ALL.iter().find(|(known, _)| *known == name);
-        found.map(|(_, workspace)| *workspace).ok_or_else(|| {
-            let names = Workspace::ALL.map(|(name, _)| name).join(", ");
-            format!("there is no workspace {name:?}; there are {names}")
-        })
-    }
-
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        let found = Workspace::ALL.iter().find(|(_, it)| *it == self);
-        found.map_or("why", |(name, _)| name)
-    }
-
     /// Its panes as they are at first.
     pub fn usual(self) -> Tree {
         use Pane::*;
