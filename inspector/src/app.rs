@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use egui::{EventFilter, Id, Stroke, StrokeKind, Ui};
+use egui::{Context, EventFilter, Id, Stroke, StrokeKind, Ui};
 use netreel_inspector_model::{
     Bookmark, Command, LanePlan, LedgerBy, Model, OwnColumns, Plotted, RowsOf, Sorting,
 };
@@ -532,7 +532,7 @@ impl Inspector {
     }
 
     /// Shows which control has the keyboard, and leaves the arrow keys to the window.
-    fn focus(&mut self, ctx: &egui::Context) {
+    fn focus(&mut self, ctx: &Context) {
         let focused: Option<Id> = ctx.memory(|memory| memory.focused());
         let types = ctx.text_edit_focused();
         self.before = Before {
@@ -592,7 +592,7 @@ impl Inspector {
     }
 
     /// The pane that has the keyboard has the workspace, else the one that the pointer is over.
-    fn toggle_alone(&mut self, ctx: &egui::Context) {
+    fn toggle_alone(&mut self, ctx: &Context) {
         let pane = self
             .arrangement
             .alone

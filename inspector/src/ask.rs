@@ -61,9 +61,10 @@ pub enum Request {
 }
 
 /// What a path is asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PathKind {
     /// Reels, folders, captures.
+    #[default]
     Recording,
     /// A wire.
     Wire,

@@ -1,6 +1,6 @@
 //! Small shapes with a meaning: colour never stands alone.
 
-use egui::{Color32, Painter, Pos2, Shape, Stroke, pos2, vec2};
+use egui::{Color32, Painter, Pos2, Rect, Shape, Stroke, pos2, vec2};
 use netreel_protocol::history::Level;
 use netreel_wire::Role;
 
@@ -22,7 +22,7 @@ pub fn transport(painter: &Painter, centre: Pos2, size: f32, what: Transport, co
         painter.add(Shape::convex_polygon(points, color, Stroke::NONE));
     };
     let bar = |x: f32| {
-        let rect = egui::Rect::from_center_size(centre + vec2(x * r, 0.0), vec2(2.0, size));
+        let rect = Rect::from_center_size(centre + vec2(x * r, 0.0), vec2(2.0, size));
         painter.rect_filled(rect, 0.0, color);
     };
     match what {
@@ -192,7 +192,7 @@ pub fn trigger(painter: &Painter, centre: Pos2, height: f32) {
 
 /// A bookmark's ribbon, below `top`.
 pub fn bookmark(painter: &Painter, top: Pos2, color: Color32) {
-    let body = egui::Rect::from_min_max(top + vec2(-4.0, 0.0), top + vec2(4.0, 6.5));
+    let body = Rect::from_min_max(top + vec2(-4.0, 0.0), top + vec2(4.0, 6.5));
     painter.rect_filled(body, 0.0, color);
     for side in [-1.0, 1.0] {
         let points = vec![
@@ -215,8 +215,8 @@ pub fn line_of_text(painter: &Painter, foot: Pos2, color: Color32) {
 }
 
 /// Slanted lines over a rectangle.
-pub fn hatch(painter: &Painter, rect: egui::Rect, step: f32, stroke: Stroke) {
-    let painter = painter.with_clip_rect(rect.intersect(painter.clip_rect()));
+pub fn hatch(painter: &Painter, rect: Rect, step: f32, stroke: Stroke) {
+    let painter = painter.with_clip_rect(rect);
     let visible = painter.clip_rect();
     if !visible.is_positive() {
         return;
@@ -262,6 +262,6 @@ pub fn triangle(painter: &Painter, centre: Pos2, open: bool, color: Color32) {
     painter.add(Shape::convex_polygon(points, color, Stroke::NONE));
 }
 
-fn square(centre: Pos2, half: f32) -> egui::Rect {
-    egui::Rect::from_center_size(centre, vec2(half * 2.0, half * 2.0))
+fn square(centre: Pos2, half: f32) -> Rect {
+    Rect::from_center_size(centre, vec2(half * 2.0, half * 2.0))
 }

@@ -1,11 +1,14 @@
 //! What can be done by a key: the window reads keys by this list, `?` shows it, and Ctrl+P finds all of
 //! it by its name.
 
-use egui::{Event, InputState, Key, Modifiers, Ui};
-use netreel_inspector_model::{Command, Model, Step};
+use egui::Key::{self, *};
+use egui::{Event, InputState, Modifiers, Ui};
+use netreel_inspector_model::Step::{self, *};
+use netreel_inspector_model::{Command, Model};
 use netreel_protocol::session::SessionTime;
 
 use crate::layout::Workspace;
+use crate::views::bar::Asked;
 use crate::views::lane_hands::LaneKey;
 
 /// Something that a key does.
@@ -35,36 +38,17 @@ enum Press {
 }
 
 /// What comes of it.
-#[derive(Clone, Copy)]
 enum What {
     Step(Step),
     Command(fn(&Model) -> Option<Command>),
-    Ask(Ask),
-}
-
-/// What a key asks of the window itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ask {
-    Filter,
-    Keys,
-    Open,
-    NextPane,
-    Find,
-    Workspace(Workspace),
-    Alone,
-    Play,
-    Bookmark,
-    BookmarkTime,
-    Copy,
-    Lane(LaneKey),
-    Undo,
-    Redo,
+    Asked(Asked),
 }
 
 /// What came of a key, or would come of it.
-pub enum Done {
+#[derive(Clone, Debug, PartialEq)]
+pub enum Do {
     Command(Command),
-    Ask(Ask),
+    Asked(Asked),
 }
 
 use Press::{Alt, Command as Ctrl, Copying, Either, Plain, Shift, ShiftCommand, Text};
@@ -77,234 +61,194 @@ const fn act(name: &'static str, presses: &'static [Press], what: What) -> Act {
     }
 }
 
+const fn step(name: &'static str, presses: &'static [Press], step: Step) -> Act {
+    act(name, presses, What::Step(step))
+}
+
+const fn ask(name: &'static str, presses: &'static [Press], asked: Asked) -> Act {
+    act(name, presses, What::Asked(asked))
+}
+
+const fn does(
+    name: &'static str,
+    presses: &'static [Press],
+    command: fn(&Model) -> Option<Command>,
+) -> Act {
+    act(name, presses, What::Command(command))
+}
+
 /// All of it, as it is shown.
 pub static ACTS: &[Act] = &[
-    act(
+    ask(
         "workspace why",
-        &[Plain(Key::Num1)],
-        What::Ask(Ask::Workspace(Workspace::Why)),
+        &[Plain(Num1)],
+        Asked::Workspace(Workspace::Why),
     ),
-    act(
+    ask(
         "workspace packets",
-        &[Plain(Key::Num2)],
-        What::Ask(Ask::Workspace(Workspace::Packets)),
+        &[Plain(Num2)],
+        Asked::Workspace(Workspace::Packets),
     ),
-    act(
+    ask(
         "workspace state",
-        &[Plain(Key::Num3)],
-        What::Ask(Ask::Workspace(Workspace::State)),
+        &[Plain(Num3)],
+        Asked::Workspace(Workspace::State),
     ),
-    act(
+    ask(
         "workspace links",
-        &[Plain(Key::Num4)],
-        What::Ask(Ask::Workspace(Workspace::Links)),
+        &[Plain(Num4)],
+        Asked::Workspace(Workspace::Links),
     ),
-    act(
+    ask(
         "workspace compare",
-        &[Plain(Key::Num5)],
-        What::Ask(Ask::Workspace(Workspace::Compare)),
+        &[Plain(Num5)],
+        Asked::Workspace(Workspace::Compare),
     ),
-    act(
+    ask(
         "workspace replay",
-        &[Plain(Key::Num6)],
-        What::Ask(Ask::Workspace(Workspace::Replay)),
+        &[Plain(Num6)],
+        Asked::Workspace(Workspace::Replay),
     ),
-    act(
-        "next packet",
-        &[Plain(Key::ArrowDown), Plain(Key::J)],
-        What::Step(Step::NextPacket),
-    ),
-    act(
+    step("next packet", &[Plain(ArrowDown), Plain(J)], NextPacket),
+    step(
         "previous packet",
-        &[Plain(Key::ArrowUp), Plain(Key::K)],
-        What::Step(Step::PreviousPacket),
+        &[Plain(ArrowUp), Plain(K)],
+        PreviousPacket,
     ),
-    act(
+    step(
         "next packet of the link",
-        &[Plain(Key::ArrowRight), Plain(Key::L)],
-        What::Step(Step::NextOnLink),
+        &[Plain(ArrowRight), Plain(L)],
+        NextOnLink,
     ),
-    act(
+    step(
         "previous packet of the link",
-        &[Plain(Key::ArrowLeft), Plain(Key::H)],
-        What::Step(Step::PreviousOnLink),
+        &[Plain(ArrowLeft), Plain(H)],
+        PreviousOnLink,
     ),
-    act(
-        "first packet",
-        &[Plain(Key::Home)],
-        What::Step(Step::FirstPacket),
-    ),
-    act(
-        "last packet",
-        &[Plain(Key::End)],
-        What::Step(Step::LastPacket),
-    ),
-    act(
+    step("first packet", &[Plain(Home)], FirstPacket),
+    step("last packet", &[Plain(End)], LastPacket),
+    step(
         "next finding",
-        &[Plain(Key::N), Plain(Key::CloseBracket)],
-        What::Step(Step::NextFinding),
+        &[Plain(N), Plain(CloseBracket)],
+        NextFinding,
     ),
-    act(
+    step(
         "previous finding",
-        &[Plain(Key::P), Plain(Key::OpenBracket)],
-        What::Step(Step::PreviousFinding),
+        &[Plain(P), Plain(OpenBracket)],
+        PreviousFinding,
     ),
-    act(
+    does(
         "mute the rule of the finding, or no longer",
-        &[Shift(Key::M)],
-        What::Command(mute),
+        &[Shift(M)],
+        mute,
     ),
-    act(
-        "next bookmark",
-        &[Alt(Key::ArrowDown)],
-        What::Step(Step::NextBookmark),
-    ),
-    act(
-        "previous bookmark",
-        &[Alt(Key::ArrowUp)],
-        What::Step(Step::PreviousBookmark),
-    ),
-    act(
-        "back: undo a step",
-        &[Alt(Key::ArrowLeft)],
-        What::Command(|_| Some(Command::Back)),
-    ),
-    act(
-        "forward: redo it",
-        &[Alt(Key::ArrowRight)],
-        What::Command(|_| Some(Command::Forward)),
-    ),
-    act(
-        "bring the selection into view",
-        &[Plain(Key::F)],
-        What::Command(|_| Some(Command::FrameSelection)),
-    ),
-    act(
-        "show the whole session",
-        &[Plain(Key::A)],
-        What::Command(|_| Some(Command::ShowAll)),
-    ),
-    act(
-        "show less time",
-        &[Either(Key::Plus), Either(Key::Equals)],
-        What::Command(|model| Some(zoom(model, 1.5))),
-    ),
-    act(
-        "show more time",
-        &[Either(Key::Minus)],
-        What::Command(|model| Some(zoom(model, 1.0 / 1.5))),
-    ),
-    act(
-        "earlier",
-        &[Shift(Key::ArrowLeft)],
-        What::Command(|model| Some(pan(model, -1))),
-    ),
-    act(
-        "later",
-        &[Shift(Key::ArrowRight)],
-        What::Command(|model| Some(pan(model, 1))),
-    ),
-    act(
+    step("next bookmark", &[Alt(ArrowDown)], NextBookmark),
+    step("previous bookmark", &[Alt(ArrowUp)], PreviousBookmark),
+    does("back: undo a step", &[Alt(ArrowLeft)], |_| {
+        Some(Command::Back)
+    }),
+    does("forward: redo it", &[Alt(ArrowRight)], |_| {
+        Some(Command::Forward)
+    }),
+    does("bring the selection into view", &[Plain(F)], |_| {
+        Some(Command::FrameSelection)
+    }),
+    does("show the whole session", &[Plain(A)], |_| {
+        Some(Command::ShowAll)
+    }),
+    does("show less time", &[Either(Plus), Either(Equals)], |model| {
+        Some(zoom(model, 1.5))
+    }),
+    does("show more time", &[Either(Minus)], |model| {
+        Some(zoom(model, 1.0 / 1.5))
+    }),
+    does("earlier", &[Shift(ArrowLeft)], |model| Some(pan(model, -1))),
+    does("later", &[Shift(ArrowRight)], |model| Some(pan(model, 1))),
+    does(
         "cursor to the departure or arrival before",
-        &[Plain(Key::Comma)],
-        What::Command(|model| moment(model, false)),
+        &[Plain(Comma)],
+        |model| moment(model, false),
     ),
-    act(
+    does(
         "cursor to the next departure or arrival",
-        &[Plain(Key::Period)],
-        What::Command(|model| moment(model, true)),
+        &[Plain(Period)],
+        |model| moment(model, true),
     ),
-    act(
+    ask(
         "let the cursor go on by itself, or stop it",
-        &[Plain(Key::Space)],
-        What::Ask(Ask::Play),
+        &[Plain(Space)],
+        Asked::Play,
     ),
-    act(
+    does(
         "pin this moment to hold values against, or unpin it",
-        &[Plain(Key::M)],
-        What::Command(|model| Some(pin(model))),
+        &[Plain(M)],
+        |model| Some(pin(model)),
     ),
-    act(
+    does(
         "measure the visible time, or no longer",
-        &[Plain(Key::R)],
-        What::Command(|model| Some(measure(model))),
+        &[Plain(R)],
+        |model| Some(measure(model)),
     ),
-    act(
+    ask(
         "mark the packet or the cursor with a note",
         &[Text("b")],
-        What::Ask(Ask::Bookmark),
+        Asked::Mark,
     ),
-    act(
+    ask(
         "mark the visible time with a note",
         &[Text("B")],
-        What::Ask(Ask::BookmarkTime),
+        Asked::MarkTime,
     ),
-    act(
+    does(
         "let go of one thing: text, cursor, measured time, focus, story",
-        &[Plain(Key::Escape)],
-        What::Command(|_| Some(Command::LetGo)),
+        &[Plain(Escape)],
+        |_| Some(Command::LetGo),
     ),
-    act(
+    ask(
         "the pane alone, or with the others again",
-        &[Plain(Key::Z)],
-        What::Ask(Ask::Alone),
+        &[Plain(Z)],
+        Asked::Alone,
     ),
-    act(
+    ask(
         "lane at hand up",
-        &[Shift(Key::ArrowUp)],
-        What::Ask(Ask::Lane(LaneKey::Up)),
+        &[Shift(ArrowUp)],
+        Asked::Lane(LaneKey::Up),
     ),
-    act(
+    ask(
         "lane at hand down",
-        &[Shift(Key::ArrowDown)],
-        What::Ask(Ask::Lane(LaneKey::Down)),
+        &[Shift(ArrowDown)],
+        Asked::Lane(LaneKey::Down),
     ),
-    act(
+    ask(
         "hide the lane at hand",
-        &[Shift(Key::H)],
-        What::Ask(Ask::Lane(LaneKey::Hide)),
+        &[Shift(H)],
+        Asked::Lane(LaneKey::Hide),
     ),
-    act(
+    ask(
         "the lane at hand alone, or all again",
-        &[Shift(Key::L)],
-        What::Ask(Ask::Lane(LaneKey::Alone)),
+        &[Shift(L)],
+        Asked::Lane(LaneKey::Alone),
     ),
-    act("next pane", &[Plain(Key::F6)], What::Ask(Ask::NextPane)),
-    act(
+    ask("next pane", &[Plain(F6)], Asked::NextPane),
+    ask(
         "type a filter",
-        &[Text("/"), Plain(Key::Slash), Ctrl(Key::F)],
-        What::Ask(Ask::Filter),
+        &[Text("/"), Plain(Slash), Ctrl(F)],
+        Asked::Filter,
     ),
-    act(
+    ask(
         "do anything, go anywhere, by its name",
-        &[Ctrl(Key::P)],
-        What::Ask(Ask::Find),
+        &[Ctrl(P)],
+        Asked::Find,
     ),
-    act(
-        "copy what is selected as text",
-        &[Copying],
-        What::Ask(Ask::Copy),
-    ),
-    act(
+    ask("copy what is selected as text", &[Copying], Asked::Copy),
+    ask(
         "panes and lanes as they were before the last move",
-        &[Ctrl(Key::Z)],
-        What::Ask(Ask::Undo),
+        &[Ctrl(Z)],
+        Asked::Undo,
     ),
-    act(
-        "take that back",
-        &[ShiftCommand(Key::Z)],
-        What::Ask(Ask::Redo),
-    ),
-    act(
-        "open a recording or a capture",
-        &[Ctrl(Key::O)],
-        What::Ask(Ask::Open),
-    ),
-    act(
-        "all keys",
-        &[Text("?"), Either(Key::Questionmark)],
-        What::Ask(Ask::Keys),
-    ),
+    ask("take that back", &[ShiftCommand(Z)], Asked::Redo),
+    ask("open a recording or a capture", &[Ctrl(O)], Asked::Open),
+    ask("all keys", &[Text("?"), Either(Questionmark)], Asked::Keys),
 ];
 
 /// What [`ACTS`] are about, with the name of the act from which on they are.
@@ -402,11 +346,11 @@ impl Act {
     }
 
     /// What it does now; `None` where there is nothing to do.
-    pub fn done(&self, model: &Model) -> Option<Done> {
-        match self.what {
-            What::Step(step) => Some(Done::Command(Command::Step(step))),
-            What::Command(command) => command(model).map(Done::Command),
-            What::Ask(ask) => Some(Done::Ask(ask)),
+    pub fn done(&self, model: &Model) -> Option<Do> {
+        match &self.what {
+            What::Step(step) => Some(Do::Command(Command::Step(*step))),
+            What::Command(command) => command(model).map(Do::Command),
+            What::Asked(asked) => Some(Do::Asked(asked.clone())),
         }
     }
 }
@@ -427,7 +371,7 @@ impl Press {
 
     fn is_pressed(self, input: &InputState) -> bool {
         // What was held when the key went down: when the frame is drawn it may be up again.
-        let pressed = |wanted: Key, fits: &dyn Fn(Modifiers) -> bool| {
+        let pressed = |wanted: Key, fits: fn(Modifiers) -> bool| {
             input.events.iter().any(|event| match event {
                 Event::Key {
                     key,
@@ -439,13 +383,13 @@ impl Press {
             })
         };
         match self {
-            Plain(key) => pressed(key, &|it| it.is_none()),
-            Shift(key) => pressed(key, &|it| it.shift_only()),
-            Alt(key) => pressed(key, &|it| it.matches_exact(Modifiers::ALT)),
-            Ctrl(key) => pressed(key, &|it| it.command_only()),
-            ShiftCommand(key) => pressed(key, &|it| it.command && it.shift),
+            Plain(key) => pressed(key, |it| it.is_none()),
+            Shift(key) => pressed(key, |it| it.shift_only()),
+            Alt(key) => pressed(key, |it| it.matches_exact(Modifiers::ALT)),
+            Ctrl(key) => pressed(key, |it| it.command_only()),
+            ShiftCommand(key) => pressed(key, |it| it.command && it.shift),
             Copying => input.events.contains(&Event::Copy),
-            Either(key) => pressed(key, &|it| it.is_none() || it.shift_only()),
+            Either(key) => pressed(key, |it| it.is_none() || it.shift_only()),
             Text(text) => {
                 let mut events = input.events.iter();
                 events.any(|event| matches!(event, Event::Text(written) if written == text))
@@ -521,7 +465,7 @@ fn mute(model: &Model) -> Option<Command> {
 }
 
 /// What was pressed in this frame, while no text is being typed.
-pub fn read(ui: &Ui, model: &Model, commands: &mut Vec<Command>) -> Vec<Ask> {
+pub fn read(ui: &Ui, model: &Model, commands: &mut Vec<Command>) -> Vec<Asked> {
     let mut asks = Vec::new();
     let is_pressed = |act: &&Act| {
         let mut presses = act.presses.iter();
@@ -529,8 +473,8 @@ pub fn read(ui: &Ui, model: &Model, commands: &mut Vec<Command>) -> Vec<Ask> {
     };
     for act in ACTS.iter().filter(is_pressed) {
         match act.done(model) {
-            Some(Done::Command(command)) => commands.push(command),
-            Some(Done::Ask(ask)) => asks.push(ask),
+            Some(Do::Command(command)) => commands.push(command),
+            Some(Do::Asked(asked)) => asks.push(asked),
             None => {}
         }
     }
@@ -564,7 +508,7 @@ mod tests {
 
     #[test]
     fn every_workspace_has_the_key_of_its_place() {
-        let is_of = |act: &&Act| matches!(act.what, What::Ask(Ask::Workspace(_)));
+        let is_of = |act: &&Act| matches!(act.what, What::Asked(Asked::Workspace(_)));
         let keys = ACTS
             .iter()
             .filter(is_of)

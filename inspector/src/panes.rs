@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use egui::{
     Align, Context, CursorIcon, Id, LayerId, Layout, Order, Rect, Role, Sense, Stroke, StrokeKind,
-    Ui, UiBuilder, Vec2, WidgetInfo, pos2, vec2,
+    Ui, UiBuilder, Vec2, pos2, vec2,
 };
 use netreel_inspector_model::{LanePlan, Model, Row};
 
 use crate::layout::{Axis, Divider, Edge, Move, Pane, Placed, Sizes, Tree, Workspace, place};
 use crate::theme;
-use crate::views::{bytes, columns, head, objects, written};
+use crate::views::{bytes, columns, control, head, objects, written};
 
 /// How far from a divider it can be taken.
 const REACH: f32 = 4.0;
@@ -158,7 +158,7 @@ pub fn show(
             placed.panes.len() > 1,
         );
         ui.scope_builder(builder, |ui| {
-            ui.set_clip_rect(rect.intersect(ui.clip_rect()));
+            ui.shrink_clip_rect(rect);
             let drawn = written::count(ui);
             show(ui, pane);
             if head::wants_text(ui.ctx(), pane) {
@@ -213,7 +213,7 @@ fn drag(ui: &Ui, divider: &Divider) -> Option<Option<f32>> {
     let id = ui.scope_id().with(&name);
     let response = ui.interact(strip, id, Sense::click_and_drag());
     let response = response.on_hover_cursor(cursor);
-    response.widget_info(|| WidgetInfo::labeled(Role::Splitter, true, &name));
+    control::named(&response, Role::Splitter, &name);
     if response.hovered() || response.dragged() {
         line(Stroke::new(2.0, theme::accent()));
     }

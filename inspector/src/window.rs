@@ -243,13 +243,13 @@ impl eframe::App for Window {
             self.host.ask(request);
         }
         if let Some(title) = self.inspector.take_title() {
-            let title = egui::ViewportCommand::Title(titled(&title));
+            let title = ViewportCommand::Title(titled(&title));
             ui.ctx().send_viewport_cmd(title);
         }
         if let Some(left) = &mut self.frames {
             *left = left.saturating_sub(1);
             if *left == 0 {
-                ui.ctx().send_viewport_cmd(egui::ViewportCommand::Close);
+                ui.ctx().send_viewport_cmd(ViewportCommand::Close);
             } else {
                 ui.ctx().request_repaint();
             }

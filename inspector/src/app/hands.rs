@@ -2,17 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
-use egui::{Key, Ui};
-use netreel_inspector_model::{Command, Model, Spot};
+use egui::{Event, Key, Ui};
+use netreel_inspector_model::{Command, Model, Spot, text};
 
 use super::{Before, Inspector};
 use crate::ask::{Cut, PathKind, Request, Shown};
-use crate::keys::{self, Ask};
+use crate::keys::{self, Do};
 use crate::layout::Workspace;
 use crate::panes::{Arrangement, Lie};
+use crate::views::bar::Asked;
 use crate::views::candidates::{self, Candidates};
 use crate::views::dialogs::{self, NoteBox, PathBox, Said};
-use crate::views::finder::{self, Do, Finder};
+use crate::views::finder::{self, Finder};
 use crate::views::{bar, head, lane_hands, run};
 
 impl Inspector {
@@ -32,8 +33,8 @@ impl Inspector {
             return;
         }
         let first = commands.len();
-        for ask in keys::read(ui, &self.model, commands) {
-            self.ask(ui, ask);
+        for asked in keys::read(ui, &self.model, commands) {
+            self.asked(ui, asked);
         }
         // Escape took the focus from a control: one layer at a time.
         if focus && ui.input(|input| input.key_pressed(Key::Escape)) {
@@ -43,41 +44,6 @@ impl Inspector {
                 at += 1;
                 at <= first || !peels(command)
             });
-        }
-    }
-
-    /// Does what a key asks of the window itself.
-    fn ask(&mut self, ui: &Ui, ask: Ask) {
-        match ask {
-            Ask::Filter => {
-                self.bar.wants_filter = true;
-                is_key(ui, "/");
-            }
-            Ask::Bookmark => {
-                self.mark(self.model.spot());
-                is_key(ui, "b");
-            }
-            Ask::BookmarkTime => {
-                self.mark(self.model.visible_spot());
-                is_key(ui, "B");
-            }
-            Ask::Keys => self.keys_shown = true,
-            Ask::Open => self.path_box = Some(PathBox::new(PathKind::Recording)),
-            Ask::Find => self.finder = Some(Finder::default()),
-            Ask::NextPane => head::next(ui.ctx()),
-            Ask::Play => self.bar.plays = !self.bar.plays,
-            Ask::Workspace(workspace) => self.go_to(workspace),
-            Ask::Alone => self.toggle_alone(ui.ctx()),
-            Ask::Copy => self.asked(ui, bar::Asked::Copy),
-            Ask::Lane(key) => match lane_hands::at_hand(ui.ctx(), &self.model) {
-                Some(node) => self.model.apply(Command::Lanes(key.of(node))),
-                None => {
-                    let said = "No lane is at hand: point at its name, or go to it with Tab.";
-                    self.bar.done = Some(said.to_owned());
-                }
-            },
-            Ask::Undo => self.step_panes(true),
-            Ask::Redo => self.step_panes(false),
         }
     }
 
@@ -108,17 +74,11 @@ impl Inspector {
         };
         let wanted = asked.wanted;
         match dialogs::path(ui, asked, &self.settings, &mut self.requests) {
-            Said::Nothing => {}
-            Said::Close => self.path_box = None,
-            Said::Text(path) => {
-                self.path_box = None;
-                self.named_path(wanted, PathBuf::from(path));
-            }
-            Said::Recent(paths) => {
-                self.requests.push(Request::Open(paths));
-                self.path_box = None;
-            }
+            Said::Nothing => return,
+            Said::Close => {}
+            Said::Answer(path) => self.named_path(wanted, PathBuf::from(path)),
         }
+        self.path_box = None;
     }
 
     /// Does with a path what it was asked for.
@@ -136,10 +96,9 @@ impl Inspector {
             return;
         };
         match dialogs::note(ui, asked) {
-            // It asks for no path.
-            Said::Nothing | Said::Recent(_) => return,
+            Said::Nothing => return,
             Said::Close => {}
-            Said::Text(note) => commands.push(Command::Bookmark(asked.at.clone(), note)),
+            Said::Answer(note) => commands.push(Command::Bookmark(asked.at.clone(), note)),
         }
         self.note_box = None;
     }
@@ -151,11 +110,11 @@ impl Inspector {
         let panes = self.arrangement.tree(self.workspace).panes();
         let sits = self.seat.standing.is_some();
         match finder::show(ui, &self.model, (&panes, sits), finder) {
-            finder::Said::Nothing => return,
-            finder::Said::Close => {}
-            finder::Said::Do(Do::Asked(asked)) => self.asked(ui, asked),
-            finder::Said::Do(Do::Ask(ask)) => self.ask(ui, ask),
-            finder::Said::Do(Do::Command(command)) => {
+            Said::Nothing => return,
+            Said::Close => {}
+            Said::Answer(Do::Asked(asked)) => self.asked(ui, asked),
+
+            Said::Answer(Do::Command(command)) => {
                 if let Command::SetFilter(text) = &command {
                     self.bar.filter.clone_from(text);
                 }
@@ -171,9 +130,9 @@ impl Inspector {
             return;
         };
         match candidates::show(ui, candidates) {
-            candidates::Said::Nothing => return,
-            candidates::Said::Close => {}
-            candidates::Said::Read(candidate) => self.requests.push(match candidate.path {
+            Said::Nothing => return,
+            Said::Close => {}
+            Said::Answer(candidate) => self.requests.push(match candidate.path {
                 Some(path) => Request::Wire(path),
                 None => Request::KnownWire(candidate.name),
             }),
@@ -187,11 +146,11 @@ impl Inspector {
             return;
         };
         let said = run::show(ui, list);
-        list.is_shown = said == run::Said::Nothing;
+        list.is_shown = said == Said::Nothing;
         match said {
-            run::Said::Nothing | run::Said::Close => {}
-            run::Said::Open(folder) => self.requests.push(Request::Open(vec![folder])),
-            run::Said::Compare(one, other) => {
+            Said::Nothing | Said::Close => {}
+            Said::Answer((folder, None)) => self.requests.push(Request::Open(vec![folder])),
+            Said::Answer((one, Some(other))) => {
                 self.requests.push(Request::OpenBoth(one, other));
                 self.go_to(Workspace::Compare);
             }
@@ -215,25 +174,47 @@ impl Inspector {
         self.note_box = Some(NoteBox::new(&self.model, spot));
     }
 
-    /// What a click in the bars asked for.
-    pub(super) fn asked(&mut self, ui: &Ui, asked: bar::Asked) {
+    /// What a key or a click asks of the window itself.
+    pub(super) fn asked(&mut self, ui: &Ui, asked: Asked) {
         match asked {
-            bar::Asked::Bookmark(spot) => self.mark(spot),
-            bar::Asked::Workspace(workspace) => self.go_to(workspace),
-            bar::Asked::Pane(what) => self.arrangement.perform(self.workspace, what),
-            bar::Asked::Theme(theme) => self.settings.theme = theme.name().to_owned(),
-            bar::Asked::Layout => {
-                self.arrangement = Arrangement::default();
+            Asked::Filter => {
+                self.bar.wants_filter = true;
+                is_key(ui, "/");
             }
-            bar::Asked::Keys => self.keys_shown = true,
-            bar::Asked::Open => self.path_box = Some(PathBox::new(PathKind::Recording)),
-            bar::Asked::Demonstration => self.requests.push(Request::Demonstration),
-            bar::Asked::Wire => self.path_box = Some(PathBox::new(PathKind::Wire)),
-            bar::Asked::Follow(follow) => {
+            Asked::Mark => {
+                self.mark(self.model.spot());
+                is_key(ui, "b");
+            }
+            Asked::MarkTime => {
+                self.mark(self.model.visible_spot());
+                is_key(ui, "B");
+            }
+            Asked::Find => self.finder = Some(Finder::default()),
+            Asked::NextPane => head::next(ui.ctx()),
+            Asked::Play => self.bar.plays = !self.bar.plays,
+            Asked::Alone => self.toggle_alone(ui.ctx()),
+            Asked::Lane(key) => match lane_hands::at_hand(ui.ctx(), &self.model) {
+                Some(node) => self.model.apply(Command::Lanes(key.of(node))),
+                None => self
+                    .bar
+                    .say("No lane is at hand: point at its name, or go to it with Tab."),
+            },
+            Asked::Undo => self.step_panes(true),
+            Asked::Redo => self.step_panes(false),
+            Asked::Bookmark(spot) => self.mark(spot),
+            Asked::Workspace(workspace) => self.go_to(workspace),
+            Asked::Pane(what) => self.arrangement.perform(self.workspace, what),
+            Asked::Theme(theme) => self.settings.theme = theme.name().to_owned(),
+            Asked::Layout => self.arrangement = Arrangement::default(),
+            Asked::Keys => self.keys_shown = true,
+            Asked::Open => self.path_box = Some(PathBox::new(PathKind::Recording)),
+            Asked::Demonstration => self.requests.push(Request::Demonstration),
+            Asked::Wire => self.path_box = Some(PathBox::new(PathKind::Wire)),
+            Asked::Follow(follow) => {
                 self.bar.live = false;
                 self.requests.push(Request::Follow(follow));
             }
-            bar::Asked::Cancel => {
+            Asked::Cancel => {
                 self.bar.working = None;
                 if self.only_begun() {
                     let said = "Only its beginning was read: open it again to see the rest.";
@@ -241,60 +222,55 @@ impl Inspector {
                 }
                 self.requests.push(Request::Cancel);
             }
-            bar::Asked::Sit(node) => {
+            Asked::Sit(node) => {
                 self.go_to(Workspace::Replay);
                 self.seat.sit(&node, &mut self.requests);
             }
-            bar::Asked::Say(command) => {
+            Asked::Say(command) => {
                 self.go_to(Workspace::Replay);
                 self.seat.say(command, &mut self.requests);
             }
-            bar::Asked::Copy => match self.model.selected_text() {
+            Asked::Copy => match self.model.selected_text() {
                 Some(text) => copied(ui, &mut self.bar, "what is selected", text),
-                None => {
-                    let said = "Nothing is selected that could be copied.";
-                    self.bar.done = Some(said.to_owned());
-                }
+                None => self.bar.say("Nothing is selected that could be copied."),
             },
-            bar::Asked::Report => {
+            Asked::Report => {
                 let report = self.model.report(&self.named);
                 copied(ui, &mut self.bar, "the report", report);
             }
-            bar::Asked::Picture => self.path_box = Some(PathBox::new(PathKind::Picture)),
-            bar::Asked::Cut => self.path_box = Some(PathBox::new(PathKind::Cut)),
-            bar::Asked::Candidates => {
+            Asked::Picture => self.path_box = Some(PathBox::new(PathKind::Picture)),
+            Asked::Cut => self.path_box = Some(PathBox::new(PathKind::Cut)),
+            Asked::Candidates => {
                 self.candidates = Some(Candidates::default());
                 let shown = Shown(self.model.shared_session());
                 self.requests.push(Request::Candidates(shown));
             }
-            bar::Asked::Run => match &mut self.run {
+            Asked::Run => match &mut self.run {
                 Some(list) => list.is_shown = true,
                 None => {
                     let said =
                         "No run is at hand: open the folder of one that `netreel run` wrote.";
-                    self.bar.done = Some(said.to_owned());
+                    self.bar.say(said);
                 }
             },
-            bar::Asked::Recent(paths) => self.requests.push(Request::Open(paths)),
+            Asked::Recent(paths) => self.requests.push(Request::Open(paths)),
         }
     }
 }
 
 /// Hands a text to whatever it is pasted into, and says so.
 fn copied(ui: &Ui, bar: &mut bar::Bar, what: &str, text: String) {
-    let lines = text.lines().count();
-    let noun = if lines == 1 { "line" } else { "lines" };
-    bar.done = Some(format!("copied: {what}, {lines} {noun}"));
+    let lines = text::counted(text.lines().count() as u64, "line");
+    bar.say(&format!("copied: {what}, {lines}"));
     ui.ctx().copy_text(text);
 }
 
 /// What of a session is to stay: what the filter takes of the visible time.
 fn cut(model: &Model, folder: PathBuf) -> Cut {
     let filter = model.filter();
-    let packets = filter.is_narrow().then(|| {
-        let packets = model.packets_by_time();
-        packets.collect()
-    });
+    let packets = filter
+        .is_narrow()
+        .then(|| model.packets_by_time().collect());
     Cut {
         of: Shown(model.shared_session()),
         packets,
@@ -307,7 +283,7 @@ fn cut(model: &Model, folder: PathBuf) -> Cut {
 /// What was typed is a key, not the first letter of what is typed next.
 fn is_key(ui: &Ui, typed: &str) {
     ui.input_mut(|input| {
-        let is_it = |event: &egui::Event| matches!(event, egui::Event::Text(it) if it == typed);
+        let is_it = |event: &Event| matches!(event, Event::Text(it) if it == typed);
         input.events.retain(|event| !is_it(event));
     });
 }

@@ -1,11 +1,12 @@
 //! What all views of time share: where time lies, its labels, and how it is moved.
 
 use egui::{
-    Event, MouseWheelUnit, Painter, Rect, Response, Role, Sense, Ui, WidgetInfo, pos2, vec2,
+    Event, Id, MouseWheelUnit, Painter, Rect, Response, Role, Sense, Shape, Stroke, Ui, pos2, vec2,
 };
 use netreel_inspector_model::{Command, Model, Scale, text, ticks};
 use netreel_protocol::session::SessionTime;
 
+use super::control;
 use crate::theme;
 
 /// Height of the labelled axis.
@@ -46,8 +47,8 @@ impl TimeView {
         time.min.y = ruler.bottom();
         let scale = model.scale(time.width());
         let response = ui.interact(view, ui.scope_id().with(id), Sense::click_and_drag());
-        response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, label));
-        let painter = ui.painter().with_clip_rect(view.intersect(ui.clip_rect()));
+        control::named(&response, Role::Canvas, label);
+        let painter = ui.painter_at(view);
         painter.rect_filled(view, 0.0, theme::panel());
         let below = Rect::from_min_max(ruler.min, pos2(time.right(), view.bottom()));
         gaps(&painter.with_clip_rect(below), below, time, &scale);
@@ -146,8 +147,8 @@ pub fn gaps(painter: &Painter, view: Rect, time: Rect, scale: &Scale) {
                 let aside = if step % 2 == 0 { -2.0 } else { 2.0 };
                 pos2(x + aside, band.top() + step as f32 * 5.0)
             });
-            let edge = egui::Stroke::new(1.0, theme::quiet(theme::plain(), 0.6));
-            painter.add(egui::Shape::line(points.collect(), edge));
+            let edge = Stroke::new(1.0, theme::quiet(theme::plain(), 0.6));
+            painter.add(Shape::line(points.collect(), edge));
         }
     }
 }
@@ -205,8 +206,8 @@ pub fn cursor(painter: &Painter, time: Rect, scale: &Scale, model: &Model) {
     let x = (time.left() + scale.x(at)).round() + 0.5;
     if time.x_range().contains(x) {
         let points = [pos2(x, time.top()), pos2(x, time.bottom())];
-        let line = egui::Stroke::new(1.0, theme::faded(theme::accent(), 0.8));
-        painter.extend(egui::Shape::dashed_line(&points, line, 4.0, 3.0));
+        let line = Stroke::new(1.0, theme::faded(theme::accent(), 0.8));
+        painter.extend(Shape::dashed_line(&points, line, 4.0, 3.0));
     }
 }
 
@@ -290,7 +291,7 @@ fn stretch(
         }
         return true;
     }
-    let layer = egui::LayerId::new(egui::Order::Foreground, egui::Id::unique("stretch of time"));
+    let layer = egui::LayerId::new(egui::Order::Foreground, Id::unique("stretch of time"));
     let painter = ui.ctx().layer_painter(layer);
     let band = Rect::from_x_y_ranges(left..=right, time.y_range());
     painter.rect_filled(band, 0.0, theme::faded(theme::accent(), 0.15));
@@ -303,8 +304,8 @@ fn stretch(
     true
 }
 
-fn pointer_key() -> egui::Id {
-    egui::Id::unique("time under the pointer")
+fn pointer_key() -> Id {
+    Id::unique("time under the pointer")
 }
 
 /// Remembers what time the pointer is at.

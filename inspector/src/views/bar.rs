@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 
-use egui::{Button, Color32, RichText, Ui, vec2};
+use egui::{Button, Color32, Role, Ui, vec2};
 use netreel_inspector_model::Spot;
 
+use super::lane_hands::LaneKey;
+use super::{control, label};
 use crate::layout::{Move, Workspace};
 use crate::theme::{self, Theme};
 
@@ -39,9 +41,35 @@ pub struct Bar {
     pub asked: Vec<Asked>,
 }
 
-/// What a click in the bars asks for.
+impl Bar {
+    /// Says that something was done, or why nothing was.
+    pub fn say(&mut self, said: &str) {
+        self.done = Some(said.to_owned());
+    }
+}
+
+/// What a key, or a click in the bars, asks of the window itself.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Asked {
+    /// Type a filter.
+    Filter,
+    /// Do or go to something by its name.
+    Find,
+    NextPane,
+    /// The pane at hand has the workspace, or no longer.
+    Alone,
+    /// Have the cursor go on by itself, or stop it.
+    Play,
+    /// Write a note for what is selected, or for the cursor.
+    Mark,
+    /// Write one for the visible time.
+    MarkTime,
+    /// Move the lane at hand.
+    Lane(LaneKey),
+    /// Take a move of panes or lanes back.
+    Undo,
+    /// Do it again.
+    Redo,
     /// Write a note for a spot.
     Bookmark(Spot),
     Workspace(Workspace),
@@ -84,12 +112,12 @@ pub struct Completion {
 
 /// A small button; `what` says what it does.
 pub(super) fn small(ui: &mut Ui, name: &str, what: &str) -> bool {
-    let text = RichText::new(name).font(theme::mono()).color(theme::text());
+    let text = label::mono(name).color(theme::text());
     let button = Button::new(text).min_size(vec2(24.0, 20.0));
     let response = ui.add(button.fill(Color32::TRANSPARENT));
     if !name.starts_with(char::is_alphabetic) {
         // A sign is no name.
-        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, what));
+        control::named(&response, Role::Button, what);
     }
     response.on_hover_text(what).clicked()
 }

@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-use egui::{Align2, Color32, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
+use egui::{Align2, Color32, Painter, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
 use netreel_inspector_model::{Command, HEX_COLUMNS, Hover, Model, text};
 use netreel_wire::StreamId;
 
 use super::copy::{self, What};
-use super::{fields, findings, head, label};
+use super::{control, fields, findings, head, label};
 use crate::theme;
 
 const ROW: f32 = 21.0;
@@ -97,7 +97,7 @@ fn streams(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         ui.horizontal(|ui| {
             ui.add_space(8.0);
             for row in all {
-                let name = egui::RichText::new(&row.name).font(theme::body());
+                let name = label::body(&row.name);
                 let response = ui.selectable_label(row.stream == shown, name);
                 let label = format!("stream {}", row.name);
                 response.widget_info(|| {
@@ -128,7 +128,7 @@ fn line(
     let Some(hex) = model.detail().hex_row(row, shown) else {
         return;
     };
-    let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), ROW), Sense::hover());
+    let (rect, _) = control::row(ui, ROW, Sense::hover());
     let painter = ui.painter().clone();
     let y = rect.center().y;
     painter.text(
@@ -143,12 +143,11 @@ fn line(
         let offset = hex.offset + column as u32;
         let left = rect.left() + LEFT + column as f32 * width + if column >= 8 { GAP } else { 0.0 };
         let cell = Rect::from_min_size(pos2(left, rect.top()), vec2(width, ROW));
-        let id = ui.scope_id().with(("byte", offset));
-        let response = ui.interact(cell, id, Sense::click());
+        let response = control::clickable(ui, cell, ("byte", offset));
         let mask = lit.map_or(0, |bits| model.detail().mask(bits, offset, shown));
         let held = pinned.map_or(0, |bits| model.detail().mask(bits, offset, shown));
         let label = format!("byte {offset}{}", if mask != 0 { " lit" } else { "" });
-        response.widget_info(|| WidgetInfo::selected(Role::Button, true, mask != 0, &label));
+        control::selectable(&response, Role::Button, mask != 0, &label);
         bits(
             &painter,
             cell,
@@ -202,7 +201,7 @@ fn columns(rect: Rect) -> (f32, Option<f32>) {
 }
 
 /// A byte as a letter.
-fn character(painter: &egui::Painter, at: egui::Pos2, byte: u8, is_lit: bool) {
+fn character(painter: &Painter, at: egui::Pos2, byte: u8, is_lit: bool) {
     let character = match byte {
         0x20..0x7f => char::from(byte),
         _ => '·',
@@ -232,7 +231,7 @@ fn offers(model: &Model, line: &[u8]) -> Vec<(&'static str, What)> {
 }
 
 /// Eight marks below a byte, its highest bit at the left as it is written.
-fn bits(painter: &egui::Painter, cell: Rect, mask: u8, color: Color32, fill: Color32) {
+fn bits(painter: &Painter, cell: Rect, mask: u8, color: Color32, fill: Color32) {
     if mask == 0 {
         return;
     }
@@ -275,7 +274,7 @@ fn sentence(ui: &mut Ui, model: &Model) {
         }
         _ => "hover a field or a byte".to_owned(),
     };
-    let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), 20.0), Sense::hover());
+    let (rect, _) = control::row(ui, 20.0, Sense::hover());
     let painter = ui.painter();
     let galley = label::elided(
         painter,

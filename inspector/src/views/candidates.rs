@@ -1,10 +1,11 @@
 //! The wires that are known, and how much of what is shown each of them decodes.
 
-use egui::{Id, Modal, Rect, RichText, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
+use egui::{Id, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
 
 use netreel_inspector_model::text;
 
-use super::label;
+use super::dialogs::{self, Said};
+use super::{control, label};
 use crate::ask::Candidate;
 use crate::theme;
 
@@ -28,7 +29,7 @@ fn asked_key() -> Id {
 pub fn offer(ui: &mut Ui) {
     ui.horizontal(|ui| {
         ui.add_space(10.0);
-        let text = RichText::new("wires that may fit…").font(theme::body());
+        let text = label::body("wires that may fit…");
         let what = "try the wires that are known on these packets";
         if ui.button(text).on_hover_text(what).clicked() {
             ui.ctx()
@@ -42,37 +43,23 @@ pub fn is_asked(ctx: &egui::Context) -> bool {
     ctx.data_mut(|data| std::mem::take(data.get_temp_mut_or_default(asked_key())))
 }
 
-/// What became of it.
-pub enum Said {
-    Nothing,
-    Close,
-    /// Read what is shown with this one.
-    Read(Candidate),
-}
-
 /// Draws the list. A click on a wire reads what is shown with it.
-pub fn show(ui: &Ui, candidates: &Candidates) -> Said {
-    let mut said = Said::Nothing;
-    let shown = Modal::new(Id::unique("candidates")).show(ui.ctx(), |ui| {
-        let content = ui.ctx().content_rect().size();
-        ui.set_width(660.0_f32.min(content.x - 60.0));
-        let title = RichText::new("Wires that may fit").font(theme::body());
-        ui.label(title.strong());
+pub fn show(ui: &Ui, candidates: &Candidates) -> Said<Candidate> {
+    dialogs::over(ui, "candidates", 660.0, |ui, said| {
+        ui.label(label::body("Wires that may fit").strong());
         let what = "The share of packets that each wire decodes without a mistake. A short wire may \
-                    decode what it does not mean.";
-        ui.label(RichText::new(what).color(theme::weak()));
+     decode what it does not mean.";
+        ui.label(label::weak(what));
         ui.add_space(4.0);
         match &candidates.found {
-            None => {
-                ui.label(RichText::new("They are being tried…").color(theme::weak()));
-            }
+            None => drop(ui.label(label::weak("They are being tried…"))),
             Some(found) => {
-                let area = ScrollArea::vertical().max_height(content.y - 220.0);
-                area.show(ui, |ui| {
+                let height = ui.ctx().content_rect().height() - 220.0;
+                ScrollArea::vertical().max_height(height).show(ui, |ui| {
                     ui.spacing_mut().item_spacing.y = 0.0;
                     for candidate in found {
                         if line(ui, candidate) {
-                            said = Said::Read(candidate.clone());
+                            *said = Said::Answer(candidate.clone());
                         }
                     }
                 });
@@ -80,18 +67,13 @@ pub fn show(ui: &Ui, candidates: &Candidates) -> Said {
         }
         ui.add_space(6.0);
         if ui.button("close").clicked() {
-            said = Said::Close;
+            *said = Said::Close;
         }
-    });
-    match said {
-        Said::Nothing if shown.should_close() => Said::Close,
-        said => said,
-    }
+    })
 }
 
 fn line(ui: &mut Ui, candidate: &Candidate) -> bool {
-    let size = vec2(ui.available_width(), ROW);
-    let (rect, response) = ui.allocate_exact_size(size, Sense::click());
+    let (rect, response) = control::row(ui, ROW, Sense::click());
     let Candidate {
         name,
         packets,
@@ -111,7 +93,7 @@ fn line(ui: &mut Ui, candidate: &Candidate) -> bool {
         painter.rect_filled(rect, 2.0, theme::related());
     }
     let y = rect.center().y;
-    label::write(painter, rect, 6.0, NAME - 12.0, name, theme::text());
+    label::cell(painter, rect, 6.0, NAME - 12.0, name, theme::text());
     let bar = Rect::from_min_size(pos2(rect.left() + NAME, y - 4.0), vec2(BAR, 8.0));
     painter.rect_filled(bar, 0.0, theme::faint());
     let share = *fit as f32 / (*packets).max(1) as f32;
@@ -119,7 +101,7 @@ fn line(ui: &mut Ui, candidate: &Candidate) -> bool {
     painter.rect_filled(Rect::from_min_size(bar.min, part), 0.0, theme::accent());
     let left = NAME + BAR + 14.0;
     let color = if can { theme::text() } else { theme::error() };
-    label::write(painter, rect, left, rect.width() - left, &words, color);
+    label::cell(painter, rect, left, rect.width() - left, &words, color);
     let response = match (&candidate.path, why) {
         (_, Some(why)) => response.on_hover_text(why),
         (Some(path), None) => response.on_hover_text(path.display().to_string()),

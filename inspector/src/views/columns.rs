@@ -3,11 +3,12 @@
 
 use std::borrow::Cow;
 
-use egui::{Rect, Role, Sense, Ui, WidgetInfo, pos2};
+use egui::{Rect, Role, Ui, pos2};
 use netreel_inspector_model::{Column, Command, FIELDS_MAX, Model, Sorting, text};
 use netreel_protocol::packet_fields::PacketField;
 use netreel_wire::TreeId;
 
+use super::control;
 use crate::{glyph, theme};
 
 /// Between two columns.
@@ -246,14 +247,13 @@ pub fn menus(ui: &Ui, model: &Model, heads: &[(Column, Rect)], commands: &mut Ve
     for &(column, rect) in heads {
         let rect = rect.intersect(ui.clip_rect());
         let name = name(column, model);
-        let id = ui.scope_id().with(("head of a column", &name));
-        let response = ui.interact(rect, id, Sense::click());
+        let response = control::clickable(ui, rect, ("head of a column", &name));
         let sorted = model.sorting().filter(|it| it.by == column);
         let label = match sorted {
             Some(sorting) => format!("{name}, sorted: {}", way(sorting)),
             None => name.clone(),
         };
-        response.widget_info(|| WidgetInfo::labeled(Role::ColumnHeader, true, &label));
+        control::named(&response, Role::ColumnHeader, &label);
         if let Some(Sorting { down, .. }) = sorted {
             let at = pos2(rect.right() + GAP / 2.0, rect.center().y);
             glyph::sorted(ui.painter(), at, down, theme::accent());

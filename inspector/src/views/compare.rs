@@ -1,11 +1,11 @@
 //! Another session below this one, moved so that what differs first lies above each other; and a list
 //! of how they differ.
 
-use egui::{Key, Response, Role, ScrollArea, Sense, TextEdit, Ui, WidgetInfo, pos2, vec2};
+use egui::{Button, Role, ScrollArea, Sense, Ui, pos2, vec2};
 use netreel_inspector_model::{Command, Difference, LinkBytes, Model, NOT_YET, text};
 use netreel_protocol::session::SessionTime;
 
-use super::{findings, head, label, timeline};
+use super::{control, findings, head, label, timeline};
 use crate::ask::Request;
 use crate::settings::Settings;
 use crate::{glyph, theme};
@@ -108,16 +108,14 @@ pub fn of_other(ui: &mut Ui, other: &mut Other, show: fn(&mut Ui, &Model, &mut V
         return;
     };
     let said = format!("of {}", other.title);
-    let size = vec2(ui.available_width(), STRIP);
-    let (strip, response) = ui.allocate_exact_size(size, Sense::hover());
+    let (strip, response) = control::row(ui, STRIP, Sense::hover());
     ui.add_space(-ui.spacing().item_spacing.y);
-    response.widget_info(|| WidgetInfo::labeled(Role::Label, true, &said));
-    let painter = ui.painter().with_clip_rect(strip.intersect(ui.clip_rect()));
+    control::named(&response, Role::Label, &said);
+    let painter = ui.painter_at(strip);
     painter.rect_filled(strip, 0.0, theme::related());
+    let at = strip.left_center() + vec2(10.0, 0.0);
     let room = strip.width() - 20.0;
-    let galley = label::elided(&painter, &said, theme::small(), room, theme::text());
-    let y = strip.center().y - galley.size().y / 2.0;
-    painter.galley(pos2(strip.left() + 10.0, y), galley, theme::text());
+    label::write(&painter, at, room, &said, theme::small(), theme::text());
     let mut own = Vec::new();
     show(ui, second, &mut own);
     for command in own {
@@ -178,19 +176,17 @@ fn waits(model: &Model, other: &Model) -> String {
 
 fn open(ui: &mut Ui, other: &mut Other, settings: &Settings, requests: &mut Vec<Request>) {
     head::wrapped(ui, |ui| {
-        let label = ui.label(egui::RichText::new("compare with").color(theme::weak()));
-        let edit = TextEdit::singleline(&mut other.path)
-            .id_salt("other path")
-            .font(theme::mono())
-            .hint_text(egui::RichText::new("a folder of reels").color(theme::dim()))
-            .desired_width(220.0);
-        let response = ui.add(edit).labelled_by(label.id);
-        let entered = is_entered(ui, &response);
+        let path = label::edit(
+            ui,
+            "compare with",
+            &mut other.path,
+            "a folder of reels",
+            |_| 220.0,
+        );
+        let entered = label::is_entered(ui, &path);
         let path = other.path.trim().to_owned();
         let is_free = !other.waits && !path.is_empty();
-        let clicked = ui
-            .add_enabled(is_free, egui::Button::new("compare"))
-            .clicked();
+        let clicked = ui.add_enabled(is_free, Button::new("compare")).clicked();
         if (clicked || entered) && is_free {
             other.waits = true;
             requests.push(Request::Compare(path.into()));
@@ -198,7 +194,7 @@ fn open(ui: &mut Ui, other: &mut Other, settings: &Settings, requests: &mut Vec<
         ui.menu_button("recent", |ui| {
             let paths = settings.recent.iter().filter(|paths| paths.len() == 1);
             for path in paths.map(|paths| Settings::named(paths)) {
-                let name = egui::RichText::new(&path).font(theme::mono());
+                let name = label::mono(&path);
                 if ui.button(name).clicked() {
                     other.path = path;
                 }
@@ -214,28 +210,16 @@ fn open(ui: &mut Ui, other: &mut Other, settings: &Settings, requests: &mut Vec<
             requests.push(Request::CancelCompare);
         }
         ui.separator();
-        let label = ui.label(egui::RichText::new("or play on with").color(theme::weak()));
-        let edit = TextEdit::singleline(&mut other.changes)
-            .id_salt("other changes")
-            .font(theme::mono())
-            .hint_text(
-                egui::RichText::new(theme::two_dashes("--set mode=owner")).color(theme::dim()),
-            )
-            .desired_width(200.0);
-        let response = ui.add(edit).labelled_by(label.id);
-        let entered = is_entered(ui, &response) && !other.changes.trim().is_empty();
-        let button = ui.add_enabled(!other.waits, egui::Button::new("play on"));
+        let hint = theme::two_dashes("--set mode=owner");
+        let changes = label::edit(ui, "or play on with", &mut other.changes, &hint, |_| 200.0);
+        let entered = label::is_entered(ui, &changes) && !other.changes.trim().is_empty();
+        let button = ui.add_enabled(!other.waits, Button::new("play on"));
         let what = "play all nodes on at once, and compare with what comes (docs/play-on.md)";
         if (button.on_hover_text(what).clicked() || entered) && !other.waits {
             other.waits = true;
             requests.push(Request::PlayOn(other.changes.clone()));
         }
     });
-}
-
-/// Whether Enter was pressed in this field.
-fn is_entered(ui: &Ui, field: &Response) -> bool {
-    field.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter))
 }
 
 /// A line of the list.
@@ -247,28 +231,20 @@ enum Line<'a> {
 }
 
 fn row(ui: &mut Ui, line: &Line<'_>) -> bool {
-    let size = vec2(ui.available_width(), ROW);
-    let (rect, response) = ui.allocate_exact_size(size, Sense::click());
-    let painter = ui.painter().with_clip_rect(rect.intersect(ui.clip_rect()));
+    let (rect, response) = control::row(ui, ROW, Sense::click());
+    let painter = ui.painter_at(rect);
     let (mark, words) = match line {
         Line::Meaning(difference) => (difference.mark, difference.words.clone()),
         Line::Bytes(link) => ("bytes", bytes_words(link)),
     };
     let label = format!("{mark}: {words}");
-    response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &label));
-    if response.hovered() {
-        painter.rect_filled(rect, 0.0, theme::related());
-    }
+    control::named(&response, Role::Button, &label);
+    control::shade(&painter, rect, 0.0, false, &response);
     let color = match mark {
         "only here" | "only there" | "first" | "swapped" => theme::accent(),
         _ => theme::weak(),
     };
-    let write = |left: f32, room: f32, text: &str, color| {
-        let galley = label::elided(&painter, text, theme::mono(), room, color);
-        let y = rect.center().y - galley.size().y / 2.0;
-        painter.galley(pos2(rect.left() + left, y), galley, color);
-    };
-    write(10.0, 84.0, mark, color);
+    label::cell(&painter, rect, 10.0, 84.0, mark, color);
     if let Line::Meaning(Difference {
         level: Some(level), ..
     }) = line
@@ -276,8 +252,15 @@ fn row(ui: &mut Ui, line: &Line<'_>) -> bool {
         let at = pos2(rect.left() + 102.0, rect.center().y);
         glyph::level(&painter, at, 11.0, *level);
     }
-    write(114.0, rect.width() - 120.0, &words, theme::text());
-    let hover = egui::RichText::new(words).font(theme::mono());
+    label::cell(
+        &painter,
+        rect,
+        114.0,
+        rect.width() - 120.0,
+        &words,
+        theme::text(),
+    );
+    let hover = label::mono(words);
     response.on_hover_text(hover).clicked()
 }
 

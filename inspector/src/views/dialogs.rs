@@ -3,24 +3,22 @@
 use std::path::PathBuf;
 
 use egui::{
-    Align2, FontId, Id, Key, LayerId, Modal, Order, Rect, RichText, Role, Sense, Stroke,
-    StrokeKind, TextEdit, Ui, WidgetInfo, pos2, vec2,
+    Align2, Button, FontId, Id, LayerId, Modal, Order, Rect, RichText, Role, Sense, Stroke,
+    StrokeKind, Ui, pos2, vec2,
 };
 use netreel_inspector_model::{Model, Spot};
 
-use super::filter_box;
+use super::{control, filter_box, label};
 use crate::ask::{PathKind, Request};
 use crate::keys;
 use crate::settings::Settings;
 use crate::theme;
 
 /// A path that is being typed.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct PathBox {
     pub wanted: PathKind,
-    text: String,
-    /// Whether it has had the keyboard.
-    begun: bool,
+    typed: Typed,
     /// For which text it was asked what that can go on with.
     listed_for: Option<String>,
     /// What that can go on with.
@@ -33,17 +31,13 @@ impl PathBox {
     pub fn new(wanted: PathKind) -> PathBox {
         PathBox {
             wanted,
-            text: String::new(),
-            begun: false,
-            listed_for: None,
-            listed: Vec::new(),
-            picked: 0,
+            ..PathBox::default()
         }
     }
 
     /// Takes in what a text can go on with.
     pub fn hear(&mut self, typed: &str, paths: Vec<String>) {
-        if self.text == typed {
+        if self.typed.text == typed {
             self.listed = paths;
             self.picked = 0;
         }
@@ -51,9 +45,10 @@ impl PathBox {
 
     /// Asks what the text can go on with, once.
     fn ask(&mut self, requests: &mut Vec<Request>) {
-        if self.listed_for.as_ref() != Some(&self.text) {
-            self.listed_for = Some(self.text.clone());
-            requests.push(Request::List(self.wanted, self.text.clone()));
+        let text = &self.typed.text;
+        if self.listed_for.as_ref() != Some(text) {
+            self.listed_for = Some(text.clone());
+            requests.push(Request::List(self.wanted, text.clone()));
         }
     }
 }
@@ -66,11 +61,7 @@ const LISTED_ROW: f32 = 19.0;
 /// Shows all keys. Returns whether to close that.
 pub fn keys(ui: &Ui) -> bool {
     let shown = Modal::new(Id::unique("keys")).show(ui.ctx(), |ui| {
-        ui.label(
-            RichText::new("Keys and gestures")
-                .font(theme::body())
-                .strong(),
-        );
+        ui.label(label::body("Keys and gestures").strong());
         ui.add_space(6.0);
         let room = ui.ctx().content_rect().size() - vec2(80.0, 140.0);
         let columns = ((room.x / COLUMN) as usize).clamp(1, 3);
@@ -111,7 +102,7 @@ pub fn keys(ui: &Ui) -> bool {
 const COLUMN: f32 = 400.0;
 
 fn key_group(ui: &mut Ui, (name, acts): &(&str, Vec<(String, &str)>), width: f32) {
-    ui.label(RichText::new(*name).font(theme::body()).strong());
+    ui.label(label::body(*name).strong());
     let grid = egui::Grid::new(("keys list", *name))
         .num_columns(2)
         .spacing(vec2(12.0, 3.0));
@@ -123,9 +114,9 @@ fn key_group(ui: &mut Ui, (name, acts): &(&str, Vec<(String, &str)>), width: f32
                     ui.add(egui::Label::new(text).wrap());
                 });
             };
-            let keys = RichText::new(keys).font(theme::mono());
+            let keys = label::mono(keys);
             cell(ui, keys.color(theme::accent()), 0.36);
-            cell(ui, RichText::new(*what).font(theme::body()), 0.56);
+            cell(ui, label::body(*what), 0.56);
             ui.end_row();
         }
     });
@@ -164,34 +155,52 @@ pub fn picture(path: PathBuf) -> PathBuf {
 }
 
 /// What became of a question.
-pub enum Said {
+#[derive(Clone, Debug, PartialEq)]
+pub enum Said<T> {
     Nothing,
     Close,
-    Text(String),
-    Recent(Vec<PathBuf>),
+    Answer(T),
+}
+
+/// Draws a box over the window until somebody answers what it asks, or closes it; of this width, where
+/// there is room.
+pub fn over<T>(ui: &Ui, id: &str, width: f32, show: impl FnOnce(&mut Ui, &mut Said<T>)) -> Said<T> {
+    let mut said = Said::Nothing;
+    let shown = Modal::new(Id::unique(id)).show(ui.ctx(), |ui| {
+        ui.set_width(width.min(ui.ctx().content_rect().width() - 60.0));
+        show(ui, &mut said);
+    });
+    match said {
+        Said::Nothing if shown.should_close() => Said::Close,
+        said => said,
+    }
+}
+
+/// What is typed into a box.
+#[derive(Clone, Debug, Default)]
+pub struct Typed {
+    pub text: String,
+    /// Whether it has had the keyboard.
+    begun: bool,
 }
 
 /// A line to type in, which has the keyboard at first; its id, and whether Enter ended it. Where it
 /// `keeps_tab`, that does not lead to the next control.
-fn line(
+pub fn line(
     ui: &mut Ui,
     (title, hint): (RichText, &str),
-    (text, begun): (&mut String, &mut bool),
+    typed: &mut Typed,
     keeps_tab: bool,
 ) -> (Id, bool) {
-    let label = ui.label(title);
-    let edit = TextEdit::singleline(text)
-        .font(theme::mono())
-        .hint_text(RichText::new(hint).color(theme::dim()))
-        .lock_focus(keeps_tab)
-        .desired_width(f32::INFINITY);
-    let response = ui.add(edit).labelled_by(label.id);
-    if !*begun {
-        *begun = true;
+    let label = ui.label(title.strong());
+    let edit = label::typed(&mut typed.text, hint).lock_focus(keeps_tab);
+    let response = ui
+        .add(edit.desired_width(f32::INFINITY))
+        .labelled_by(label.id);
+    if !std::mem::replace(&mut typed.begun, true) {
         response.request_focus();
     }
-    let entered = response.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter));
-    (response.id, entered)
+    (response.id, label::is_entered(ui, &response))
 }
 
 /// Asks for a path.
@@ -200,43 +209,39 @@ pub fn path(
     asked: &mut PathBox,
     settings: &Settings,
     requests: &mut Vec<Request>,
-) -> Said {
-    let mut said = Said::Nothing;
-    let shown = Modal::new(Id::unique("path")).show(ui.ctx(), |ui| {
-        ui.set_width(560.0_f32.min(ui.ctx().content_rect().width() - 60.0));
-        let (title, hint) = match asked.wanted {
-            PathKind::Recording => (
-                "Open a recording",
-                "a reel, a folder of reels, a .pcap or .pcapng",
-            ),
-            PathKind::Wire => ("Open a wire", "a .wire file"),
-            PathKind::Picture => ("Write a picture of the window", "a .png file"),
-            PathKind::Cut => (
-                "Write what the filter takes of the visible time as a session",
-                "a folder: empty, or not there yet",
-            ),
-        };
-        let verb = match asked.wanted {
-            PathKind::Recording | PathKind::Wire => "open",
-            PathKind::Picture | PathKind::Cut => "write",
-        };
+) -> Said<String> {
+    let (title, hint, verb) = match asked.wanted {
+        PathKind::Recording => (
+            "Open a recording",
+            "a reel, a folder of reels, a .pcap or .pcapng",
+            "open",
+        ),
+        PathKind::Wire => ("Open a wire", "a .wire file", "open"),
+        PathKind::Picture => ("Write a picture of the window", "a .png file", "write"),
+        PathKind::Cut => (
+            "Write what the filter takes of the visible time as a session",
+            "a folder: empty, or not there yet",
+            "write",
+        ),
+    };
+    over(ui, "path", 560.0, |ui, said| {
         let chosen = list_keys(ui, asked);
-        let title = RichText::new(title).font(theme::body()).strong();
         let keeps_tab = !asked.listed.is_empty();
-        let typed = (&mut asked.text, &mut asked.begun);
-        let (id, entered) = line(ui, (title, hint), typed, keeps_tab);
+        let (id, entered) = line(ui, (label::body(title), hint), &mut asked.typed, keeps_tab);
         let clicked = list(ui, asked);
         if let Some(path) = chosen.or(clicked).and_then(|at| asked.listed.get(at)) {
-            asked.text.clone_from(path);
-            filter_box::to_end(ui, id, asked.text.chars().count());
+            asked.typed.text.clone_from(path);
+            filter_box::to_end(ui, id, path.chars().count());
             ui.memory_mut(|memory| memory.request_focus(id));
         }
         asked.ask(requests);
         ui.horizontal(|ui| {
-            let is_there = !asked.text.trim().is_empty();
-            let open = ui.add_enabled(is_there, egui::Button::new(verb)).clicked();
-            if (open || entered) && is_there {
-                said = Said::Text(asked.text.trim().to_owned());
+            let text = asked.typed.text.trim();
+            let open = ui
+                .add_enabled(!text.is_empty(), Button::new(verb))
+                .clicked();
+            if (open || entered) && !text.is_empty() {
+                *said = Said::Answer(text.to_owned());
             }
             for &(words, picks) in asked.wanted.picks() {
                 let button = ui.button(words);
@@ -248,27 +253,21 @@ pub fn path(
                 }
             }
             if ui.button("cancel").clicked() {
-                said = Said::Close;
+                *said = Said::Close;
             }
         });
         if asked.wanted == PathKind::Recording && !settings.recent.is_empty() {
             ui.add_space(4.0);
-            ui.label(RichText::new("opened before").color(theme::weak()));
+            ui.label(label::weak("opened before"));
             for paths in &settings.recent {
-                let text = RichText::new(Settings::named(paths)).font(theme::mono());
-                if ui
-                    .add(egui::Button::new(text).frame(false).truncate())
-                    .clicked()
-                {
-                    said = Said::Recent(paths.clone());
+                let text = label::mono(Settings::named(paths));
+                if ui.add(Button::new(text).frame(false).truncate()).clicked() {
+                    requests.push(Request::Open(paths.clone()));
+                    *said = Said::Close;
                 }
             }
         }
-    });
-    match said {
-        Said::Nothing if shown.should_close() => Said::Close,
-        said => said,
-    }
+    })
 }
 
 /// Moves through the paths; the place of the one that a key chose.
@@ -288,18 +287,10 @@ fn list(ui: &mut Ui, asked: &PathBox) -> Option<usize> {
     };
     for (place, path) in asked.listed.iter().take(LISTED).enumerate() {
         let rect = row(place);
-        let id = ui.scope_id().with(("path that fits", place));
-        let response = ui.interact(rect, id, Sense::click());
+        let response = control::clickable(ui, rect, ("path that fits", place));
         let is_picked = place == asked.picked;
-        response.widget_info(|| WidgetInfo::selected(Role::ListItem, true, is_picked, path));
-        if is_picked || response.hovered() {
-            let fill = if is_picked {
-                theme::selected()
-            } else {
-                theme::related()
-            };
-            ui.painter().rect_filled(rect, 2.0, fill);
-        }
+        control::selectable(&response, Role::ListItem, is_picked, path);
+        control::shade(ui.painter(), rect, 2.0, is_picked, &response);
         // The end of a long path tells it apart.
         let fit = (rect.width() / 7.5) as usize;
         let skipped = path.chars().count().saturating_sub(fit.max(1));
@@ -332,43 +323,34 @@ fn list(ui: &mut Ui, asked: &PathBox) -> Option<usize> {
 pub struct NoteBox {
     pub at: Spot,
     title: String,
-    text: String,
-    /// Whether it has had the keyboard.
-    begun: bool,
+    typed: Typed,
 }
 
 impl NoteBox {
     /// With the note that the spot has already.
     pub fn new(model: &Model, at: Spot) -> NoteBox {
         let known = model.bookmarks().iter().find(|it| it.at == at);
+        let text = known.map_or_else(String::new, |it| it.note.clone());
         NoteBox {
             title: format!("Mark {}", model.spot_text(&at)),
-            text: known.map_or_else(String::new, |it| it.note.clone()),
-            begun: false,
+            typed: Typed { text, begun: false },
             at,
         }
     }
 }
 
 /// Asks for a note.
-pub fn note(ui: &Ui, asked: &mut NoteBox) -> Said {
-    let mut said = Said::Nothing;
-    let shown = Modal::new(Id::unique("note")).show(ui.ctx(), |ui| {
-        ui.set_width(460.0_f32.min(ui.ctx().content_rect().width() - 60.0));
-        let title = RichText::new(&asked.title).font(theme::mono()).strong();
-        let typed = (&mut asked.text, &mut asked.begun);
-        let (_, entered) = line(ui, (title, "a note; may be empty"), typed, false);
+pub fn note(ui: &Ui, asked: &mut NoteBox) -> Said<String> {
+    over(ui, "note", 460.0, |ui, said| {
+        let title = label::mono(&asked.title);
+        let (_, entered) = line(ui, (title, "a note; may be empty"), &mut asked.typed, false);
         ui.horizontal(|ui| {
             if ui.button("mark").clicked() || entered {
-                said = Said::Text(asked.text.trim().to_owned());
+                *said = Said::Answer(asked.typed.text.trim().to_owned());
             }
             if ui.button("cancel").clicked() {
-                said = Said::Close;
+                *said = Said::Close;
             }
         });
-    });
-    match said {
-        Said::Nothing if shown.should_close() => Said::Close,
-        said => said,
-    }
+    })
 }

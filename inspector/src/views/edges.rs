@@ -1,12 +1,11 @@
 //! Signs at the edge of a view of time: where the focus is while it is out of sight. A click goes there.
 
-use egui::{
-    Painter, Pos2, Rect, Role, Sense, Shape, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2,
-};
+use egui::{Painter, Pos2, Rect, Shape, Stroke, StrokeKind, Ui, pos2, vec2};
 use netreel_inspector_model::{Command, LaneMove, Model, Scale, text};
 use netreel_protocol::session::{NodeId, SessionTime};
 
 use super::arrows::Labels;
+use super::control;
 use super::lanes::Lanes;
 use crate::theme;
 
@@ -151,10 +150,13 @@ pub fn show(
     for (place, (rect, way, command, said)) in
         places(model, lanes, scale, width).into_iter().enumerate()
     {
-        let id = ui.scope_id().with(("sign at the edge", place));
-        let response = ui.interact(rect.intersect(ui.clip_rect()), id, Sense::click());
         let label = format!("go to {said}");
-        response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &label));
+        let response = control::button(
+            ui,
+            rect.intersect(ui.clip_rect()),
+            ("sign at the edge", place),
+            &label,
+        );
         sign(painter, rect, &way, &said, response.hovered());
         is_on_one |= response.hovered();
         if response.on_hover_text(label.as_str()).clicked() {

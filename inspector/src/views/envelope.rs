@@ -1,12 +1,12 @@
 //! What a packet's envelope says, above its fields: when it left and came, how long it took or that it was
 //! lost, how large it is.
 
-use egui::{Role, Sense, Ui, WidgetInfo, vec2};
+use egui::{Role, Sense, Ui, vec2};
 use netreel_inspector_model::{Command, Model};
 use netreel_protocol::session::{Fate, PacketId};
 
 use super::copy::{self, What};
-use super::label;
+use super::{control, label};
 use crate::theme;
 
 const ROW: f32 = 18.0;
@@ -15,15 +15,14 @@ const ROW: f32 = 18.0;
 pub fn show(ui: &mut Ui, model: &Model, id: PacketId, commands: &mut Vec<Command>) {
     let words = model.envelope(id);
     let line = words.join("  ");
-    let size = vec2(ui.available_width(), ROW);
-    let (rect, response) = ui.allocate_exact_size(size, Sense::click());
-    response.widget_info(|| WidgetInfo::labeled(Role::Label, true, &line));
+    let (rect, response) = control::row(ui, ROW, Sense::click());
+    control::named(&response, Role::Label, &line);
     let fate = model.packet(id).map(|packet| packet.fate);
     let color = match fate {
         Some(Fate::Lost | Fate::SendFailed) => theme::warning(),
         _ => theme::text(),
     };
-    let painter = ui.painter().with_clip_rect(rect.intersect(ui.clip_rect()));
+    let painter = ui.painter_at(rect);
     let room = rect.width() - 20.0;
     let galley = label::elided(&painter, &line, theme::small(), room, color);
     painter.galley(rect.min + vec2(10.0, 2.0), galley, color);

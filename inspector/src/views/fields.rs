@@ -2,14 +2,14 @@
 
 use std::ops::Range;
 
-use egui::{Align2, Color32, Painter, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
+use egui::{Color32, Painter, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
 use netreel_inspector_model::{Change, Command, FieldRow, Hover, Model};
 
 use netreel_protocol::session::PacketId;
 use netreel_wire::StreamId;
 
 use super::copy::What;
-use super::{candidates, columns, copy, envelope, findings, head, label, scroll};
+use super::{candidates, columns, control, copy, envelope, findings, head, label, scroll};
 use crate::{glyph, theme};
 
 const ROW: f32 = 18.0;
@@ -99,7 +99,7 @@ fn variety(ui: &mut Ui, model: &Model, id: PacketId, commands: &mut Vec<Command>
     );
     let frame = egui::Frame::NONE.inner_margin(egui::Margin::symmetric(10, 6));
     frame.show(ui, |ui| {
-        let text = egui::RichText::new(said).font(theme::body());
+        let text = label::body(said);
         ui.add(egui::Label::new(text.color(theme::weak())).wrap());
     });
     candidates::offer(ui);
@@ -109,20 +109,16 @@ fn variety(ui: &mut Ui, model: &Model, id: PacketId, commands: &mut Vec<Command>
     let area = ScrollArea::vertical().id_salt("variety").auto_shrink(false);
     area.show_rows(ui, ROW, columns.len(), |ui, range| {
         for column in columns.get(range).unwrap_or_default() {
-            let size = vec2(ui.available_width(), ROW);
-            let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
+            let (rect, response) = control::row(ui, ROW, Sense::hover());
             let label = format!("byte column {}: {}", column.offset, column.what);
-            response.widget_info(|| WidgetInfo::labeled(Role::Row, true, &label));
-            let painter = ui.painter().with_clip_rect(rect.intersect(ui.clip_rect()));
+            control::named(&response, Role::Row, &label);
+            let painter = ui.painter_at(rect);
             if model.hover() == Some(Hover::Byte(column.offset)) {
                 painter.rect_filled(rect, 0.0, theme::related());
             }
             let y = rect.center().y;
             let put = |x: f32, text: &str, color| {
-                let room = rect.width() - x - 8.0;
-                let galley = label::elided(&painter, text, theme::mono(), room, color);
-                let at = pos2(rect.left() + x, y - galley.size().y / 2.0);
-                painter.galley(at, galley, color);
+                label::cell(&painter, rect, x, rect.width() - x - 8.0, text, color);
             };
             put(10.0, &format!("byte {}", column.offset), theme::weak());
             let bar = Rect::from_min_size(pos2(rect.left() + 74.0, y - 4.0), vec2(48.0, 8.0));
@@ -145,8 +141,7 @@ fn within(bits: &Range<u32>, row: &FieldRow) -> bool {
 /// What the nodes did with the packet's messages.
 fn outcomes(ui: &mut Ui, model: &Model, id: PacketId) {
     for outcome in model.outcomes(id, 3) {
-        let (rect, response) =
-            ui.allocate_exact_size(vec2(ui.available_width(), ROW), Sense::hover());
+        let (rect, response) = control::row(ui, ROW, Sense::hover());
         let painter = ui.painter();
         painter.rect_filled(rect, 0.0, theme::related());
         let color = if outcome.ignored {
@@ -168,19 +163,14 @@ fn changes(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     let Some((changes, sentence)) = model.changes().zip(model.changes_text()) else {
         return;
     };
-    let size = vec2(ui.available_width(), ROW);
-    let (rect, _) = ui.allocate_exact_size(size, Sense::hover());
-    let response = ui.interact(rect, ui.scope_id().with("changes"), Sense::click());
-    response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &sentence));
-    let painter = ui.painter().with_clip_rect(rect.intersect(ui.clip_rect()));
-    if response.hovered() {
-        painter.rect_filled(rect, 0.0, theme::related());
-    }
+    let (rect, _) = control::row(ui, ROW, Sense::hover());
+    let response = control::button(ui, rect, "changes", &sentence);
+    let painter = ui.painter_at(rect);
+    control::shade(&painter, rect, 0.0, false, &response);
     changed(&painter, pos2(rect.left() + 10.0, rect.center().y), true);
+    let at = rect.left_center() + vec2(20.0, 0.0);
     let room = rect.width() - 30.0;
-    let galley = label::elided(&painter, &sentence, theme::small(), room, theme::weak());
-    let at = pos2(rect.left() + 20.0, rect.center().y - galley.size().y / 2.0);
-    painter.galley(at, galley, theme::weak());
+    label::write(&painter, at, room, &sentence, theme::small(), theme::weak());
     if response.clicked()
         && let Some(before) = changes.before.first()
     {
@@ -193,7 +183,7 @@ fn changes(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
 }
 
 /// The sign of what changed, or of what has something below it that did.
-fn changed(painter: &egui::Painter, at: egui::Pos2, is_own: bool) {
+fn changed(painter: &Painter, at: egui::Pos2, is_own: bool) {
     if is_own {
         painter.circle_filled(at, 2.5, theme::accent())
     } else {
@@ -213,8 +203,7 @@ fn problems(ui: &mut Ui, model: &Model) {
 
 /// A sentence over what it is about.
 pub fn note(ui: &mut Ui, sentence: &str, color: Color32) {
-    let size = vec2(ui.available_width(), 20.0);
-    let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
+    let (rect, response) = control::row(ui, 20.0, Sense::hover());
     let painter = ui.painter();
     painter.rect_filled(rect, 0.0, theme::faded(color, 0.15));
     let galley = label::elided(painter, sentence, theme::mono(), rect.width() - 20.0, color);
@@ -265,12 +254,8 @@ fn line(
     (lit, within): (bool, bool),
     commands: &mut Vec<Command>,
 ) {
-    let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), ROW), Sense::hover());
-    let response = ui.interact(
-        rect,
-        ui.scope_id().with(("field", row.id.0)),
-        Sense::click(),
-    );
+    let (rect, _) = control::row(ui, ROW, Sense::hover());
+    let response = control::clickable(ui, rect, ("field", row.id.0));
     let path = model.detail().path(row.id);
     let pinned = model.selection().field == Some(row.id);
     let change = model.changes().and_then(|it| it.fields.get(&row.id));
@@ -280,7 +265,7 @@ fn line(
         current_text_value: change.map(|_| was.clone()),
         ..WidgetInfo::selected(Role::Button, true, pinned, &label)
     });
-    let painter = ui.painter().with_clip_rect(rect.intersect(ui.clip_rect()));
+    let painter = ui.painter_at(rect);
     if pinned {
         painter.rect_filled(rect, 0.0, theme::selected());
     } else if lit || response.hovered() {
@@ -334,15 +319,7 @@ fn written(
         (None, Some(_)) => theme::text(),
         (None, None) => theme::weak(),
     };
-    let end = painter
-        .text(
-            pos2(left, y),
-            Align2::LEFT_CENTER,
-            &row.name,
-            theme::mono(),
-            name,
-        )
-        .right();
+    let end = label::text(painter, pos2(left, y), &row.name, theme::mono(), name).right();
     let value_left = (rect.left() + values).max(end + 10.0);
     let bits = match row.stream {
         StreamId(0) => format!("{}..{}", row.bits.start, row.bits.end),
@@ -371,15 +348,12 @@ fn written(
         (None, false) => theme::text(),
     };
     let room = bits_left - value_left - 8.0;
-    let galley = label::elided(painter, &text, theme::mono(), room, color);
-    let mut used = value_left + galley.size().x;
-    painter.galley(pos2(value_left, y - galley.size().y / 2.0), galley, color);
+    let at = pos2(value_left, y);
+    let mut used = label::write(painter, at, room, &text, theme::mono(), color).right();
     if !was.is_empty() && bits_left - used > 60.0 {
         let room = bits_left - used - 20.0;
-        let galley = label::elided(painter, was, theme::small(), room, theme::accent());
-        let at = pos2(used + 12.0, y - galley.size().y / 2.0);
-        used = at.x + galley.size().x;
-        painter.galley(at, galley, theme::accent());
+        let at = pos2(used + 12.0, y);
+        used = label::write(painter, at, room, was, theme::small(), theme::accent()).right();
     }
     if let Some(annotation) = &row.annotation
         && !row.value.is_empty()
@@ -387,10 +361,10 @@ fn written(
         let text = format!("@{annotation}");
         let room = bits_left - used - 20.0;
         if text.chars().count() as f32 * 6.7 < room {
-            painter.text(
+            label::text(
+                painter,
                 pos2(used + 12.0, y),
-                Align2::LEFT_CENTER,
-                text,
+                &text,
                 theme::small(),
                 theme::dim(),
             );

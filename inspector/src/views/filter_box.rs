@@ -3,13 +3,12 @@
 use egui::text::{CCursor, CCursorRange};
 use egui::text_edit::TextEditState;
 use egui::{
-    Align, Area, Frame, Id, Key, Layout, Modifiers, Order, Pos2, RichText, Role, Sense, TextEdit,
-    Ui, WidgetInfo, pos2, vec2,
+    Align, Area, Frame, Id, Key, Layout, Modifiers, Order, Pos2, RichText, Sense, Ui, pos2, vec2,
 };
 use netreel_inspector_model::{Command, Model, text};
 
 use super::bar::{Bar, Completion, small};
-use super::label;
+use super::{control, label};
 use crate::{glyph, theme};
 
 /// Room for what changes the visible time.
@@ -24,30 +23,29 @@ const WORDS_MAX: usize = 12;
 /// Draws the line, how much the filter takes, and below it what it can go on with.
 pub fn show(ui: &mut Ui, model: &Model, bar: &mut Bar, commands: &mut Vec<Command>) {
     let label = ui.label(RichText::new("filter").color(theme::weak()));
-    let parts = match bar.completion.types || model.filter().error.is_some() {
-        true => Vec::new(),
-        false => model.filter_parts(),
-    };
+    let mut parts = model.filter_parts();
+    if bar.completion.types || model.filter().error.is_some() {
+        parts.clear();
+    }
     let room = (ui.available_width() - ZOOM - 200.0).max(180.0);
-    let chips = match parts.is_empty() {
-        true => 0.0,
-        false => (room * 0.6).min(room - 120.0).max(0.0),
+    let chips = match parts.len() {
+        0 => 0.0,
+        _ => (room * 0.6).min(room - 120.0).max(0.0),
     };
-    let words = match bar.completion.types && !bar.filter.is_empty() {
-        true => model.completions(&bar.filter),
-        false => Vec::new(),
+    let words = if bar.completion.types && !bar.filter.is_empty() {
+        model.completions(&bar.filter)
+    } else {
+        Vec::new()
     };
     let chosen = keys(ui, &mut bar.completion, &words);
     let is_wrong = model.filter().error.is_some() && !bar.completion.types;
-    let edit = TextEdit::singleline(&mut bar.filter)
+    let hint = "press /  ·  for example: object == 42 && lost";
+    let edit = label::typed(&mut bar.filter, hint)
         .id_salt("filter")
-        .font(theme::mono())
-        .hint_text(
-            RichText::new("press /  ·  for example: object == 42 && lost").color(theme::dim()),
-        )
-        .text_color(match is_wrong {
-            true => theme::error(),
-            false => theme::text(),
+        .text_color(if is_wrong {
+            theme::error()
+        } else {
+            theme::text()
         })
         .lock_focus(!words.is_empty())
         .desired_width(room - chips);
@@ -133,13 +131,14 @@ fn chips(ui: &mut Ui, parts: &[(String, String)], room: f32) -> Option<String> {
             );
             let (rect, _) =
                 ui.allocate_exact_size(vec2(galley.size().x + 26.0, 18.0), Sense::hover());
-            let id = ui.scope_id().with(("part of the filter", part));
-            let response = ui.interact(rect, id, Sense::click());
+
             let label = format!("remove {part} from the filter");
-            response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &label));
-            let fill = match response.hovered() {
-                true => theme::selected(),
-                false => theme::related(),
+            let response = control::button(ui, rect, ("part of the filter", part), &label);
+            let is_over = response.hovered();
+            let fill = if is_over {
+                theme::selected()
+            } else {
+                theme::related()
             };
             ui.painter().rect_filled(rect, 9.0, fill);
             let y = rect.center().y - galley.size().y / 2.0;
@@ -173,6 +172,13 @@ fn keys(ui: &Ui, completion: &mut Completion, words: &[(String, String)]) -> Opt
 
 /// Moves through a list up to its place `last`; the place that a key chose.
 pub(super) fn picked_by_keys(ui: &Ui, picked: &mut usize, last: usize) -> Option<usize> {
+    moved_by_keys(ui, picked, last);
+    let is_chosen = ui.input_mut(|input| input.consume_key(Modifiers::NONE, Key::Tab));
+    is_chosen.then_some((*picked).min(last))
+}
+
+/// Moves through it.
+pub(super) fn moved_by_keys(ui: &Ui, picked: &mut usize, last: usize) {
     ui.input_mut(|input| {
         if input.consume_key(Modifiers::NONE, Key::ArrowDown) {
             *picked = (*picked + 1).min(last);
@@ -180,9 +186,7 @@ pub(super) fn picked_by_keys(ui: &Ui, picked: &mut usize, last: usize) -> Option
         if input.consume_key(Modifiers::NONE, Key::ArrowUp) {
             *picked = picked.saturating_sub(1);
         }
-        let is_chosen = input.consume_key(Modifiers::NONE, Key::Tab);
-        is_chosen.then_some((*picked).min(last))
-    })
+    });
 }
 
 /// Draws the words below the line: the place of the one that was clicked, and whether the pointer is
@@ -200,7 +204,7 @@ fn list(
             ui.style_mut().wrap_mode = Some(egui::TextWrapMode::Extend);
             let mut clicked = None;
             for (place, (_, word)) in words.iter().take(WORDS_MAX).enumerate() {
-                let text = RichText::new(word).font(theme::mono());
+                let text = label::mono(word);
                 let row = ui.selectable_label(place == completion.picked, text);
                 if row.clicked() {
                     clicked = Some(place);
@@ -211,7 +215,7 @@ fn list(
                 0 => "Tab takes it".to_owned(),
                 more => format!("Tab takes it; and {more} more"),
             };
-            ui.label(RichText::new(said).font(theme::small()).color(theme::dim()));
+            ui.label(label::small(said).color(theme::dim()));
             clicked
         });
         frame.inner

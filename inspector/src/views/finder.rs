@@ -1,14 +1,13 @@
 //! Everything by its name: what can be done, and where one can go. Ctrl+P.
 
-use egui::{
-    Id, Key, Modal, Modifiers, RichText, Role, Sense, TextEdit, Ui, WidgetInfo, pos2, vec2,
-};
+use egui::{Align2, Role, Sense, Ui, vec2};
 use netreel_inspector_model::{Command, LaneMove, Model};
 use netreel_protocol::session::{PacketId, SessionTime};
 
 use super::bar::Asked;
-use super::{columns, label, replay};
-use crate::keys::{self, Ask, Done};
+use super::dialogs::{self, Said, Typed};
+use super::{columns, control, filter_box, label, replay};
+use crate::keys::{self, Do};
 use crate::layout::{Edge, Move, Pane};
 use crate::theme::{self, Theme};
 
@@ -21,10 +20,9 @@ const ROW: f32 = 21.0;
 /// What is being looked for.
 #[derive(Clone, Debug, Default)]
 pub struct Finder {
-    text: String,
+    typed: Typed,
     /// Which of the rows that fit.
     at: usize,
-    begun: bool,
     names: Names,
 }
 
@@ -45,14 +43,6 @@ struct Named {
     found: Found,
 }
 
-/// What to do.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Do {
-    Command(Command),
-    Asked(Asked),
-    Ask(Ask),
-}
-
 /// Something that can be found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
@@ -64,92 +54,46 @@ pub struct Found {
     pub what: Do,
 }
 
-/// What became of looking.
-pub enum Said {
-    Nothing,
-    Close,
-    Do(Do),
-}
-
 /// Draws the box and the rows that fit.
 /// `sits` is whether somebody sits in a replay.
-pub fn show(ui: &Ui, model: &Model, (panes, sits): (&[Pane], bool), finder: &mut Finder) -> Said {
-    let mut said = Said::Nothing;
-    let shown = Modal::new(Id::unique("finder")).show(ui.ctx(), |ui| {
-        ui.set_width(600.0_f32.min(ui.ctx().content_rect().width() - 60.0));
-        let before = finder.text.clone();
-        let label = ui.label(RichText::new("Do or go").font(theme::body()).strong());
-        let hint = "a command, a pane, an object, a finding, `packet 120`, `1.2s`, a filter";
+pub fn show(ui: &Ui, model: &Model, shown: (&[Pane], bool), finder: &mut Finder) -> Said<Do> {
+    dialogs::over(ui, "finder", 600.0, |ui, said| {
+        let before = finder.typed.text.clone();
         // Up and down are the list's.
-        for (key, back) in [(Key::ArrowDown, false), (Key::ArrowUp, true)] {
-            if ui.input_mut(|input| input.consume_key(Modifiers::NONE, key)) {
-                finder.at = if back {
-                    finder.at.saturating_sub(1)
-                } else {
-                    finder.at + 1
-                };
-            }
-        }
-        let edit = TextEdit::singleline(&mut finder.text)
-            .id_salt("finder text")
-            .font(theme::mono())
-            .hint_text(RichText::new(hint).color(theme::dim()))
-            .desired_width(f32::INFINITY);
-        let response = ui.add(edit).labelled_by(label.id);
-        if !finder.begun {
-            finder.begun = true;
-            response.request_focus();
-        }
-        if finder.text != before {
+        filter_box::moved_by_keys(ui, &mut finder.at, usize::MAX);
+        let hint = "a command, a pane, an object, a finding, `packet 120`, `1.2s`, a filter";
+        let title = label::body("Do or go");
+        let (_, entered) = dialogs::line(ui, (title, hint), &mut finder.typed, false);
+        if finder.typed.text != before {
             finder.at = 0;
         }
-        let found = find(model, (panes, sits), &finder.text, &mut finder.names);
+        let found = find(model, shown, &finder.typed.text, &mut finder.names);
         finder.at = finder.at.min(found.len().saturating_sub(1));
-        let entered = response.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter));
         ui.add_space(4.0);
         ui.spacing_mut().item_spacing.y = 0.0;
         for (place, row) in found.iter().enumerate() {
             if line(ui, row, place == finder.at) || (entered && place == finder.at) {
-                said = Said::Do(row.what.clone());
+                *said = Said::Answer(row.what.clone());
             }
         }
         if found.is_empty() {
-            ui.label(RichText::new("nothing is called so").color(theme::weak()));
+            ui.label(label::weak("nothing is called so"));
         }
         // As high with few rows as with many, so that nothing jumps while somebody types.
         ui.add_space((ROWS - found.len().clamp(1, ROWS)) as f32 * ROW);
-    });
-    match said {
-        Said::Nothing if shown.should_close() => Said::Close,
-        said => said,
-    }
+    })
 }
 
 fn line(ui: &mut Ui, row: &Found, is_selected: bool) -> bool {
-    let size = vec2(ui.available_width(), ROW);
-    let (rect, response) = ui.allocate_exact_size(size, Sense::click());
-    let label = row.name.clone();
-    response.widget_info(|| WidgetInfo::selected(Role::ListItem, true, is_selected, &label));
+    let (rect, response) = control::row(ui, ROW, Sense::click());
+    control::selectable(&response, Role::ListItem, is_selected, &row.name);
     let painter = ui.painter();
-    if is_selected || response.hovered() {
-        let fill = if is_selected {
-            theme::selected()
-        } else {
-            theme::related()
-        };
-        painter.rect_filled(rect, 2.0, fill);
-    }
+    control::shade(painter, rect, 2.0, is_selected, &response);
     let key = label::elided(painter, &row.key, theme::small(), 120.0, theme::weak());
     let room = rect.width() - key.size().x - 24.0;
-    let name = label::elided(painter, &row.name, theme::mono(), room, theme::text());
-    let y = |height: f32| rect.center().y - height / 2.0;
-    painter.galley(
-        pos2(rect.left() + 6.0, y(name.size().y)),
-        name,
-        theme::text(),
-    );
-    let left = rect.right() - 6.0 - key.size().x;
-    painter.galley(pos2(left, y(key.size().y)), key, theme::weak());
+    label::cell(painter, rect, 6.0, room, &row.name, theme::text());
+    let at = Align2::RIGHT_CENTER.anchor_size(rect.right_center() - vec2(6.0, 0.0), key.size());
+    painter.galley(at.min, key, theme::weak());
     response.clicked()
 }
 
@@ -268,15 +212,13 @@ fn to_do(model: &Model, (panes, sits): (&[Pane], bool)) -> Vec<Found> {
         all.push(Found { name, key, what });
     };
     for act in keys::ACTS {
-        let what = match act.done(model) {
-            Some(Done::Command(command)) => Do::Command(command),
+        match act.done(model) {
             // It is open already.
-            Some(Done::Ask(Ask::Find)) | None => continue,
+            Some(Do::Asked(Asked::Find)) | None => {}
             // No lane is at hand where one types: each is found by its name.
-            Some(Done::Ask(Ask::Lane(_))) => continue,
-            Some(Done::Ask(ask)) => Do::Ask(ask),
-        };
-        add(act.name.to_owned(), act.keys(), what);
+            Some(Do::Asked(Asked::Lane(_))) => {}
+            Some(what) => add(act.name.to_owned(), act.keys(), what),
+        }
     }
     for (name, command) in [
         ("take the cursor away", Command::SetCursor(None)),

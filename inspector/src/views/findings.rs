@@ -1,12 +1,12 @@
 //! What the session did wrong or oddly, each finding with the packets that prove it.
 
-use egui::{Rect, Response, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
+use egui::{Rect, Response, Role, ScrollArea, Sense, Ui, pos2, vec2};
 use netreel_inspector_model::{Command, FindingRow, Model};
 use netreel_protocol::history::Level;
 
 use super::copy::{self, What};
 use super::label::elided;
-use super::{head, muted, why};
+use super::{control, head, muted, why};
 use crate::{glyph, theme};
 
 /// Height of a finding in a view of this width: as many lines as a long sentence needs, and one of
@@ -142,11 +142,10 @@ fn offers(model: &Model, finding: &FindingRow) -> Vec<(&'static str, What)> {
 }
 
 fn one(ui: &mut Ui, rect: Rect, finding: &FindingRow) -> Response {
-    let id = ui.scope_id().with(("finding", finding.finding));
-    let response = ui.interact(rect, id, Sense::click());
+    let response = control::clickable(ui, rect, ("finding", finding.finding));
     let label = format!("finding {}: {}", finding.rule, finding.sentence);
-    response.widget_info(|| WidgetInfo::selected(Role::Button, true, finding.selected, &label));
-    let painter = ui.painter().with_clip_rect(rect.intersect(ui.clip_rect()));
+    control::selectable(&response, Role::Button, finding.selected, &label);
+    let painter = ui.painter_at(rect);
     let fill = match (finding.selected, response.hovered()) {
         (true, _) => theme::selected(),
         (false, true) => theme::related(),
@@ -182,18 +181,17 @@ fn one(ui: &mut Ui, rect: Rect, finding: &FindingRow) -> Response {
 }
 
 fn proof(ui: &mut Ui, rect: Rect, model: &Model, finding: usize, commands: &mut Vec<Command>) {
-    let painter = ui.painter().with_clip_rect(rect.intersect(ui.clip_rect()));
+    let painter = ui.painter_at(rect);
     painter.rect_filled(rect, 0.0, theme::related());
     for (place, piece) in model.evidence_rows(finding).into_iter().enumerate() {
         let top = rect.top() + 4.0 + place as f32 * theme::ROW;
         let line = Rect::from_min_size(pos2(rect.left(), top), vec2(rect.width(), theme::ROW));
-        let id = ui.scope_id().with(("evidence", finding, place));
-        let response = ui.interact(line, id, Sense::click());
+        let response = control::clickable(ui, line, ("evidence", finding, place));
         let of = piece
             .of
             .map_or_else(String::new, |rule| format!(", of {rule}"));
         let label = format!("evidence packet {}: {}{of}", piece.packet.0, piece.what);
-        response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &label));
+        control::named(&response, Role::Button, &label);
         if piece.selected || response.hovered() {
             painter.rect_filled(line, 0.0, theme::selected());
         }
@@ -213,16 +211,14 @@ fn proof(ui: &mut Ui, rect: Rect, model: &Model, finding: usize, commands: &mut 
         for (text, characters, color) in columns {
             let width = characters as f32 * character;
             let galley = elided(&painter, &text, theme::mono(), width + 4.0, color);
-            let left = if text.starts_with(|c: char| c.is_ascii_digit() || c == '#') {
+            let is_number = text.starts_with(|c: char| c.is_ascii_digit() || c == '#');
+            let left = if is_number {
                 x + width - galley.size().x
             } else {
                 x
             };
-            painter.galley(
-                pos2(left.max(x), line.center().y - galley.size().y / 2.0),
-                galley,
-                color,
-            );
+            let top = line.center().y - galley.size().y / 2.0;
+            painter.galley(pos2(left.max(x), top), galley, color);
             x += width + 11.0;
         }
         let (what, color) = match piece.of {
@@ -270,7 +266,7 @@ fn time_length(model: &Model) -> usize {
 /// A sentence where there is nothing else to show.
 pub fn empty(ui: &mut Ui, sentence: &str) {
     let (rect, response) = ui.allocate_exact_size(ui.available_size(), Sense::hover());
-    response.widget_info(|| WidgetInfo::labeled(Role::Label, true, sentence));
+    control::named(&response, Role::Label, sentence);
     let painter = ui.painter();
     let galley = painter.layout(
         theme::two_dashes(sentence),

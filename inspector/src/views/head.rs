@@ -2,11 +2,12 @@
 //! from pane to pane; whoever takes hold of it moves the pane, and its menu does the same without a
 //! mouse.
 
-use egui::{Align2, Context, CursorIcon, Id, Popup, Rect, Role, Sense, Ui, WidgetInfo, pos2, vec2};
+use egui::{Align2, Context, CursorIcon, Id, Popup, Rect, Role, Sense, Ui, pos2, vec2};
 
 use netreel_inspector_model::{Command, Join, Model};
 
-use super::label::elided;
+use super::control;
+use super::label;
 use crate::layout::{Edge, Move, Pane};
 use crate::theme;
 
@@ -28,10 +29,14 @@ struct Within {
 /// Draws a head over the whole width: a title, and text that says more in a weaker colour.
 pub fn show(ui: &mut Ui, title: &str, more: &str) {
     let room = bar(ui, title);
-    let painter = ui.painter().with_clip_rect(room.intersect(ui.clip_rect()));
-    let galley = elided(&painter, more, theme::mono(), room.width(), theme::weak());
-    let at = pos2(room.left(), room.center().y - galley.size().y / 2.0);
-    painter.galley(at, galley, theme::weak());
+    label::cell(
+        &ui.painter_at(room),
+        room,
+        0.0,
+        room.width(),
+        more,
+        theme::weak(),
+    );
 }
 
 /// Something that a head says, and the filter that takes the packets that it counts.
@@ -46,21 +51,18 @@ pub fn with_numbers(
     commands: &mut Vec<Command>,
 ) {
     let room = bar(ui, title);
-    let painter = ui.painter().with_clip_rect(room.intersect(ui.clip_rect()));
+    let painter = ui.painter_at(room);
     let mut x = room.left();
     for (said, filter) in pieces {
         let left = room.right() - x;
         if left < 24.0 {
             break;
         }
-        let galley = elided(&painter, said, theme::mono(), left, theme::weak());
-        let at = pos2(x, room.center().y - galley.size().y / 2.0);
-        let rect = Rect::from_min_size(at, galley.size());
+        let at = pos2(x, room.center().y);
+        let rect = label::write(&painter, at, left, said, theme::mono(), theme::weak());
         if let Some(filter) = filter {
-            let id = ui.scope_id().with(("number of the head", said));
-            let response = ui.interact(rect, id, Sense::click());
             let label = format!("{said}: show these alone");
-            response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &label));
+            let response = control::button(ui, rect, ("number of the head", said), &label);
             let y = rect.bottom() - 1.0;
             let strength = if response.hovered() { 1.0 } else { 0.5 };
             let line = theme::faded(theme::weak(), strength);
@@ -70,7 +72,6 @@ pub fn with_numbers(
                 commands.push(Command::SetFilter(model.joined(Join::And, filter)));
             }
         }
-        painter.galley(at, galley, theme::weak());
         x = rect.right() + 22.0;
     }
 }
@@ -93,14 +94,14 @@ pub fn bar(ui: &mut Ui, title: &str) -> Rect {
     let id = ui.scope_id().with("head");
     let response = ui.interact(holds, id, Sense::click_and_drag());
     let label = format!("pane {title}");
-    response.widget_info(|| WidgetInfo::labeled(Role::Heading, true, &label));
+    control::named(&response, Role::Heading, &label);
     if let Some(within) = within {
         ui.ctx().data_mut(|data| {
             let heads: &mut Vec<(Id, Pane)> = data.get_temp_mut_or_default(key());
             heads.push((id, within.pane));
         });
     }
-    let painter = ui.painter().with_clip_rect(rect.intersect(ui.clip_rect()));
+    let painter = ui.painter_at(rect);
     painter.rect_filled(rect, 0.0, theme::head());
     painter.hline(rect.x_range(), rect.bottom() - 0.5, (1.0, theme::line()));
     let end = painter.text(
@@ -138,10 +139,9 @@ fn menu(ui: &mut Ui, rect: Rect, within: Within) {
         others,
     } = within;
     let button = Rect::from_min_max(pos2(rect.right() - MENU, rect.top()), rect.max);
-    let id = ui.scope_id().with("menu of the head");
-    let response = ui.interact(button, id, Sense::click());
+
     let label = format!("menu of {}", pane.name());
-    response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &label));
+    let response = control::button(ui, button, "menu of the head", &label);
     let color = if response.hovered() {
         theme::text()
     } else {

@@ -4,14 +4,14 @@
 use std::collections::BTreeSet;
 
 use egui::{
-    Align2, Context, CursorIcon, Id, Painter, Popup, PopupCloseBehavior, Rect, Response, RichText,
-    Role, ScrollArea, Sense, Ui, WidgetInfo, pos2,
+    Context, CursorIcon, Id, Painter, Popup, PopupCloseBehavior, Rect, Response, Role, ScrollArea,
+    Sense, Ui, pos2, vec2,
 };
 use netreel_inspector_model::{Command, LaneMove, LanePlan, LaneRow, Model};
 use netreel_protocol::session::NodeId;
 
-use super::label::elided;
 use super::lanes::Lanes;
+use super::{control, label};
 use crate::theme;
 
 /// Nobody takes hold of a lower lane.
@@ -99,7 +99,7 @@ pub fn show(
         let id = ui.scope_id().with(("lane", node.0));
         let response = ui.interact(name.intersect(ui.clip_rect()), id, sense);
         let label = || format!("lane {}", model.lane_title(row));
-        response.widget_info(|| WidgetInfo::labeled(Role::Button, true, label()));
+        control::named(&response, Role::Button, &label());
         note(&response, model.node_name(node));
         if response.dragged() || response.drag_stopped() {
             drag(ui, painter, &response, (view, lanes), place, commands);
@@ -109,7 +109,7 @@ pub fn show(
         told.on_hover_ui_at_pointer(|ui| {
             let of_nodes = row.nodes.iter().take(TOLD_MAX);
             for text in of_nodes.map(|node| model.node_text(*node)) {
-                ui.label(RichText::new(text).font(theme::mono()));
+                ui.label(label::mono(text));
             }
         });
         menu(&response, model, (place, lanes.rows()), commands);
@@ -253,8 +253,7 @@ fn as_at_first(ui: &mut Ui, plan: &LanePlan, commands: &mut Vec<Command>) {
 
 /// The menu of all lanes, above their names: it says how many of them are shown.
 fn all(ui: &Ui, painter: &Painter, model: &Model, corner: Rect, commands: &mut Vec<Command>) {
-    let id = ui.scope_id().with("menu of all lanes");
-    let response = ui.interact(corner.intersect(ui.clip_rect()), id, Sense::click());
+    let response = control::clickable(ui, corner.intersect(ui.clip_rect()), "menu of all lanes");
     let (total, hidden) = (model.lane_order().len(), model.hidden_lanes().len());
     let (said, color) = match hidden {
         0 => ("lanes".to_owned(), theme::weak()),
@@ -263,29 +262,23 @@ fn all(ui: &Ui, painter: &Painter, model: &Model, corner: Rect, commands: &mut V
             theme::warning(),
         ),
     };
-    response.widget_info(|| WidgetInfo::labeled(Role::Button, true, format!("menu of {said}")));
+    control::named(&response, Role::Button, &format!("menu of {said}"));
     let color = if response.hovered() {
         theme::text()
     } else {
         color
     };
-    let room = corner.width() - 26.0;
-    let name = elided(painter, &said, theme::small(), room, color);
-    let left = corner.left() + 10.0;
-    let behind = left + name.size().x + 5.0;
-    painter.galley(
-        pos2(left, corner.center().y - name.size().y / 2.0),
-        name,
+    let at = corner.left_center() + vec2(10.0, 0.0);
+    let name = label::write(
+        painter,
+        at,
+        corner.width() - 26.0,
+        &said,
+        theme::small(),
         color,
     );
-    let font = theme::small();
-    painter.text(
-        pos2(behind, corner.center().y),
-        Align2::LEFT_CENTER,
-        "▾",
-        font,
-        color,
-    );
+    let behind = pos2(name.right() + 5.0, corner.center().y);
+    label::text(painter, behind, "▾", theme::small(), color);
     let popup = Popup::menu(&response).close_behavior(PopupCloseBehavior::CloseOnClickOutside);
     popup.show(|ui| {
         by_host(ui, model.lane_plan(), commands);

@@ -9,6 +9,7 @@ use netreel_inspector_model::{Arrow, LaneRow, Model, Scale, text};
 use netreel_protocol::session::{Node, NodeId, SessionTime};
 
 use super::arrows::{self, Labels, Line};
+use super::label;
 use super::label::elided;
 use crate::{glyph, theme};
 
@@ -389,11 +390,5 @@ fn small_name(
     }
     let at = at + vec2(column as f32 * width, 0.0);
     let font = FontId::new(9.0, FontFamily::Monospace);
-    painter.text(
-        at,
-        Align2::LEFT_CENTER,
-        model.short_name(id),
-        font,
-        theme::text(),
-    );
+    label::text(painter, at, model.short_name(id), font, theme::text());
 }

@@ -1,13 +1,14 @@
 //! What the bytes were: areas by how much of the wire they took.
 
-use egui::{Rect, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
+use egui::{Align2, Color32, Rect, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
 use netreel_inspector_model::{
     Command, Join, LedgerBy, LedgerRow, Model, bits_text, squarify, text,
 };
 use netreel_wire::KindId;
 
 use super::copy::{self, What};
-use super::{findings, head, label};
+use super::links;
+use super::{control, findings, head, label};
 use crate::theme;
 
 /// Draws the ledger. A click on a kind or an object shows the packets that it counts.
@@ -31,7 +32,7 @@ pub fn show(ui: &mut Ui, model: &Model, by: &mut LedgerBy, commands: &mut Vec<Co
     ui.horizontal(|ui| {
         ui.add_space(8.0);
         for (name, of) in LedgerBy::ALL {
-            let text = egui::RichText::new(name).font(theme::body());
+            let text = label::body(name);
             if ui.selectable_label(*by == of, text).clicked() {
                 *by = of;
             }
@@ -57,8 +58,8 @@ pub fn show(ui: &mut Ui, model: &Model, by: &mut LedgerBy, commands: &mut Vec<Co
         map.max.y -= lines as f32 * LINE + 2.0;
         squarify(&mut rows, map.width(), map.height());
     }
-    let painter = ui.painter().with_clip_rect(view.intersect(ui.clip_rect()));
-    let mut unnamed: Vec<(&LedgerRow, egui::Color32)> = Vec::new();
+    let painter = ui.painter_at(view);
+    let mut unnamed: Vec<(&LedgerRow, Color32)> = Vec::new();
     for (place, row) in rows.iter().enumerate() {
         let [left, top, width, height] = row.place;
         let rect = Rect::from_min_size(map.min + vec2(left, top), vec2(width, height));
@@ -103,7 +104,7 @@ fn part(
     id: (&str, usize),
     commands: &mut Vec<Command>,
 ) -> egui::Response {
-    let response = ui.interact(rect, ui.scope_id().with(id), Sense::click());
+    let response = control::clickable(ui, rect, id);
     let filter = filter(model, row);
     let said = words(row, by);
     let label = match id.0 {
@@ -129,7 +130,7 @@ fn part(
 fn names(
     ui: &Ui,
     model: &Model,
-    rows: &[(&LedgerRow, egui::Color32)],
+    rows: &[(&LedgerRow, Color32)],
     by: LedgerBy,
     view: Rect,
     commands: &mut Vec<Command>,
@@ -144,7 +145,7 @@ fn names(
     } else {
         room - 1
     };
-    let painter = ui.painter().with_clip_rect(view.intersect(ui.clip_rect()));
+    let painter = ui.painter_at(view);
     let cell = |place: usize| {
         let at = vec2(
             (place % across) as f32 * COLUMN,
@@ -159,35 +160,24 @@ fn names(
         if response.hovered() {
             painter.rect_filled(rect, 2.0, theme::related());
         }
-        let chip = Rect::from_center_size(rect.left_center() + vec2(7.0, 0.0), vec2(8.0, 8.0));
-        painter.rect_filled(chip, 2.0, *color);
-        let size = painter.layout_no_wrap(bits_text(row.bits), theme::small(), theme::weak());
-        let room = rect.width() - 26.0 - size.size().x;
-        let text = theme::text();
-        let name = label::elided(&painter, &row.name, theme::small(), room, text);
-        let y = |galley: &egui::Galley| rect.center().y - galley.size().y / 2.0;
-        painter.galley(
-            pos2(rect.right() - 4.0 - size.size().x, y(&size)),
-            size.clone(),
-            text,
-        );
-        painter.galley(pos2(rect.left() + 15.0, y(&name)), name, text);
+        links::chip(&painter, rect.left_center() + vec2(7.0, 0.0), *color);
+        let bits = painter.layout_no_wrap(bits_text(row.bits), theme::small(), theme::weak());
+        let room = rect.width() - 26.0 - bits.size().x;
+        let right = rect.right_center() - vec2(4.0, 0.0);
+        let place = Align2::RIGHT_CENTER.anchor_size(right, bits.size());
+        painter.galley(place.min, bits, theme::text());
+        let at = rect.left_center() + vec2(15.0, 0.0);
+        label::write(&painter, at, room, &row.name, theme::small(), theme::text());
     }
     if let Some(first) = left.first() {
         let rect = cell(shown);
         let bits: u64 = left.iter().map(|(row, _)| row.bits).sum();
         let said = format!("and {} more, {}", left.len(), bits_text(bits));
         let at = rect.left_center() + vec2(3.0, 0.0);
-        painter.text(
-            at,
-            egui::Align2::LEFT_CENTER,
-            &said,
-            theme::small(),
-            theme::weak(),
-        );
+        label::text(&painter, at, &said, theme::small(), theme::weak());
         let id = ui.scope_id().with(("ledger rest", first.0.bits));
         let response = ui.interact(rect, id, Sense::hover());
-        response.widget_info(|| WidgetInfo::labeled(Role::Label, true, &said));
+        control::named(&response, Role::Label, &said);
         let lines = left
             .iter()
             .take(40)
@@ -196,7 +186,7 @@ fn names(
     }
 }
 
-fn color(model: &Model, row: &LedgerRow, place: usize) -> egui::Color32 {
+fn color(model: &Model, row: &LedgerRow, place: usize) -> Color32 {
     let mixed = |color| theme::panel().lerp_to_gamma(color, 0.72);
     match (row.kind, row.object) {
         (Some(kind), _) => mixed(theme::kind(model.kinds(), Some(KindId(kind)))),
@@ -236,7 +226,7 @@ fn words(row: &LedgerRow, by: LedgerBy) -> String {
     words.join(", ")
 }
 
-fn write(painter: &egui::Painter, rect: Rect, row: &LedgerRow, color: egui::Color32) {
+fn write(painter: &egui::Painter, rect: Rect, row: &LedgerRow, color: Color32) {
     // Half a point at each side is the edge.
     if rect.width() < NAMED.x - 1.0 || rect.height() < NAMED.y - 1.0 {
         return;

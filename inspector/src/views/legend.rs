@@ -1,9 +1,10 @@
 //! What the timeline's signs mean.
 
-use egui::{Align2, Painter, Pos2, Rect, Stroke, Ui, pos2, vec2};
+use egui::{Painter, Pos2, Rect, Stroke, Ui, pos2, vec2};
 use netreel_inspector_model::Model;
 use netreel_protocol::history::Level;
 
+use super::label;
 use crate::{glyph, theme};
 
 /// Between two signs.
@@ -15,7 +16,7 @@ type Sign<'a> = (String, Box<dyn Fn(&Painter, Pos2) + 'a>);
 /// Draws into a line: the message kinds that the session has, as many as there is room for, then what can
 /// become of a packet.
 pub fn show(ui: &Ui, rect: Rect, model: &Model) {
-    let painter = ui.painter().with_clip_rect(rect.intersect(ui.clip_rect()));
+    let painter = ui.painter_at(rect);
     let width = |text: &str| {
         let galley = painter.layout_no_wrap(text.to_owned(), theme::small(), theme::weak());
         9.0 + galley.size().x + GAP
@@ -27,7 +28,7 @@ pub fn show(ui: &Ui, rect: Rect, model: &Model) {
         let y = rect.center().y;
         sign(&painter, pos2(*x, y));
         let at = pos2(*x + 9.0, y);
-        painter.text(at, Align2::LEFT_CENTER, text, theme::small(), theme::weak());
+        label::text(&painter, at, text, theme::small(), theme::weak());
         *x += width(text);
     };
     let kinds = kinds(model);
@@ -41,7 +42,7 @@ pub fn show(ui: &Ui, rect: Rect, model: &Model) {
         if room < 0.0 {
             let more = format!("and {} more", kinds.len() - place);
             let at = pos2(x - 5.0, rect.center().y);
-            painter.text(at, Align2::LEFT_CENTER, &more, theme::small(), theme::dim());
+            label::text(&painter, at, &more, theme::small(), theme::dim());
             x += width(&more) - 14.0;
             break;
         }

@@ -177,13 +177,7 @@ fn pieces(model: &Model, link: LinkEnds) -> Vec<head::Piece> {
             text::duration(rtt.p99)
         ));
     }
-    if let Some(delay) = stats.delay_ns {
-        let error = match stats.clock_error_ns {
-            Some(0) | None => String::new(),
-            Some(error) => format!(" ± {}", text::duration(error as i64)),
-        };
-        said.push(format!("one way {}{error}", text::duration(delay.median)));
-    }
+    said.extend(links::one_way(&stats));
     if let Some(jitter) = stats.jitter_ns {
         said.push(format!("jitter {}", text::duration(jitter)));
     }
@@ -249,7 +243,7 @@ fn rate(painter: &Painter, row: Rect, time: Rect, flows: &Flows) {
         ends: (format!("{}/s", text::bytes(most as u64)), "0".to_owned()),
     };
     let strip = plot::strip(painter, row, time, &head, (0.0, most));
-    let inside = painter.with_clip_rect(strip.time.intersect(painter.clip_rect()));
+    let inside = painter.with_clip_rect(strip.time);
     for rate in &flows.rates {
         let x = |at: f32| strip.time.left() + at;
         let bar = |from: f64, to: f64, color| {
@@ -309,7 +303,7 @@ fn measured(
         ),
     };
     let strip = plot::strip(painter, row, time, &head, (least, most));
-    let inside = painter.with_clip_rect(strip.time.intersect(painter.clip_rect()));
+    let inside = painter.with_clip_rect(strip.time);
     let x = |at: i64| strip.time.left() + scale.x(SessionTime(at));
     let color = match of {
         StripOf::Rtt => theme::owner(1),

@@ -1,7 +1,7 @@
 //! All links: from whom, to whom, and what is to be known of each. A click opens one.
 
 use egui::{
-    Align2, Painter, Rect, Role, ScrollArea, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2,
+    Color32, Painter, Pos2, Rect, Role, ScrollArea, Sense, Stroke, StrokeKind, Ui, Vec2, pos2, vec2,
 };
 use netreel_inspector_model::{Command, Join, LinkEnds, Model, text};
 use netreel_protocol::history::Level;
@@ -9,15 +9,15 @@ use netreel_protocol::session::NodeId;
 use netreel_protocol::stats::{LinkStats, Stats};
 
 use super::copy::{self, What};
-use super::{findings, head, label};
+use super::{control, findings, head, label};
 use crate::{glyph, theme};
 
 /// Up to this many nodes have a matrix; more have a list.
 const MATRIX_MAX: usize = 16;
 /// A smaller cell has nothing in it.
-const CELL: egui::Vec2 = vec2(58.0, 24.0);
+const CELL: Vec2 = vec2(58.0, 24.0);
 /// A larger one has larger letters.
-const LARGE: egui::Vec2 = vec2(220.0, 84.0);
+const LARGE: Vec2 = vec2(220.0, 84.0);
 /// What stands in a higher one would be lost in it.
 const CELL_HEIGHT_MAX: f32 = 132.0;
 const ROW: f32 = 19.0;
@@ -95,12 +95,12 @@ fn matrix(
     model: &Model,
     stats: &Stats,
     nodes: &[NodeId],
-    (names, cell): (f32, egui::Vec2),
+    (names, cell): (f32, Vec2),
     commands: &mut Vec<Command>,
 ) {
     let view = ui.available_rect_before_wrap();
     ui.advance_cursor_after_rect(view);
-    let painter = ui.painter().with_clip_rect(view.intersect(ui.clip_rect()));
+    let painter = ui.painter_at(view);
     let most = stats.links.values().map(|it| it.bytes).max().unwrap_or(1);
     let origin = view.min + vec2(names, ROW + 2.0);
     heads(&painter, model, nodes, (view, origin, names, cell));
@@ -132,38 +132,24 @@ fn heads(
     painter: &Painter,
     model: &Model,
     nodes: &[NodeId],
-    (view, origin, names, cell): (Rect, egui::Pos2, f32, egui::Vec2),
+    (view, origin, names, cell): (Rect, Pos2, f32, Vec2),
 ) {
-    painter.text(
-        pos2(view.left() + 10.0, view.top() + ROW / 2.0 + 1.0),
-        Align2::LEFT_CENTER,
-        "from \\ to",
-        theme::small(),
-        theme::dim(),
-    );
+    let corner = pos2(view.left() + 10.0, view.top() + ROW / 2.0 + 1.0);
+    label::text(painter, corner, "from \\ to", theme::small(), theme::dim());
     for (place, &node) in nodes.iter().enumerate() {
-        let name = label::elided(
-            painter,
-            model.lane_name(node),
-            theme::body(),
-            cell.x - 8.0,
-            theme::text(),
-        );
+        let (name, font, color) = (model.lane_name(node), theme::body(), theme::text());
+        let above = label::elided(painter, name, font.clone(), cell.x - 8.0, color);
         let centre = origin.x + (place as f32 + 0.5) * cell.x;
-        let at = pos2(centre - name.size().x / 2.0, view.top() + 2.0);
-        painter.galley(at, name, theme::text());
-        let name = label::elided(
-            painter,
-            model.lane_name(node),
-            theme::body(),
-            names - 28.0,
-            theme::text(),
-        );
+        let at = pos2(centre - above.size().x / 2.0, view.top() + 2.0);
+        painter.galley(at, above, color);
         let y = origin.y + (place as f32 + 0.5) * cell.y;
-        let chip = Rect::from_center_size(pos2(view.left() + 14.0, y), vec2(8.0, 8.0));
-        painter.rect_filled(chip, 2.0, node_color(model, node));
-        let at = pos2(view.left() + 24.0, y - name.size().y / 2.0);
-        painter.galley(at, name, theme::text());
+        chip(
+            painter,
+            pos2(view.left() + 14.0, y),
+            node_color(model, node),
+        );
+        let at = pos2(view.left() + 24.0, y);
+        label::write(painter, at, names - 28.0, name, font, color);
     }
 }
 
@@ -188,10 +174,10 @@ impl Square<'_> {
             is_selected,
             is_worst,
         } = *self;
-        let response = ui.interact(rect, ui.scope_id().with(ends), Sense::click());
+        let response = control::clickable(ui, rect, ends);
         let said = words(model, ends, link);
         let label = format!("link {}: {said}", model.link_label(ends));
-        response.widget_info(|| WidgetInfo::selected(Role::Button, true, is_selected, &label));
+        control::selectable(&response, Role::Button, is_selected, &label);
         // The square root keeps quiet links from all being alike.
         let part = (link.bytes as f32 / bytes_max.max(1) as f32).sqrt();
         let fill = theme::panel().lerp_to_gamma(theme::accent(), 0.08 + 0.22 * part);
@@ -225,12 +211,18 @@ impl Square<'_> {
         let worst = if is_worst { "\nthe worst of all" } else { "" };
         let said = said.replace(", ", "\n");
         let text = format!("{}{worst}\n{said}", model.link_label(ends));
-        response.on_hover_text(egui::RichText::new(text).font(theme::mono()));
+        response.on_hover_text(label::mono(text));
     }
 }
 
+/// A small square in the colour of what stands beside it.
+pub fn chip(painter: &Painter, centre: Pos2, color: Color32) {
+    let rect = Rect::from_center_size(centre, vec2(8.0, 8.0));
+    painter.rect_filled(rect, 2.0, color);
+}
+
 /// The colour of a node, wherever it is shown.
-pub fn node_color(model: &Model, node: NodeId) -> egui::Color32 {
+pub fn node_color(model: &Model, node: NodeId) -> Color32 {
     let known = model.session().node(node);
     theme::owner(known.and_then(|it| it.peer).unwrap_or(u64::from(node.0)))
 }
@@ -278,10 +270,9 @@ fn number(
     let Some((filter, place)) = filter.zip(place) else {
         return false;
     };
-    let id = ui.scope_id().with(("number of a link", ends));
-    let response = ui.interact(place, id, Sense::click());
+
     let label = format!("what was lost or late on {}", model.link_label(ends));
-    response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &label));
+    let response = control::button(ui, place, ("number of a link", ends), &label);
     let strength = if response.hovered() { 1.0 } else { 0.4 };
     let line = theme::faded(theme::text(), strength);
     ui.painter()
@@ -313,7 +304,7 @@ fn lines(
         theme::weak()
     };
     let one_way = |delay: i64| format!("one way {}", text::duration(delay));
-    let delay = link.delay_ns.map(|delay| one_way(delay.median));
+    let delay = link.delay_ns.map(|it| one_way(it.median));
     let (time, other_time) = match (link.rtt_ns, delay) {
         (Some(rtt), delay) => (format!("rtt {}", text::duration(rtt.median)), delay),
         (None, delay) => (delay.unwrap_or_default(), None),
@@ -357,6 +348,18 @@ fn lines(
     place
 }
 
+/// How long packets were on their way, and how far the clocks of both ends may be off.
+pub fn one_way(link: &LinkStats) -> Option<String> {
+    let error = match link.clock_error_ns {
+        Some(0) | None => String::new(),
+        Some(error) => format!(" ± {}", text::duration(error as i64)),
+    };
+    Some(format!(
+        "one way {}{error}",
+        text::duration(link.delay_ns?.median)
+    ))
+}
+
 /// A link in words, for whoever cannot see the matrix.
 fn words(model: &Model, ends: LinkEnds, link: &LinkStats) -> String {
     let mut words = vec![
@@ -367,13 +370,7 @@ fn words(model: &Model, ends: LinkEnds, link: &LinkStats) -> String {
     if let Some(rtt) = link.rtt_ns {
         words.push(format!("round trip {}", text::duration(rtt.median)));
     }
-    if let Some(delay) = link.delay_ns {
-        let error = match link.clock_error_ns {
-            Some(0) | None => String::new(),
-            Some(error) => format!(" ± {}", text::duration(error as i64)),
-        };
-        words.push(format!("one way {}{error}", text::duration(delay.median)));
-    }
+    words.extend(one_way(link));
     words.extend(model.resent_text(link).map(|causes| {
         let count = text::many(link.resent, "message");
         format!("{count} again; their senders had heard: {causes}")
@@ -394,40 +391,30 @@ fn list(ui: &mut Ui, model: &Model, stats: &Stats, commands: &mut Vec<Command>) 
     let area = ScrollArea::vertical().id_salt("links").auto_shrink(false);
     area.show_rows(ui, ROW, links.len(), |ui, range| {
         for (ends, link) in links.get(range).unwrap_or_default() {
-            let size = vec2(ui.available_width(), ROW);
-            let (rect, response) = ui.allocate_exact_size(size, Sense::click());
+            let (rect, response) = control::row(ui, ROW, Sense::click());
             let is_selected = selected == Some(**ends);
             let name = model.link_label(**ends);
             let said = words(model, **ends, link);
             let label = format!("link {name}: {said}");
-            response.widget_info(|| WidgetInfo::selected(Role::Button, true, is_selected, &label));
-            let painter = ui.painter().with_clip_rect(rect.intersect(ui.clip_rect()));
-            if is_selected || response.hovered() {
-                let fill = if is_selected {
-                    theme::selected()
-                } else {
-                    theme::related()
-                };
-                painter.rect_filled(rect, 0.0, fill);
-            }
+            control::selectable(&response, Role::Button, is_selected, &label);
+            let painter = ui.painter_at(rect);
+            control::shade(&painter, rect, 0.0, is_selected, &response);
             let split = (rect.width() * 0.45).min(360.0);
-            for (left, width, text, color) in [
-                (10.0, split - 18.0, &name, theme::text()),
-                (
-                    split,
-                    rect.width() - split - 6.0,
-                    &said,
-                    if bad_part(model, **ends, link) > 0.0 {
-                        theme::warning()
-                    } else {
-                        theme::weak()
-                    },
-                ),
-            ] {
-                let galley = label::elided(&painter, text, theme::mono(), width, color);
-                let y = rect.center().y - galley.size().y / 2.0;
-                painter.galley(pos2(rect.left() + left, y), galley, color);
-            }
+            label::cell(&painter, rect, 10.0, split - 18.0, &name, theme::text());
+            let is_bad = bad_part(model, **ends, link) > 0.0;
+            let color = if is_bad {
+                theme::warning()
+            } else {
+                theme::weak()
+            };
+            label::cell(
+                &painter,
+                rect,
+                split,
+                rect.width() - split - 6.0,
+                &said,
+                color,
+            );
             if response.clicked() {
                 commands.push(Command::SelectLink(Some(**ends)));
             }

@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use egui::{Align2, Painter, Pos2, Rect, Role, Sense, Stroke, Ui, Vec2, WidgetInfo, pos2, vec2};
+use egui::{Align2, Painter, Pos2, Rect, Role, Sense, Stroke, Ui, Vec2, pos2, vec2};
 use netreel_inspector_model::{Command, MARKS_MAX, Mark, Model, text};
 
 use super::links::node_color;
 use super::plot::round_up;
-use super::{findings, head};
+use super::{control, findings, head, label};
 use crate::theme;
 
 /// How near the pointer must be to a mark, in points.
@@ -105,10 +105,10 @@ pub fn show(ui: &mut Ui, model: &Model, look: &mut Look, commands: &mut Vec<Comm
     ui.advance_cursor_after_rect(view);
     let response = ui.interact(view, ui.scope_id().with("map"), Sense::click_and_drag());
     let label = format!("objects from above: {more}");
-    response.widget_info(|| WidgetInfo::labeled(Role::Canvas, true, &label));
+    control::named(&response, Role::Canvas, &label);
     navigate(ui, &response, look);
     let ground = Ground::new(view, extent, *look);
-    let painter = ui.painter().with_clip_rect(view.intersect(ui.clip_rect()));
+    let painter = ui.painter_at(view);
     painter.rect_filled(view, 0.0, theme::panel());
     grid(&painter, &ground, extent, &unit);
     let selected = model.selection().object;
@@ -135,7 +135,7 @@ pub fn show(ui: &mut Ui, model: &Model, look: &mut Look, commands: &mut Vec<Comm
             commands.push(Command::SelectObject(Some(object)));
         }
         let words = words(model, &objects, object);
-        response.on_hover_text_at_pointer(egui::RichText::new(words).font(theme::mono()));
+        response.on_hover_text_at_pointer(label::mono(words));
     }
 }
 
@@ -367,11 +367,10 @@ fn controls(
             continue;
         }
         let rect = Rect::from_center_size(at, Vec2::splat(14.0));
-        let id = ui.scope_id().with(("on the map", object));
-        let response = ui.interact(rect, id, Sense::click());
+        let response = control::clickable(ui, rect, ("on the map", object));
         let label = format!("object {object} from above");
         let is_selected = selected == Some(object);
-        response.widget_info(|| WidgetInfo::selected(Role::Button, true, is_selected, &label));
+        control::selectable(&response, Role::Button, is_selected, &label);
         if response.clicked() {
             commands.push(Command::SelectObject(Some(object)));
         }

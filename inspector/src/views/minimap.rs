@@ -1,14 +1,12 @@
 //! The whole session in one strip: traffic, loss, findings, and which part is in view.
 
-use egui::{
-    Align2, Color32, CursorIcon, Mesh, Rect, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2,
-};
+use egui::{Color32, CursorIcon, Mesh, Painter, Rect, Role, Sense, Stroke, Ui, pos2, vec2};
 use netreel_inspector_model::{Command, MinimapColumn, Model, Scale};
 use netreel_protocol::history::Level;
 use netreel_protocol::session::SessionTime;
 
-use super::axis;
 use super::timeline::bar;
+use super::{axis, control, label};
 use crate::theme;
 
 const HEIGHT: f32 = 46.0;
@@ -27,7 +25,7 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         .interact(time, ui.scope_id().with("minimap"), Sense::click_and_drag())
         .on_hover_cursor(CursorIcon::PointingHand);
     let whole = model.whole_scale(time.width());
-    let painter = ui.painter().with_clip_rect(view.intersect(ui.clip_rect()));
+    let painter = ui.painter_at(view);
     painter.rect_filled(view, 0.0, theme::background());
     painter.hline(view.x_range(), view.bottom() - 0.5, (1.0, theme::line()));
     gutter(&painter, view);
@@ -76,7 +74,7 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
 
 /// Traffic as bars, loss below them.
 fn strip(
-    painter: &egui::Painter,
+    painter: &Painter,
     view: Rect,
     time: Rect,
     columns: &[MinimapColumn],
@@ -127,7 +125,7 @@ fn edges(
         let strip = Rect::from_center_size(centre, vec2(2.0 * EDGE, view.height()));
         let response = ui.interact(strip, ui.scope_id().with(name), Sense::drag());
         let response = response.on_hover_cursor(CursorIcon::ResizeHorizontal);
-        response.widget_info(|| WidgetInfo::labeled(Role::Splitter, true, name));
+        control::named(&response, Role::Splitter, name);
         held |= response.dragged();
         if response.dragged()
             && let Some(pointer) = response.interact_pointer_pos()
@@ -146,18 +144,13 @@ fn edges(
     held
 }
 
-fn gutter(painter: &egui::Painter, view: Rect) {
-    painter.text(
-        pos2(view.left() + 10.0, view.center().y - 2.0),
-        Align2::LEFT_CENTER,
-        "session",
-        theme::small(),
-        theme::weak(),
-    );
+fn gutter(painter: &Painter, view: Rect) {
+    let at = pos2(view.left() + 10.0, view.center().y - 2.0);
+    label::text(painter, at, "session", theme::small(), theme::weak());
 }
 
 /// Findings as marks at the top; the worst of a column on top of the others.
-fn flags(painter: &egui::Painter, view: Rect, time: Rect, whole: &Scale, model: &Model) {
+fn flags(painter: &Painter, view: Rect, time: Rect, whole: &Scale, model: &Model) {
     let mut last: Option<(f32, Level)> = None;
     let mut marks: Vec<(f32, Level)> = model
         .minimap_flags(time.width())
@@ -185,7 +178,7 @@ fn flags(painter: &egui::Painter, view: Rect, time: Rect, whole: &Scale, model: 
 }
 
 /// What is in view.
-fn window(painter: &egui::Painter, view: Rect, time: Rect, whole: &Scale, model: &Model) {
+fn window(painter: &Painter, view: Rect, time: Rect, whole: &Scale, model: &Model) {
     let visible = model.visible();
     let x = |at: SessionTime| (time.left() + whole.x(at)).round();
     let (left, right) = (x(visible.start), x(visible.end).max(x(visible.start) + 3.0));

@@ -7,6 +7,7 @@ pub mod bytes;
 pub mod candidates;
 pub mod columns;
 pub mod compare;
+pub mod control;
 pub mod copy;
 pub mod course;
 pub mod dialogs;

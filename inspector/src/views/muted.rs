@@ -1,9 +1,10 @@
 //! Which rules are muted, above the findings that are left.
 
 use egui::text::LayoutJob;
-use egui::{Button, Rect, RichText, Role, Sense, Ui, WidgetInfo, pos2, vec2};
+use egui::{Button, Rect, Role, Sense, Ui, pos2, vec2};
 use netreel_inspector_model::{Command, MutedRow};
 
+use super::{control, label};
 use crate::theme;
 
 /// Width of the button of a line.
@@ -60,7 +61,7 @@ fn line(ui: &mut Ui, sentence: &str, word: &str, name: &str) -> bool {
     let galley = ui.painter().layout_job(job);
     let size = vec2(ui.available_width(), galley.size().y.max(theme::ROW) + 4.0);
     let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
-    response.widget_info(|| WidgetInfo::labeled(Role::Label, true, sentence));
+    control::named(&response, Role::Label, sentence);
     let top = rect.center().y - galley.size().y / 2.0;
     let painter = ui.painter();
     painter.galley(pos2(rect.left() + 12.0, top), galley, theme::weak());
@@ -69,8 +70,8 @@ fn line(ui: &mut Ui, sentence: &str, word: &str, name: &str) -> bool {
         pos2(rect.right() - BUTTON / 2.0 - 6.0, rect.center().y),
         vec2(BUTTON, theme::ROW - 2.0),
     );
-    let text = RichText::new(word).font(theme::small());
+    let text = label::small(word);
     let response = ui.put(at, Button::new(text));
-    response.widget_info(|| WidgetInfo::labeled(Role::Button, true, name));
+    control::named(&response, Role::Button, name);
     response.clicked()
 }

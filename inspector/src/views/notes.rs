@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use egui::{Key, Rect, RichText, Role, ScrollArea, Sense, TextEdit, Ui, WidgetInfo, pos2, vec2};
+use egui::{Key, Rect, Role, ScrollArea, Sense, Ui, pos2};
 use netreel_inspector_model::{
     Bookmark, BookmarkRow, Command, LogLine, LogLines, Model, Spot, text,
 };
 
-use super::{findings, head, label};
+use super::{control, findings, head, label};
 use crate::{glyph, theme};
 
 const ROW: f32 = 19.0;
@@ -120,7 +120,7 @@ fn bar(ui: &mut Ui, model: &Model, search: &mut Search) -> Option<Spot> {
             Spot::Time { .. } => "mark this time",
         };
         let said = format!("{} (B); the visible time: Shift+B", model.spot_text(&spot));
-        let said = RichText::new(said).font(theme::mono());
+        let said = label::mono(said);
         if ui.button(what).on_hover_text(said).clicked() {
             wants = Some(spot);
         }
@@ -131,12 +131,8 @@ fn bar(ui: &mut Ui, model: &Model, search: &mut Search) -> Option<Spot> {
             ui.ctx().copy_text(model.bookmarks_text());
         }
         ui.separator();
-        let label = ui.label(RichText::new("find").color(theme::weak()));
-        let edit = TextEdit::singleline(&mut search.text)
-            .id_salt("find in notes")
-            .font(theme::mono())
-            .desired_width(ui.available_width().clamp(60.0, 240.0) - 12.0);
-        let response = ui.add(edit).labelled_by(label.id);
+        let width = |room: f32| room.clamp(60.0, 240.0) - 12.0;
+        let response = label::edit(ui, "find", &mut search.text, "", width);
         if response.has_focus() && ui.input(|input| input.key_pressed(Key::Escape)) {
             search.text.clear();
         }
@@ -189,19 +185,14 @@ impl Search {
 
 /// Returns whether its note is to be another one.
 fn bookmark(ui: &mut Ui, model: &Model, row: &BookmarkRow, commands: &mut Vec<Command>) -> bool {
-    let size = vec2(ui.available_width(), ROW);
-    let (rect, response) = ui.allocate_exact_size(size, Sense::click());
-    let painter = ui.painter().with_clip_rect(rect.intersect(ui.clip_rect()));
+    let (rect, response) = control::row(ui, ROW, Sense::click());
+    let painter = ui.painter_at(rect);
     let label = format!("bookmark {}: {}", row.title, row.note);
     let is_selected = row.packet.is_some() && row.packet == model.selection().packet;
-    response.widget_info(|| WidgetInfo::selected(Role::Button, true, is_selected, &label));
-    if is_selected {
-        painter.rect_filled(rect, 0.0, theme::selected());
-    } else if response.hovered() {
-        painter.rect_filled(rect, 0.0, theme::related());
-    }
+    control::selectable(&response, Role::Button, is_selected, &label);
+    control::shade(&painter, rect, 0.0, is_selected, &response);
     let when = row.time.as_ref().map(|time| text::seconds(time.start));
-    label::write(
+    label::cell(
         &painter,
         rect,
         10.0,
@@ -219,17 +210,16 @@ fn bookmark(ui: &mut Ui, model: &Model, row: &BookmarkRow, commands: &mut Vec<Co
         "" => row.title.clone(),
         note => format!("{note}   {}", row.title),
     };
-    label::write(&painter, rect, TIME + 16.0, room, &words, theme::text());
+    label::cell(&painter, rect, TIME + 16.0, room, &words, theme::text());
     let button = |place: f32, name: &str| {
         let right = rect.right() - 4.0 - place * BUTTON;
         let area = Rect::from_min_max(
             pos2(right - BUTTON + 4.0, rect.top() + 1.0),
             pos2(right, rect.bottom() - 1.0),
         );
-        let id = ui.scope_id().with(("bookmark", row.place, name));
-        let response = ui.interact(area, id, Sense::click());
+
         let label = format!("{name} bookmark {}", row.title);
-        response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &label));
+        let response = control::button(ui, area, ("bookmark", row.place, name), &label);
         let color = if response.hovered() {
             theme::text()
         } else {
@@ -250,34 +240,28 @@ fn bookmark(ui: &mut Ui, model: &Model, row: &BookmarkRow, commands: &mut Vec<Co
 }
 
 fn line(ui: &mut Ui, model: &Model, written: &LogLine, place: usize, commands: &mut Vec<Command>) {
-    let size = vec2(ui.available_width(), ROW);
-    let (rect, _) = ui.allocate_exact_size(size, Sense::hover());
-    let id = ui.scope_id().with(("line", place));
-    let response = ui.interact(rect, id, Sense::click());
-    let painter = ui.painter().with_clip_rect(rect.intersect(ui.clip_rect()));
+    let (rect, _) = control::row(ui, ROW, Sense::hover());
+    let response = control::clickable(ui, rect, ("line", place));
+    let painter = ui.painter_at(rect);
     let label = format!("line of {}: {}", written.who, written.text);
     let is_at = model.cursor() == Some(written.time);
-    response.widget_info(|| WidgetInfo::selected(Role::Button, true, is_at, &label));
-    if is_at {
-        painter.rect_filled(rect, 0.0, theme::selected());
-    } else if response.hovered() {
-        painter.rect_filled(rect, 0.0, theme::related());
-    }
+    control::selectable(&response, Role::Button, is_at, &label);
+    control::shade(&painter, rect, 0.0, is_at, &response);
     let when = text::seconds(written.time);
-    label::write(&painter, rect, 10.0, TIME - 14.0, &when, theme::weak());
-    label::write(&painter, rect, TIME, WHO - 8.0, &written.who, theme::weak());
+    label::cell(&painter, rect, 10.0, TIME - 14.0, &when, theme::weak());
+    label::cell(&painter, rect, TIME, WHO - 8.0, &written.who, theme::weak());
     let room = rect.width() - TIME - WHO - 8.0;
     let color = if model.visible().contains(&written.time) {
         theme::text()
     } else {
         theme::weak()
     };
-    label::write(&painter, rect, TIME + WHO, room, &written.text, color);
+    label::cell(&painter, rect, TIME + WHO, room, &written.text, color);
     if response.clicked() {
         commands.push(Command::GoToTime(written.time));
     }
     if response.hovered() {
-        let text = RichText::new(&written.text).font(theme::mono());
+        let text = label::mono(&written.text);
         response.on_hover_text(text);
     }
 }

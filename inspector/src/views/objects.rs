@@ -1,14 +1,12 @@
 //! Who owned what: a row for each object, and below it one for each node where it matters.
 
-use egui::{
-    Align2, Mesh, Painter, Rect, Role, ScrollArea, Sense, Stroke, Ui, WidgetInfo, pos2, vec2,
-};
+use egui::{Mesh, Painter, Rect, Role, ScrollArea, Sense, Stroke, Ui, pos2, vec2};
 use netreel_inspector_model::{Command, Model, Row, Scale, Shown, Stretch, text};
 use netreel_protocol::history::Belief;
 use netreel_protocol::session::NodeId;
 
 use super::copy::{self, What};
-use super::{axis, findings, head, label, scroll};
+use super::{axis, control, findings, head, label, scroll};
 use crate::{glyph, theme};
 
 /// Height of a row.
@@ -43,8 +41,7 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     }
     let scale = model.scale(axis::time_rect(ui.max_rect(), model).width());
     if with_axis {
-        let size = vec2(ui.available_width(), axis::HEIGHT);
-        let (rect, response) = ui.allocate_exact_size(size, Sense::click_and_drag());
+        let (rect, response) = control::row(ui, axis::HEIGHT, Sense::click_and_drag());
         let time = axis::time_rect(rect, model);
         axis::show(ui.painter(), time, ui.max_rect().bottom(), &scale);
         axis::navigate(ui, &response, time, &scale, commands);
@@ -83,7 +80,7 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         }
     });
     let below = Rect::from_min_max(pos2(time.left(), full.top() + HEAD), full.max);
-    let painter = ui.painter().with_clip_rect(below.intersect(ui.clip_rect()));
+    let painter = ui.painter_at(below);
     axis::gaps(&painter, below, time, &scale);
     if let Some(range) = model.measured_time() {
         axis::measured_band(&painter, below, &scale, &range);
@@ -123,8 +120,8 @@ fn line(
     scale: &Scale,
     commands: &mut Vec<Command>,
 ) {
-    let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), ROW), Sense::hover());
-    let painter = ui.painter().with_clip_rect(rect.intersect(ui.clip_rect()));
+    let (rect, _) = control::row(ui, ROW, Sense::hover());
+    let painter = ui.painter_at(rect);
     let (object, node) = match row {
         Row::Object(object) => (object, None),
         Row::Node(object, node) => (object, Some(node)),
@@ -144,7 +141,7 @@ fn line(
     time.min.y = rect.top();
     time.max.y = rect.bottom();
     let stretches = model.stretches(row, scale);
-    let clipped = painter.with_clip_rect(time.intersect(painter.clip_rect()));
+    let clipped = painter.with_clip_rect(time);
     drawn(&clipped, time, scale, model, (&stretches, node.is_some()));
     let response = ui.interact(
         rect,
@@ -155,7 +152,7 @@ fn line(
         None => format!("object {object}"),
         Some(node) => format!("object {object} at {}", model.node_name(node)),
     };
-    response.widget_info(|| WidgetInfo::selected(Role::Row, true, selected, &label));
+    control::selectable(&response, Role::Row, selected, &label);
     let pointer = response.hover_pos();
     if response.dragged() || pointer.is_some_and(|at| time.x_range().contains(at.x)) {
         axis::navigate(ui, &response, time, scale, commands);
@@ -196,9 +193,15 @@ fn name(painter: &Painter, rect: Rect, model: &Model, object: u64, node: Option<
                 left += 16.0;
             }
             let room = rect.left() + theme::gutter(model) - left - 6.0;
-            let text = model.object_name(object);
-            let galley = label::elided(painter, &text, theme::mono(), room, theme::text());
-            painter.galley(pos2(left, y - galley.size().y / 2.0), galley, theme::text());
+            let name = model.object_name(object);
+            label::write(
+                painter,
+                pos2(left, y),
+                room,
+                &name,
+                theme::mono(),
+                theme::text(),
+            );
         }
         Some(node) => {
             let room = theme::gutter(model) - 52.0;
@@ -283,13 +286,8 @@ fn draw(
                 3.0,
                 4.0,
             ));
-            painter.text(
-                pos2(shown.left() + 8.0, y),
-                Align2::LEFT_CENTER,
-                "?",
-                theme::small(),
-                theme::weak(),
-            );
+            let at = pos2(shown.left() + 8.0, y);
+            label::text(painter, at, "?", theme::small(), theme::weak());
         }
         Shown::Split | Shown::Somewhere(_) => {
             painter.rect_filled(bar, 2.0, theme::faded(theme::plain(), 0.22));

@@ -2,14 +2,14 @@
 
 use std::ops::Range;
 
-use egui::{Align, Color32, Layout, RichText, Role, Sense, Ui, WidgetInfo};
+use egui::{Align, Color32, Layout, Role, Sense, Ui, vec2};
 use egui_extras::{Column as Width, TableBuilder, TableRow};
 use netreel_inspector_model::{Column, Command, Hover, Model, PacketRow, text};
 use netreel_protocol::packet_fields::PacketField;
 
 use super::columns::{self, GAP, MESSAGES, MESSAGES_MIN, right};
 use super::copy::{self, What};
-use super::{findings, head, scroll};
+use super::{control, findings, head, label, scroll};
 use crate::{glyph, theme};
 
 const ROW: f32 = 18.0;
@@ -24,7 +24,7 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         findings::empty(ui, why_none(model));
         return;
     }
-    ui.spacing_mut().item_spacing = egui::vec2(GAP, 0.0);
+    ui.spacing_mut().item_spacing = vec2(GAP, 0.0);
     ui.add_space(2.0);
     let selected = model.selection().packet.map(|id| id.0);
     let moved = scroll::changed(ui.ctx(), "packets selection", selected);
@@ -195,7 +195,7 @@ fn line(
         packet.cell(PacketField::Link),
         packet.cell(PacketField::Messages)
     );
-    response.widget_info(|| WidgetInfo::selected(Role::Row, true, packet.selected, &label));
+    control::selectable(&response, Role::Row, packet.selected, &label);
     if response.clicked() {
         commands.push(Command::SelectPacket(packet.packet));
     }
@@ -245,7 +245,7 @@ fn messages(ui: &mut Ui, model: &Model, packet: &PacketRow) {
         .lead
         .and_then(|kind| model.kinds().get(usize::from(kind.0)))
         .map(|kind| kind.role);
-    let (rect, _) = ui.allocate_exact_size(egui::vec2(10.0, 10.0), Sense::hover());
+    let (rect, _) = ui.allocate_exact_size(vec2(10.0, 10.0), Sense::hover());
     glyph::kind(ui.painter(), rect.center(), 8.0, role, color);
     match packet.lead {
         _ if !packet.is_told => cell(ui, "not known yet", theme::dim(), false),
@@ -267,14 +267,14 @@ fn fate(ui: &mut Ui, packet: &PacketRow) {
     cell(ui, fate, color, false);
     if let Some(level) = packet.level {
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            let (rect, _) = ui.allocate_exact_size(egui::vec2(11.0, 11.0), Sense::hover());
+            let (rect, _) = ui.allocate_exact_size(vec2(11.0, 11.0), Sense::hover());
             glyph::level(ui.painter(), rect.center(), 10.0, level);
         });
     }
 }
 
 fn cell(ui: &mut Ui, text: &str, color: Color32, right: bool) {
-    let text = RichText::new(text).font(theme::mono()).color(color);
+    let text = label::mono(text).color(color);
     let label = egui::Label::new(text).truncate();
     if right {
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| ui.add(label));

@@ -2,11 +2,11 @@
 //! differs.
 
 use egui::text::LayoutJob;
-use egui::{Color32, FontId, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
+use egui::{Align2, Color32, FontId, Rect, Role, ScrollArea, Sense, Ui, pos2, vec2};
 use netreel_inspector_model::text;
 
 use super::replay::Seat;
-use super::{findings, head, label};
+use super::{control, findings, head, label};
 use crate::ask::Parting;
 use crate::theme;
 
@@ -83,12 +83,12 @@ fn sentence(ui: &mut Ui, what: &str, font: FontId, color: Color32) {
     let galley = ui.painter().layout_job(job);
     let size = vec2(width, galley.size().y + 2.0);
     let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
-    response.widget_info(|| WidgetInfo::labeled(Role::Label, true, what));
+    control::named(&response, Role::Label, what);
     let at = rect.min + vec2(10.0, 1.0);
     ui.painter().galley(at, galley, color);
 }
 
-fn line(ui: &mut Ui, name: &str, what: &str, color: egui::Color32) {
+fn line(ui: &mut Ui, name: &str, what: &str, color: Color32) {
     let width = ui.available_width();
     let room = (width - 150.0).max(60.0);
     let painter = ui.painter().clone();
@@ -98,7 +98,7 @@ fn line(ui: &mut Ui, name: &str, what: &str, color: egui::Color32) {
     let size = vec2(width, galley.size().y + 2.0);
     let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
     let label = format!("{name}: {what}");
-    response.widget_info(|| WidgetInfo::labeled(Role::Label, true, &label));
+    control::named(&response, Role::Label, &label);
     let title = label::elided(&painter, name, theme::mono(), 128.0, theme::weak());
     painter.galley(rect.min + vec2(10.0, 1.0), title, theme::weak());
     painter.galley(rect.min + vec2(144.0, 1.0), galley, color);
@@ -127,8 +127,8 @@ fn bytes(ui: &mut Ui, parting: &Parting) {
             Some(first) => format!("{name}: {} bytes, byte {first} differs first", bytes.len()),
             None => format!("{name}: {} bytes, the same", bytes.len()),
         };
-        response.widget_info(|| WidgetInfo::labeled(Role::Image, true, &label));
-        let painter = ui.painter().with_clip_rect(area.intersect(ui.clip_rect()));
+        control::named(&response, Role::Image, &label);
+        let painter = ui.painter_at(area);
         let title = format!("{name}, {} bytes", bytes.len());
         let galley = label::elided(&painter, &title, theme::small(), half, theme::weak());
         painter.galley(area.min + vec2(10.0, 1.0), galley, theme::weak());
@@ -137,13 +137,7 @@ fn bytes(ui: &mut Ui, parting: &Parting) {
             let start = row * columns;
             let offset = format!("{start:04x}");
             let at = pos2(area.left() + 10.0, y + 1.0);
-            painter.text(
-                at,
-                egui::Align2::LEFT_TOP,
-                offset,
-                theme::small(),
-                theme::dim(),
-            );
+            painter.text(at, Align2::LEFT_TOP, offset, theme::small(), theme::dim());
             for place in start..(start + columns).min(bytes.len()) {
                 let x = area.left() + 48.0 + (place - start) as f32 * BYTE;
                 let cell = Rect::from_min_size(pos2(x - 2.0, y), vec2(BYTE, ROW));
@@ -162,7 +156,7 @@ fn bytes(ui: &mut Ui, parting: &Parting) {
                 let digits = bytes.get(place).map(|byte| format!("{byte:02x}"));
                 let at = pos2(x, y + 1.0);
                 let digits = digits.unwrap_or_default();
-                painter.text(at, egui::Align2::LEFT_TOP, digits, theme::mono(), color);
+                painter.text(at, Align2::LEFT_TOP, digits, theme::mono(), color);
             }
         }
     }

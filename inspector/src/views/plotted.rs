@@ -1,11 +1,11 @@
 //! Any field of the wire over time: a line for each link or object, in the place of the value in focus.
 
-use egui::{RichText, Ui};
+use egui::Ui;
 use netreel_inspector_model::{Command, Model, PlotBy, Plotted};
 
 use super::axis::TimeView;
 use super::strips::{Line, legend, ribbons, strips};
-use super::{findings, head};
+use super::{findings, head, label};
 use crate::theme;
 
 /// Draws the field.
@@ -17,7 +17,7 @@ pub fn show(ui: &mut Ui, model: &Model, plotted: &Plotted, commands: &mut Vec<Co
     ui.add_space(3.0);
     head::wrapped(ui, |ui| {
         for (name, by) in [("by link", PlotBy::Link), ("by object", PlotBy::Object)] {
-            let text = RichText::new(name).font(theme::body());
+            let text = label::body(name);
             if ui.selectable_label(plotted.by == by, text).clicked() {
                 let path = plotted.path.clone();
                 commands.push(Command::Plot(Some(Plotted { path, by })));
@@ -29,11 +29,7 @@ pub fn show(ui: &mut Ui, model: &Model, plotted: &Plotted, commands: &mut Vec<Co
             commands.push(Command::Plot(None));
         }
         let note = plot.as_ref().map_or(model.why_waits(), |plot| &plot.note);
-        ui.label(
-            RichText::new(note)
-                .font(theme::small())
-                .color(theme::weak()),
-        );
+        ui.label(label::small(note).color(theme::weak()));
     });
     let Some(plot) = plot else { return };
     if plot.lines.is_empty() {

@@ -1,12 +1,14 @@
 //! A replay that somebody sits in: the events of one node, and a layer that is played to before one of
 //! them.
 
-use egui::{Key, Painter, Role, ScrollArea, Sense, TextEdit, Ui, WidgetInfo, pos2, vec2};
+use egui::{
+    Button, Painter, Role, ScrollArea, Sense, Stroke, Ui, UiBuilder, WidgetInfo, pos2, vec2,
+};
 use netreel_inspector_model::{Model, text};
 use netreel_protocol::session::NodeId;
 
 use super::links::node_color;
-use super::{findings, head, label, scroll};
+use super::{control, findings, head, label, scroll};
 use crate::ask::{Event, Request, Standing};
 use crate::theme;
 
@@ -123,24 +125,18 @@ pub fn show(ui: &mut Ui, model: &Model, seat: &mut Seat, requests: &mut Vec<Requ
     };
     let list = ui.available_rect_before_wrap();
     let (upper, lower) = list.split_top_bottom_at_y(list.bottom() - below);
-    ui.scope_builder(
-        egui::UiBuilder::new().max_rect(upper).id_salt("events"),
-        |ui| {
-            ui.set_clip_rect(upper.intersect(ui.clip_rect()));
-            events(ui, seat, &standing, requests);
-        },
-    );
+    ui.scope_builder(UiBuilder::new().max_rect(upper).id_salt("events"), |ui| {
+        ui.shrink_clip_rect(upper);
+        events(ui, seat, &standing, requests);
+    });
     if below > 0.0 {
         ui.painter()
             .hline(list.x_range(), lower.top(), (1.0, theme::line()));
         let inside = lower.shrink2(vec2(8.0, 4.0));
-        ui.scope_builder(
-            egui::UiBuilder::new().max_rect(inside).id_salt("said"),
-            |ui| {
-                ui.set_clip_rect(lower.intersect(ui.clip_rect()));
-                said(ui, seat, &standing, requests);
-            },
-        );
+        ui.scope_builder(UiBuilder::new().max_rect(inside).id_salt("said"), |ui| {
+            ui.shrink_clip_rect(lower);
+            said(ui, seat, &standing, requests);
+        });
     }
     ui.advance_cursor_after_rect(list);
 }
@@ -164,12 +160,12 @@ fn begin(ui: &mut Ui, model: &Model, seat: &mut Seat, requests: &mut Vec<Request
     ui.horizontal_wrapped(|ui| {
         ui.add_space(10.0);
         for (id, node) in recorded {
-            let text = egui::RichText::new(model.lane_name(id)).font(theme::body());
-            let button = egui::Button::new(text);
-            let stroke = egui::Stroke::new(1.5, theme::quiet(node_color(model, id), 1.0));
+            let text = label::body(model.lane_name(id));
+            let button = Button::new(text);
+            let stroke = Stroke::new(1.5, theme::quiet(node_color(model, id), 1.0));
             let response = ui.add_enabled(!seat.waits, button.stroke(stroke));
             let label = format!("replay {}", node.name);
-            response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &label));
+            control::named(&response, Role::Button, &label);
             if response.clicked() {
                 seat.sit(&node.name, requests);
             }
@@ -177,15 +173,10 @@ fn begin(ui: &mut Ui, model: &Model, seat: &mut Seat, requests: &mut Vec<Request
     });
     ui.horizontal(|ui| {
         ui.add_space(10.0);
-        let label = ui.label(egui::RichText::new("changed").color(theme::weak()));
-        let edit = TextEdit::singleline(&mut seat.changes)
-            .id_salt("changes")
-            .font(theme::mono())
-            .hint_text(
-                egui::RichText::new(theme::two_dashes("--set mode=owner")).color(theme::dim()),
-            )
-            .desired_width((ui.available_width() - 20.0).min(360.0));
-        ui.add(edit).labelled_by(label.id);
+        let hint = theme::two_dashes("--set mode=owner");
+        label::edit(ui, "changed", &mut seat.changes, &hint, |room| {
+            (room - 20.0).min(360.0)
+        });
     });
     if seat.waits {
         findings::empty(ui, "Opening the recording…");
@@ -205,8 +196,8 @@ fn controls(
     head::wrapped(ui, |ui| {
         ui.spacing_mut().item_spacing.x = 3.0;
         for (sign, what, command) in BUTTONS {
-            let text = egui::RichText::new(sign).font(theme::small());
-            let response = ui.add_enabled(!seat.waits, egui::Button::new(text));
+            let text = label::small(sign);
+            let response = ui.add_enabled(!seat.waits, Button::new(text));
             let is_free = !seat.waits;
             response.widget_info(|| WidgetInfo::labeled(Role::Button, is_free, what));
             if response
@@ -217,30 +208,23 @@ fn controls(
             }
         }
         let at = model.cursor().filter(|at| standing.time != Some(*at));
-        let text = egui::RichText::new("to the cursor").font(theme::small());
-        let response = ui.add_enabled(at.is_some() && !seat.waits, egui::Button::new(text));
+        let text = label::small("to the cursor");
+        let response = ui.add_enabled(at.is_some() && !seat.waits, Button::new(text));
         if response.on_hover_text("play to the time cursor").clicked()
             && let Some(at) = at
         {
             seat.say(&format!("goto {}ns", at.0), requests);
         }
-        let text = egui::RichText::new("leave").font(theme::small());
-        if ui.add(egui::Button::new(text)).clicked() {
+        let text = label::small("leave");
+        if ui.add(Button::new(text)).clicked() {
             seat.stood(String::new());
             requests.push(Request::Stand);
         }
     });
     head::wrapped(ui, |ui| {
-        let label = ui.label(egui::RichText::new("say").color(theme::weak()));
         let hint = "until kind == migrate  ·  break finding  ·  goto 1.2s  ·  object 42";
-        let edit = TextEdit::singleline(&mut seat.command)
-            .id_salt("command")
-            .font(theme::mono())
-            .hint_text(egui::RichText::new(hint).color(theme::dim()))
-            .desired_width(ui.available_width() - 8.0);
-        let response = ui.add(edit).labelled_by(label.id);
-        let entered = response.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter));
-        if entered && !seat.command.trim().is_empty() {
+        let response = label::edit(ui, "say", &mut seat.command, hint, |room| room - 8.0);
+        if label::is_entered(ui, &response) && !seat.command.trim().is_empty() {
             let command = seat.command.trim().to_owned();
             seat.say(&command, requests);
             seat.command.clear();
@@ -276,9 +260,8 @@ fn events(ui: &mut Ui, seat: &mut Seat, standing: &Standing, requests: &mut Vec<
     let times = (longest.unwrap_or(0) as f32 * LETTER + 12.0).max(86.0);
     area.show_rows(ui, ROW, lines.len() + 1, |ui, range| {
         for place in range {
-            let size = vec2(ui.available_width(), ROW);
-            let (rect, response) = ui.allocate_exact_size(size, Sense::click());
-            let painter = ui.painter().with_clip_rect(rect.intersect(ui.clip_rect()));
+            let (rect, response) = control::row(ui, ROW, Sense::click());
+            let painter = ui.painter_at(rect);
             let is_here = place == here;
             if is_here {
                 painter.rect_filled(rect, 0.0, theme::selected());
@@ -288,8 +271,7 @@ fn events(ui: &mut Ui, seat: &mut Seat, standing: &Standing, requests: &mut Vec<
                     at + vec2(4.0, 0.0),
                     at + vec2(-3.0, 4.0),
                 ];
-                let shape =
-                    egui::Shape::convex_polygon(points, theme::accent(), egui::Stroke::NONE);
+                let shape = egui::Shape::convex_polygon(points, theme::accent(), Stroke::NONE);
                 painter.add(shape);
             }
             let Some(line) = lines.get(place) else {
@@ -299,7 +281,7 @@ fn events(ui: &mut Ui, seat: &mut Seat, standing: &Standing, requests: &mut Vec<
                 continue;
             };
             let label = format!("event {} {} {}", line.number, line.kind, line.words);
-            response.widget_info(|| WidgetInfo::selected(Role::Row, true, is_here, &label));
+            control::selectable(&response, Role::Row, is_here, &label);
             if response.hovered() && !is_here {
                 painter.rect_filled(rect, 0.0, theme::related());
             }
@@ -327,12 +309,8 @@ fn columns(painter: &Painter, rect: egui::Rect, (line, times): (&Event, f32), is
     let mut x = rect.left() + 14.0;
     for (text, width) in columns {
         let room = width.min(rect.right() - x) - 6.0;
-        let galley = label::elided(painter, &text, theme::mono(), room, color);
-        painter.galley(
-            pos2(x, rect.center().y - galley.size().y / 2.0),
-            galley,
-            color,
-        );
+        let at = pos2(x, rect.center().y);
+        label::write(painter, at, room, &text, theme::mono(), color);
         x += width;
     }
 }
@@ -343,22 +321,18 @@ fn said(ui: &mut Ui, seat: &mut Seat, standing: &Standing, requests: &mut Vec<Re
     area.show(ui, |ui| {
         for (place, text) in (1..).zip(&standing.breaks) {
             ui.horizontal(|ui| {
-                let remove = ui.add_enabled(!seat.waits, egui::Button::new("×").small());
+                let remove = ui.add_enabled(!seat.waits, Button::new("×").small());
                 let label = format!("remove breakpoint {place}");
-                remove.widget_info(|| WidgetInfo::labeled(Role::Button, true, &label));
+                control::named(&remove, Role::Button, &label);
                 if remove.clicked() {
                     seat.say(&format!("delete {place}"), requests);
                 }
                 let text = format!("break {text}");
-                ui.label(
-                    egui::RichText::new(text)
-                        .font(theme::mono())
-                        .color(theme::accent()),
-                );
+                ui.label(label::mono(text).color(theme::accent()));
             });
         }
         if !standing.said.is_empty() {
-            let text = egui::RichText::new(&standing.said).font(theme::mono());
+            let text = label::mono(&standing.said);
             ui.add(
                 egui::Label::new(text.color(theme::text()))
                     .wrap()
@@ -399,13 +373,7 @@ pub fn layer(ui: &mut Ui, seat: &mut Seat) {
     }
     ui.add_space(3.0);
     head::wrapped(ui, |ui| {
-        let label = ui.label(egui::RichText::new("only").color(theme::weak()));
-        let edit = TextEdit::singleline(&mut seat.part)
-            .id_salt("part of the layer")
-            .font(theme::mono())
-            .hint_text(egui::RichText::new("objects[42]").color(theme::dim()))
-            .desired_width(ui.available_width() - 8.0);
-        ui.add(edit).labelled_by(label.id);
+        label::edit(ui, "only", &mut seat.part, "objects[42]", |room| room - 8.0);
     });
     let lines = standing.layer.iter();
     let lines: Vec<&(String, String)> = lines
@@ -415,27 +383,24 @@ pub fn layer(ui: &mut Ui, seat: &mut Seat) {
     let area = ScrollArea::vertical().id_salt("layer").auto_shrink(false);
     area.show_rows(ui, ROW, lines.len(), |ui, range| {
         for line in lines.get(range).unwrap_or_default() {
-            let size = vec2(ui.available_width(), ROW);
-            let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
+            let (rect, response) = control::row(ui, ROW, Sense::hover());
             let (name, value) = line;
             let is_changed = !seat.before.contains(line);
             let label = match is_changed {
                 true => format!("{name}: {value}, changed"),
                 false => format!("{name}: {value}"),
             };
-            response.widget_info(|| WidgetInfo::labeled(Role::Row, true, &label));
-            let painter = ui.painter().with_clip_rect(rect.intersect(ui.clip_rect()));
-            if is_changed {
-                painter.rect_filled(rect, 0.0, theme::related());
-            }
+            control::named(&response, Role::Row, &label);
+            let painter = ui.painter_at(rect);
             let color = if is_changed {
+                painter.rect_filled(rect, 0.0, theme::related());
                 theme::accent()
             } else {
                 theme::text()
             };
             let split = (rect.width() * 0.5).min(230.0);
-            label::write(&painter, rect, 10.0, split - 16.0, name, theme::weak());
-            label::write(
+            label::cell(&painter, rect, 10.0, split - 16.0, name, theme::weak());
+            label::cell(
                 &painter,
                 rect,
                 split,

@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
-use egui::{Id, Modal, RichText, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
+use egui::{Button, Rect, Role, ScrollArea, Sense, Ui, pos2, vec2};
 use netreel_inspector_model::text;
 
-use super::label;
+use super::dialogs::{self, Said};
+use super::{control, label};
 use crate::kept_run::{By, KeptMatch, KeptRun};
 use crate::{glyph, theme};
 
@@ -29,17 +30,6 @@ pub struct RunList {
     by: By,
     /// The numbers of those that are picked, the first picked first; two at the most.
     picked: Vec<u64>,
-}
-
-/// What became of it.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Said {
-    Nothing,
-    Close,
-    /// Open this session.
-    Open(PathBuf),
-    /// Hold the second against the first.
-    Compare(PathBuf, PathBuf),
 }
 
 impl RunList {
@@ -79,69 +69,61 @@ impl RunList {
     }
 }
 
-/// Draws the list. A click on a match opens it, the box before it picks it.
-pub fn show(ui: &Ui, list: &mut RunList) -> Said {
-    let mut said = Said::Nothing;
-    let shown = Modal::new(Id::unique("run")).show(ui.ctx(), |ui| {
-        let content = ui.ctx().content_rect().size();
-        ui.set_width(980.0_f32.min(content.x - 60.0));
-        let title = RichText::new(format!("Matches that {} kept", list.run.title));
-        ui.label(title.font(theme::body()).strong());
-        ui.label(RichText::new(&list.run.sums).color(theme::weak()));
+/// Draws the list. A click on a match opens it, the box before it picks it. The session to open, and the
+/// one to hold against it.
+pub fn show(ui: &Ui, list: &mut RunList) -> Said<(PathBuf, Option<PathBuf>)> {
+    dialogs::over(ui, "run", 980.0, |ui, said| {
+        ui.label(label::body(format!("Matches that {} kept", list.run.title)).strong());
+        ui.label(label::weak(&list.run.sums));
         ui.add_space(4.0);
         ui.spacing_mut().item_spacing.y = 0.0;
         heads(ui, list);
-        let area = ScrollArea::vertical().max_height(content.y - 220.0);
+        let height = ui.ctx().content_rect().height() - 220.0;
+        let area = ScrollArea::vertical().max_height(height);
         let places = list.run.sorted(list.by);
         area.show_rows(ui, ROW, places.len(), |ui, range| {
             for place in places.get(range).unwrap_or_default() {
                 if let Some(folder) = line(ui, list, *place) {
-                    said = Said::Open(folder);
+                    *said = Said::Answer((folder, None));
                 }
             }
         });
         if places.is_empty() {
-            let none = "Nothing was kept: no match went wrong so far.";
-            ui.label(RichText::new(none).color(theme::weak()));
+            ui.label(label::weak("Nothing was kept: no match went wrong so far."));
         }
         ui.add_space(8.0);
         ui.horizontal(|ui| {
             let both = list.both();
-            let compare = egui::Button::new("compare the two that are picked");
+            let compare = Button::new("compare the two that are picked");
             if ui.add_enabled(both.is_some(), compare).clicked()
                 && let Some((one, other)) = both
             {
-                said = Said::Compare(one, other);
+                *said = Said::Answer((one, Some(other)));
             }
             if ui.button("close").clicked() {
-                said = Said::Close;
+                *said = Said::Close;
             }
         });
-    });
-    match said {
-        Said::Nothing if shown.should_close() => Said::Close,
-        said => said,
-    }
+    })
 }
 
 /// The names of the columns; a click sorts by one.
 fn heads(ui: &mut Ui, list: &mut RunList) {
-    let (row, _) = ui.allocate_exact_size(vec2(ui.available_width(), ROW), Sense::hover());
+    let (row, _) = control::row(ui, ROW, Sense::hover());
     for (place, (left, name, by)) in COLUMNS.into_iter().enumerate() {
         let right = COLUMNS.get(place + 1).map_or(row.width(), |next| next.0);
         let left = row.left() + left;
-        let rect = egui::Rect::from_x_y_ranges(left..=row.left() + right, row.y_range());
-        let id = ui.scope_id().with(("by", name));
-        let response = ui.interact(rect, id, Sense::click());
+        let rect = Rect::from_x_y_ranges(left..=row.left() + right, row.y_range());
+        let response = control::clickable(ui, rect, ("by", name));
         let is_by = list.by == by;
         let label = format!("sort by {name}");
-        response.widget_info(|| WidgetInfo::selected(Role::Button, true, is_by, &label));
+        control::selectable(&response, Role::Button, is_by, &label);
         let color = if is_by {
             theme::accent()
         } else {
             theme::weak()
         };
-        label::write(ui.painter(), rect, 0.0, rect.width(), name, color);
+        label::cell(ui.painter(), rect, 0.0, rect.width(), name, color);
         if response.clicked() {
             list.by = by;
         }
@@ -153,12 +135,11 @@ fn heads(ui: &mut Ui, list: &mut RunList) {
 /// Draws a match. Its folder, where somebody opens it.
 fn line(ui: &mut Ui, list: &mut RunList, place: usize) -> Option<PathBuf> {
     let kept = list.run.matches.get(place)?.clone();
-    let size = vec2(ui.available_width(), ROW);
-    let (rect, response) = ui.allocate_exact_size(size, Sense::click());
+    let (rect, response) = control::row(ui, ROW, Sense::click());
     let words = words(&kept);
     let number = kept.number;
     let label = format!("match {number}: seed {}, {words}", kept.seed);
-    response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &label));
+    control::named(&response, Role::Button, &label);
     if response.hovered() || response.has_focus() {
         ui.painter().rect_filled(rect, 2.0, theme::related());
     }
@@ -180,7 +161,7 @@ fn line(ui: &mut Ui, list: &mut RunList, place: usize) -> Option<PathBuf> {
             left += 18.0;
         }
         let room = right - left - 8.0;
-        label::write(painter, rect, left, room, cell, theme::text());
+        label::cell(painter, rect, left, room, cell, theme::text());
     }
     let response = response.on_hover_text(match kept.why.as_str() {
         "" => kept.folder.display().to_string(),
@@ -199,13 +180,13 @@ fn words(kept: &KeptMatch) -> String {
 }
 
 /// The box before a match.
-fn picks(ui: &mut Ui, list: &mut RunList, row: egui::Rect, number: u64) {
-    let rect = egui::Rect::from_min_size(row.min, vec2(28.0, ROW));
-    let response = ui.interact(rect, ui.scope_id().with(("pick", number)), Sense::click());
+fn picks(ui: &mut Ui, list: &mut RunList, row: Rect, number: u64) {
+    let rect = Rect::from_min_size(row.min, vec2(28.0, ROW));
+    let response = control::clickable(ui, rect, ("pick", number));
     let is_picked = list.picked.contains(&number);
     let label = format!("pick match {number}");
-    response.widget_info(|| WidgetInfo::selected(Role::CheckBox, true, is_picked, &label));
-    let square = egui::Rect::from_center_size(rect.center(), vec2(12.0, 12.0));
+    control::selectable(&response, Role::CheckBox, is_picked, &label);
+    let square = Rect::from_center_size(rect.center(), vec2(12.0, 12.0));
     let painter = ui.painter();
     let color = if response.hovered() || is_picked {
         theme::accent()

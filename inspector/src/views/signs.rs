@@ -1,10 +1,11 @@
 //! What people and nodes wrote, in the timeline: bookmarks on the ruler, lines on the lanes.
 
-use egui::{Painter, Pos2, Rect, RichText, Role, Sense, Ui, WidgetInfo, pos2, vec2};
+use egui::{Painter, Pos2, Rect, Ui, pos2, vec2};
 use netreel_inspector_model::{Command, Model, Scale};
 
 use super::arrows::{self, Labels};
 use super::lanes::Lanes;
+use super::{control, label};
 use crate::{glyph, theme};
 
 /// Of more lines or bookmarks in the visible time only marks are drawn.
@@ -47,15 +48,14 @@ pub fn bookmarks(
         let top = pos2(left, ruler.bottom() - 11.0);
         glyph::bookmark(painter, top, theme::accent());
         let area = Rect::from_center_size(top + vec2(0.0, 5.0), vec2(12.0, 14.0));
-        let id = ui.scope_id().with(("bookmark", row.place));
-        let response = ui.interact(area, id, Sense::click());
+
         let label = format!("bookmark {} in the timeline", row.title);
-        response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &label));
+        let response = control::button(ui, area, ("bookmark", row.place), &label);
         if response.clicked() {
             commands.push(Command::GoToBookmark(row.place));
         }
         let said = format!("{}\n{}", row.title, row.note);
-        response.on_hover_text(RichText::new(said).font(theme::mono()));
+        response.on_hover_text(label::mono(said));
         if has_notes && !row.note.is_empty() {
             let at = pos2(left + 4.0, time.top() + 9.0);
             labels.place(painter, time, at, &row.note, theme::accent());

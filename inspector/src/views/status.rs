@@ -1,25 +1,25 @@
 //! The line at the bottom: how much there is, and what is wrong with it.
 
-use egui::{Align, Label, Layout, RichText, Sense, Ui, vec2};
+use egui::{Align, Label, Layout, RichText, Role, Sense, Ui, vec2};
 use netreel_inspector_model::{Command, Join, Model, Step, text};
 use netreel_protocol::history::Level;
 
-use super::axis;
 use super::bar::{Asked, Bar};
+use super::{axis, control, label};
 use crate::{glyph, theme};
 
 fn small(ui: &mut Ui, sign: &str, name: &str) -> egui::Response {
-    let text = RichText::new(sign).font(theme::mono()).color(theme::text());
+    let text = label::mono(sign).color(theme::text());
     let button = egui::Button::new(text).min_size(vec2(18.0, 16.0));
     let response = ui.add(button.fill(egui::Color32::TRANSPARENT));
     let label = name.to_owned();
-    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, &label));
+    control::named(&response, Role::Button, &label);
     response
 }
 
 /// How much there is. What was lost, and what became of nobody knows what, is a click away.
 fn counts(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
-    let weak = |text: &str| RichText::new(text).font(theme::mono()).color(theme::weak());
+    let weak = |text: &str| label::mono(text).color(theme::weak());
     ui.spacing_mut().item_spacing.x = 0.0;
     for (said, filter) in model.status_pieces() {
         let Some(filter) = filter else {
@@ -29,7 +29,7 @@ fn counts(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
             continue;
         };
         let response = ui.add(Label::new(weak(&said).underline()).sense(Sense::click()));
-        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, &said));
+        control::named(&response, Role::Button, &said);
         let what = format!("click: show these alone\n{filter}");
         if response.on_hover_text(what).clicked() {
             commands.push(Command::SetFilter(model.joined(Join::And, filter)));
@@ -70,8 +70,7 @@ pub fn show(ui: &mut Ui, model: &Model, bar: &mut Bar, commands: &mut Vec<Comman
             let warnings = model.warnings();
             if !warnings.is_empty() {
                 let noun = if warnings.len() == 1 { "note" } else { "notes" };
-                let text = RichText::new(format!("{} {noun} on the recording", warnings.len()))
-                    .font(theme::mono())
+                let text = label::mono(format!("{} {noun} on the recording", warnings.len()))
                     .color(theme::warning());
                 ui.label(text).on_hover_text(warnings.join("\n"));
             }
@@ -117,7 +116,7 @@ fn judged(
         ui.add(label)
     });
     let response = response.inner;
-    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, verdict));
+    control::named(&response, Role::Button, verdict);
     let reasons = model.judgement().map_or(&[][..], |it| &it.reasons);
     let until = model.judgement().and_then(|it| it.until());
     let said: Vec<&str> = reasons
@@ -137,7 +136,7 @@ fn judged(
 
 /// The time of the cursor, the time that is `measured`, and that under the pointer.
 fn times(ui: &mut Ui, model: &Model, measured: Option<String>, commands: &mut Vec<Command>) {
-    let weak = |text: String| RichText::new(text).font(theme::mono()).color(theme::weak());
+    let weak = |text: String| label::mono(text).color(theme::weak());
     if let Some(at) = model.cursor() {
         let what = "take the cursor away (Escape)";
         if small(ui, "×", "take the cursor away")
@@ -158,7 +157,7 @@ fn times(ui: &mut Ui, model: &Model, measured: Option<String>, commands: &mut Ve
         }
         let label = Label::new(weak(said.clone()).color(theme::accent()));
         let response = ui.add(label.sense(Sense::click()).truncate());
-        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, &said));
+        control::named(&response, Role::Button, &said);
         if response.on_hover_text("click: show it").clicked() {
             commands.push(Command::Show(time));
         }

@@ -24,15 +24,14 @@ pub struct Line {
 
 /// Names what is drawn, as much of it as there is room for.
 pub fn legend(ui: &Ui, room: Rect, lines: &[Line]) {
-    let painter = ui.painter().with_clip_rect(room.intersect(ui.clip_rect()));
+    let painter = ui.painter_at(room);
     let mut x = room.left();
     for line in lines {
         let y = room.center().y;
         let name = line.name.clone();
         let name = painter.layout_no_wrap(name, theme::small(), theme::weak());
         if x + 13.0 + name.size().x > room.right() {
-            let at = pos2(x, y);
-            painter.text(at, Align2::LEFT_CENTER, "…", theme::small(), theme::weak());
+            label::text(&painter, pos2(x, y), "…", theme::small(), theme::weak());
             return;
         }
         let chip = Rect::from_center_size(pos2(x + 5.0, y), vec2(9.0, 4.0));
@@ -180,10 +179,9 @@ pub fn ribbons(painter: &Painter, view: Rect, time: Rect, scale: &Scale, lines: 
         } else {
             theme::body()
         };
-        let name = label::elided(painter, &line.name, font, room, theme::text());
-        let at = pos2(view.left() + 10.0, row.center().y - name.size().y / 2.0);
-        painter.galley(at, name, theme::text());
-        let inside = painter.with_clip_rect(time.intersect(painter.clip_rect()));
+        let at = pos2(view.left() + 10.0, row.center().y);
+        label::write(painter, at, room, &line.name, font, theme::text());
+        let inside = painter.with_clip_rect(time);
         for piece in &line.pieces {
             ribbon(&inside, time, row, scale, piece, line.color);
         }
@@ -202,7 +200,6 @@ fn ribbon(painter: &Painter, time: Rect, row: Rect, scale: &Scale, piece: &Cours
         return;
     };
     let ink = theme::ink_on(fill);
-    let galley = label::elided(painter, words, theme::small(), shown.width() - 8.0, ink);
-    let at = pos2(shown.left() + 4.0, shown.center().y - galley.size().y / 2.0);
-    painter.galley(at, galley, ink);
+    let at = shown.left_center() + vec2(4.0, 0.0);
+    label::write(painter, at, shown.width() - 8.0, words, theme::small(), ink);
 }

@@ -4,9 +4,7 @@ use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use egui::{
-    Mesh, Painter, Pos2, Rect, Response, Role, Sense, Shape, Stroke, Ui, WidgetInfo, pos2, vec2,
-};
+use egui::{Mesh, Painter, Pos2, Rect, Response, Role, Shape, Stroke, Ui, WidgetInfo, pos2, vec2};
 use netreel_inspector_model::{
     Arrow, Bucket, Command, Flag, Hover, LaneRow, Model, Scale, Traffic, text,
 };
@@ -17,7 +15,7 @@ use super::arrows::{self, Labels, Line};
 use super::axis::TimeView;
 use super::lanes::{self, Lanes};
 use super::story::Story;
-use super::{axis, edges, findings, head, lane_hands, legend, signs};
+use super::{axis, control, edges, findings, head, label, lane_hands, legend, signs};
 use crate::{glyph, theme};
 
 /// How near the pointer must be to an arrow, in points.
@@ -61,7 +59,7 @@ pub fn named(ui: &mut Ui, title: &str, model: &Model, commands: &mut Vec<Command
     let (view, time) = (*view, *time);
     let lanes = Lanes::new(model, time);
     lanes::show(painter, model, view, &lanes, scale);
-    let inside = painter.with_clip_rect(time.intersect(painter.clip_rect()));
+    let inside = painter.with_clip_rect(time);
     let mut labels = Labels::default();
     lanes::triggers(&inside, model, &lanes, scale, &mut labels);
     let mut flags = model.flags(scale, FLAG_FOLD);
@@ -99,7 +97,7 @@ pub fn named(ui: &mut Ui, title: &str, model: &Model, commands: &mut Vec<Command
         commands,
     );
     if let Some(written) = written.filter(|_| near.is_none() && !on_flag && !on_sign) {
-        let text = egui::RichText::new(written).font(theme::mono());
+        let text = label::mono(written);
         response.clone().on_hover_text_at_pointer(text);
     }
 }
@@ -321,8 +319,7 @@ fn flags_view(
             flag.level,
             flag.selected,
         );
-        let id = ui.scope_id().with(("flag", flag.finding));
-        let response = ui.interact(rect.intersect(lanes.time), id, Sense::click());
+        let response = control::clickable(ui, rect.intersect(lanes.time), ("flag", flag.finding));
         response.widget_info(|| {
             let named = model.finding_row(flag.finding);
             let label =
@@ -361,7 +358,7 @@ fn input(
     axis::navigate(ui, response, time, scale, commands);
     if let Some(packet) = near.filter(|_| !response.dragged()) {
         commands.push(Command::Hover(Some(Hover::Packet(packet))));
-        let text = egui::RichText::new(model.packet_text(packet)).font(theme::mono());
+        let text = label::mono(model.packet_text(packet));
         response.clone().on_hover_text_at_pointer(text);
     }
     if response.clicked() {

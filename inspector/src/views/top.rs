@@ -1,13 +1,13 @@
 //! The bar at the top: what is open, which view, the menus; below it the filter and the zoom.
 
 use egui::{
-    Align, Area, Button, Color32, Frame, Id, Label, Layout, Order, Pos2, RichText, Ui, vec2,
+    Align, Area, Button, Color32, Frame, Id, Label, Layout, Order, Pos2, RichText, Role, Ui, vec2,
 };
 use netreel_inspector_model::{Command, Model, text};
 use netreel_protocol::session::SessionTime;
 
 use super::bar::{Asked, Bar, small};
-use super::filter_box;
+use super::{control, filter_box, label};
 use crate::glyph::{self, Transport};
 use crate::layout::{Edge, Move, Pane, Workspace};
 use crate::settings::Settings;
@@ -43,7 +43,7 @@ pub fn show(
         ways(ui, model, commands);
         ui.separator();
         for (number, (name, of)) in (1..).zip(Workspace::ALL) {
-            let text = RichText::new(title(name)).font(theme::body());
+            let text = label::body(title(name));
             let tab = ui.selectable_label(workspace == of, text);
             if tab.on_hover_text(format!("key {number}")).clicked() {
                 bar.asked.push(Asked::Workspace(of));
@@ -106,7 +106,7 @@ fn menus(ui: &mut Ui, bar: &mut Bar, settings: &Settings, panes: &[Pane]) {
             ui.separator();
         }
         for paths in &settings.recent {
-            let name = RichText::new(Settings::named(paths)).font(theme::mono());
+            let name = label::mono(Settings::named(paths));
             if ui.button(name).clicked() {
                 bar.asked.push(Asked::Recent(paths.clone()));
             }
@@ -163,11 +163,11 @@ fn ways(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         ("←", "back (Alt+left)", back, Command::Back),
         ("→", "forward (Alt+right)", forward, Command::Forward),
     ] {
-        let text = RichText::new(name).font(theme::mono());
+        let text = label::mono(name);
         let button = Button::new(text).min_size(vec2(22.0, 20.0));
         let response = ui.add_enabled(is_there, button.fill(Color32::TRANSPARENT));
         let label = what.to_owned();
-        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, is_there, &label));
+        response.widget_info(|| egui::WidgetInfo::labeled(Role::Button, is_there, &label));
         if response.on_hover_text(what).clicked() {
             commands.push(command);
         }
@@ -198,7 +198,7 @@ fn beside(ui: &Ui, bar: &Bar) -> Option<(String, &'static str, &'static str, Com
 /// Whether the recording goes on, and what is being worked on.
 fn badge(ui: &mut Ui, bar: &mut Bar, commands: &mut Vec<Command>) {
     if bar.live {
-        let text = RichText::new("live").font(theme::body());
+        let text = label::body("live");
         let what = "The recording goes on, and the window follows it.";
         ui.label(text.color(theme::error())).on_hover_text(what);
         let (rect, _) = ui.allocate_exact_size(vec2(10.0, 10.0), egui::Sense::hover());
@@ -210,13 +210,13 @@ fn badge(ui: &mut Ui, bar: &mut Bar, commands: &mut Vec<Command>) {
             bar.asked.push(Asked::Cancel);
         }
         let said = format!("{working}, {:.0} s", since(ui, bar));
-        let text = RichText::new(said).font(theme::body());
+        let text = label::body(said);
         ui.add(Label::new(text.color(theme::weak())).truncate());
     } else if let Some((said, sign, what, command)) = beside(ui, bar) {
         if small(ui, sign, what) {
             commands.push(command);
         }
-        let text = RichText::new(said).font(theme::body());
+        let text = label::body(said);
         ui.add(Label::new(text.color(theme::weak())).truncate());
     }
 }
@@ -280,7 +280,7 @@ pub fn sentence(ui: &Ui, at: Pos2, (sentence, color): (&str, Color32), bar: &mut
                         None => bar.done = None,
                     }
                 }
-                let text = RichText::new(sentence).font(theme::mono()).color(color);
+                let text = label::mono(sentence).color(color);
                 ui.add(Label::new(text).wrap().selectable(true));
             });
         });
@@ -330,18 +330,14 @@ fn zoom(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
             factor: 1.0 / 1.5,
         });
     }
-    ui.label(
-        RichText::new(format!("{} in view", text::duration(length)))
-            .font(theme::mono())
-            .color(theme::weak()),
-    );
+    ui.label(label::mono(format!("{} in view", text::duration(length))).color(theme::weak()));
 }
 
 /// A button with a sign of what moves the cursor.
 fn sign(ui: &mut Ui, sign: Transport, what: &str) -> bool {
     let button = Button::new("").min_size(vec2(24.0, 20.0));
     let response = ui.add(button.fill(Color32::TRANSPARENT));
-    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, what));
+    control::named(&response, Role::Button, what);
     let centre = response.rect.center();
     glyph::transport(ui.painter(), centre, 9.0, sign, theme::text());
     response.on_hover_text(what).clicked()

@@ -10,8 +10,8 @@ use netreel_inspector_model::{
 use netreel_protocol::session::NodeId;
 
 use super::copy::{self, What};
-use super::links::node_color;
-use super::{findings, head, label, scroll};
+use super::links::{chip, node_color};
+use super::{control, findings, head, label, scroll};
 use crate::theme;
 
 const ROW: f32 = 19.0;
@@ -125,7 +125,7 @@ fn bar(ui: &mut Ui, model: &Model, of: &mut RowsOf, commands: &mut Vec<Command>)
     ui.add_space(3.0);
     head::wrapped(ui, |ui| {
         for (name, rows) in RowsOf::ALL {
-            let text = egui::RichText::new(name).font(theme::body());
+            let text = label::body(name);
             if ui.selectable_label(*of == rows, text).clicked() {
                 *of = rows;
             }
@@ -142,7 +142,7 @@ fn bar(ui: &mut Ui, model: &Model, of: &mut RowsOf, commands: &mut Vec<Command>)
             }
             Some(pinned) => {
                 let said = format!("against {} s", text::seconds(pinned));
-                let said = egui::RichText::new(said).font(theme::mono());
+                let said = label::mono(said);
                 ui.label(said.color(theme::accent()));
                 if ui.button("go there").clicked() {
                     commands.push(Command::Pin(Some(model.moment())));
@@ -161,7 +161,7 @@ fn against(ui: &mut Ui, model: &Model, of: &mut RowsOf, commands: &mut Vec<Comma
     let Some((one, other)) = model.against() else {
         // The line is there all the same: the names below stay under the pointer.
         let said = "click two nodes' names to hold them against each other";
-        let said = egui::RichText::new(said).font(theme::body());
+        let said = label::body(said);
         head::wrapped(ui, |ui| {
             ui.set_min_height(ui.spacing().interact_size.y);
             ui.label(said.color(theme::dim()));
@@ -174,7 +174,7 @@ fn against(ui: &mut Ui, model: &Model, of: &mut RowsOf, commands: &mut Vec<Comma
             Some(other) => format!("{one} against {}", model.lane_name(other)),
             None => format!("{one} against… click another node's name"),
         };
-        let said = egui::RichText::new(said).font(theme::body());
+        let said = label::body(said);
         ui.label(said.color(theme::accent()));
         if ui.button("all nodes").clicked() {
             *of = RowsOf::Known;
@@ -225,48 +225,39 @@ fn names(
     of: &mut RowsOf,
     commands: &mut Vec<Command>,
 ) {
-    let size = vec2(ui.available_width(), ROW);
-    let (rect, _) = ui.allocate_exact_size(size, Sense::hover());
-    let painter = ui.painter().with_clip_rect(rect.intersect(ui.clip_rect()));
+    let (rect, _) = control::row(ui, ROW, Sense::hover());
+    let painter = ui.painter_at(rect);
     painter.hline(rect.x_range(), rect.bottom() - 0.5, (1.0, theme::line()));
     let y = rect.center().y;
-    let weak = |left: f32, text: &str| {
+    for (left, text) in [(10.0, "object"), (OBJECT, "property")] {
         let at = pos2(rect.left() + left, y);
-        painter.text(at, Align2::LEFT_CENTER, text, theme::small(), theme::weak());
-    };
-    weak(10.0, "object");
-    weak(OBJECT, "property");
+        label::text(&painter, at, text, theme::small(), theme::weak());
+    }
     for (place, &node) in nodes.iter().enumerate() {
         let left = rect.left() + OBJECT + PROPERTY + place as f32 * cell;
         let name = model.lane_name(node);
         let area = Rect::from_min_size(pos2(left, rect.top()), vec2(cell - 2.0, ROW));
-        let id = ui.scope_id().with(("against", node));
-        let response = ui.interact(area, id, Sense::click());
+        let response = control::clickable(ui, area, ("against", node));
         let is_held = model
             .against()
             .is_some_and(|(one, other)| one == node || other == Some(node));
         let label = format!("hold {name} against another node");
-        response.widget_info(|| WidgetInfo::selected(Role::Button, true, is_held, &label));
-        if is_held || response.hovered() {
-            let fill = if is_held {
-                theme::selected()
-            } else {
-                theme::related()
-            };
-            painter.rect_filled(area, 2.0, fill);
-        }
+        control::selectable(&response, Role::Button, is_held, &label);
+        control::shade(&painter, area, 2.0, is_held, &response);
         if response.clicked() {
             commands.push(chosen(model, node, of));
         }
         response.on_hover_text(format!(
             "{name}: click it, and another node, to see what differs"
         ));
-        let chip = Rect::from_center_size(pos2(left + 6.0, y), vec2(8.0, 8.0));
-        painter.rect_filled(chip, 2.0, node_color(model, node));
-        let name = label::elided(&painter, name, theme::body(), cell - 22.0, theme::text());
-        painter.galley(
-            pos2(left + 15.0, y - name.size().y / 2.0),
+        chip(&painter, pos2(left + 6.0, y), node_color(model, node));
+        let at = pos2(left + 15.0, y);
+        label::write(
+            &painter,
+            at,
+            cell - 22.0,
             name,
+            theme::body(),
             theme::text(),
         );
     }
@@ -301,9 +292,8 @@ fn line(
     nodes: &[NodeId],
     commands: &mut Vec<Command>,
 ) {
-    let size = vec2(ui.available_width(), ROW);
-    let (rect, _) = ui.allocate_exact_size(size, Sense::hover());
-    let painter = ui.painter().with_clip_rect(rect.intersect(ui.clip_rect()));
+    let (rect, _) = control::row(ui, ROW, Sense::hover());
+    let painter = ui.painter_at(rect);
     let row = drawn.row;
     let property = believed.property_name(row.property);
     of_what(&painter, model, rect, drawn, property);
@@ -311,8 +301,7 @@ fn line(
     for (place, (cell, &node)) in cells.iter().zip(nodes).enumerate() {
         let left = rect.left() + OBJECT + PROPERTY + place as f32 * drawn.cell;
         let area = Rect::from_min_size(pos2(left, rect.top()), vec2(drawn.cell - 2.0, ROW));
-        let id = ui.scope_id().with((row.object, row.property.0, node));
-        let response = ui.interact(area, id, Sense::click());
+        let response = control::clickable(ui, area, (row.object, row.property.0, node));
         let who = model.lane_name(node);
         let is_selected = drawn.is_selected;
         response.widget_info(|| {
@@ -365,17 +354,14 @@ fn of_what(painter: &Painter, model: &Model, rect: Rect, drawn: &Drawn, property
     if drawn.is_new {
         painter.hline(rect.x_range(), rect.top() + 0.5, (1.0, theme::faint()));
     }
-    let write = |left: f32, room: f32, text: &str, color| {
-        let galley = label::elided(painter, text, theme::mono(), room, color);
-        let at = pos2(left, rect.center().y - galley.size().y / 2.0);
-        painter.galley(at, galley, color);
-    };
     if drawn.is_new {
         let name = model.object_name(row.object);
-        write(rect.left() + 10.0, OBJECT - 16.0, &name, theme::text());
+        label::cell(painter, rect, 10.0, OBJECT - 16.0, &name, theme::text());
     }
-    write(
-        rect.left() + OBJECT,
+    label::cell(
+        painter,
+        rect,
+        OBJECT,
         PROPERTY - 6.0,
         property,
         theme::weak(),
@@ -403,13 +389,7 @@ fn label_of(property: &str, object: u64, who: &str, cell: &ValueCell, differs: &
     label
 }
 
-fn paint(
-    painter: &egui::Painter,
-    area: Rect,
-    cell: &ValueCell,
-    is_hovered: bool,
-    node: egui::Color32,
-) {
+fn paint(painter: &Painter, area: Rect, cell: &ValueCell, is_hovered: bool, node: egui::Color32) {
     if cell.differs {
         painter.rect_filled(area.shrink(1.0), 2.0, theme::faded(theme::error(), 0.3));
     }
@@ -447,7 +427,6 @@ fn paint(
         Some(_) => theme::accent(),
         None => color,
     };
-    let galley = label::elided(painter, &text, font, room, color);
-    let at = pos2(area.left() + 14.0, area.center().y - galley.size().y / 2.0);
-    painter.galley(at, galley, color);
+    let at = area.left_center() + vec2(14.0, 0.0);
+    label::write(painter, at, room, &text, font, color);
 }

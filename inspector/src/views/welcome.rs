@@ -3,6 +3,7 @@
 use egui::{Button, RichText, Ui, vec2};
 
 use super::bar::Asked;
+use super::label;
 use crate::settings::Settings;
 use crate::theme;
 
@@ -18,7 +19,7 @@ pub fn show(ui: &mut Ui, settings: &Settings, asked: &mut Vec<Asked>) {
         ui.label(text("netreel", 28.0).strong());
         ui.add_space(4.0);
         let what = "What went over the wire at every node of a session, and what came of it.";
-        ui.label(RichText::new(what).font(theme::body()).color(theme::weak()));
+        ui.label(label::body(what).color(theme::weak()));
         ui.add_space(16.0);
         let size = vec2(WIDTH, 30.0);
         for (name, what) in [
@@ -30,18 +31,14 @@ pub fn show(ui: &mut Ui, settings: &Settings, asked: &mut Vec<Asked>) {
             }
         }
         let drop = "or drop reels, a folder or a capture here";
-        ui.label(RichText::new(drop).font(theme::body()).color(theme::dim()));
+        ui.label(label::body(drop).color(theme::dim()));
         if settings.recent.is_empty() {
             return;
         }
         ui.add_space(16.0);
-        ui.label(
-            RichText::new("opened before")
-                .font(theme::body())
-                .color(theme::weak()),
-        );
+        ui.label(label::body("opened before").color(theme::weak()));
         for paths in &settings.recent {
-            let name = RichText::new(Settings::named(paths)).font(theme::mono());
+            let name = label::mono(Settings::named(paths));
             let button = Button::new(name).min_size(size).truncate();
             if ui.add(button.frame(false)).clicked() {
                 asked.push(Asked::Recent(paths.clone()));

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use egui::text::LayoutJob;
-use egui::{Galley, Pos2, Rect, Role, Sense, Ui, WidgetInfo, pos2, vec2};
+use egui::{Galley, Pos2, Rect, Role, Ui, WidgetInfo, pos2, vec2};
 use netreel_inspector_model::{Command, Model, WhyRow};
 use netreel_protocol::session::PacketId;
 
+use super::control;
 use super::copy::{self, What};
 use crate::theme;
 
@@ -70,17 +71,13 @@ pub fn height(lines: &Lines) -> f32 {
 pub fn show(ui: &mut Ui, model: &Model, origin: Pos2, lines: &Lines, commands: &mut Vec<Command>) {
     let width = ui.available_width();
     let all = Rect::from_min_size(origin, vec2(width, height(lines)));
-    let painter = ui.painter().with_clip_rect(all.intersect(ui.clip_rect()));
+    let painter = ui.painter_at(all);
     painter.rect_filled(all, 0.0, theme::panel());
     let mut top = origin.y + GAP;
     for (place, (row, galley)) in lines.rows.iter().zip(&lines.galleys).enumerate() {
         let size = vec2(width, galley.size().y + GAP);
         let rect = Rect::from_min_size(pos2(origin.x, top - GAP / 2.0), size);
-        let response = ui.interact(
-            rect,
-            ui.scope_id().with((lines.name, place)),
-            Sense::click(),
-        );
+        let response = control::clickable(ui, rect, (lines.name, place));
         let label = format!("because {}", row.sentence);
         response.widget_info(|| WidgetInfo::labeled(Role::Button, row.packet.is_some(), &label));
         let is_selected = row.packet == lines.selected;
