@@ -42,9 +42,10 @@ const DONE_S: f64 = 8.0;
 const PLAY_S: f64 = 12.0;
 
 /// Who has chosen the workspace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Chosen {
     /// Nobody yet: what there is to show is not known.
+    #[default]
     NotYet,
     /// It follows from what there is to show.
     ByWhatIsThere,
@@ -61,6 +62,7 @@ struct Looks {
 }
 
 /// The inspector's window without its window: a model and how it is laid out.
+#[derive(Default)]
 pub struct Inspector {
     model: Model,
     workspace: Workspace,
@@ -132,40 +134,12 @@ impl Inspector {
                 ..bar::Bar::default()
             },
             kept_bookmarks: Arc::clone(model.bookmarks()),
-            paths: Vec::new(),
             kept_lanes: Arc::clone(model.lane_plan()),
             kept_order: (model.sorting(), model.plotted().cloned()),
             model,
-            chosen: match workspace {
-                Some(_) => Chosen::ByHand,
-                None => Chosen::NotYet,
-            },
+            chosen: workspace.map_or(Chosen::NotYet, |_| Chosen::ByHand),
             workspace: workspace.unwrap_or_default(),
-            arrangement: Arrangement::default(),
-            moves: Moves::default(),
-            settings: Settings::default(),
-            scale: None,
-            named: String::new(),
-            kept: Settings::default(),
-            before: Before::default(),
-            keys_shown: false,
-            path_box: None,
-            note_box: None,
-            finder: None,
-            candidates: None,
-            run: None,
-            photo: Photo::default(),
-            looks: Looks::default(),
-            seat: Seat::default(),
-            other: Other::default(),
-            played_at: None,
-            done_at: None,
-            pointed: None,
-            requests: Vec::new(),
-            title: None,
-            welcomes: false,
-            begun: None,
-            further: None,
+            ..Inspector::default()
         }
     }
 
@@ -204,8 +178,7 @@ impl Inspector {
 
     /// What is shown, and what that is compared with.
     pub fn models_mut(&mut self) -> impl Iterator<Item = &mut Model> {
-        let other = self.other.model.as_deref_mut();
-        std::iter::once(&mut self.model).chain(other)
+        std::iter::once(&mut self.model).chain(self.other.model.as_deref_mut())
     }
 
     /// Says what can be opened, until something is.
@@ -232,8 +205,8 @@ impl Inspector {
     fn bring(&mut self, pane: Pane) {
         let panes = self.arrangement.tree(self.workspace).panes();
         if !panes.contains(&pane) {
-            let below = Move::Edge(pane, Edge::Bottom);
-            self.arrangement.perform(self.workspace, below);
+            self.arrangement
+                .perform(self.workspace, Move::Edge(pane, Edge::Bottom));
         }
         if self.arrangement.alone.is_some_and(|alone| alone != pane) {
             self.arrangement.alone = None;
@@ -380,8 +353,8 @@ impl Inspector {
     fn keep(&mut self, ui: &Ui) {
         if *self.model.bookmarks() != self.kept_bookmarks {
             self.kept_bookmarks = Arc::clone(self.model.bookmarks());
-            let kept = Arc::clone(&self.kept_bookmarks);
-            self.requests.push(Request::KeepBookmarks(kept));
+            self.requests
+                .push(Request::KeepBookmarks(Arc::clone(&self.kept_bookmarks)));
         }
         if *self.model.muted() != self.settings.muted {
             self.settings.muted = Arc::clone(self.model.muted());
@@ -448,14 +421,18 @@ impl Inspector {
     /// then. Where the session has no such column or field, others may have.
     fn order_as_kept(&mut self) {
         let columns = Arc::clone(self.model.own_columns());
-        let sorted = self.settings.sorted.as_ref();
-        self.model.sort(sorted.and_then(|it| it.sorting(&columns)));
+        self.model.sort(
+            self.settings
+                .sorted
+                .as_ref()
+                .and_then(|it| it.sorting(&columns)),
+        );
         self.plot_as_kept();
     }
 
     fn plot_as_kept(&mut self) {
-        let plotted = self.settings.plotted.as_ref().map(KeptPlot::plotted);
-        self.model.set_plotted(plotted);
+        self.model
+            .set_plotted(self.settings.plotted.as_ref().map(KeptPlot::plotted));
         self.kept_order = self.order();
     }
 
@@ -468,8 +445,7 @@ impl Inspector {
         let order = self.order();
         if order.0 != self.kept_order.0 {
             let columns = self.model.own_columns();
-            let sorted = order.0.and_then(|it| KeptSorting::new(it, columns));
-            self.settings.sorted = sorted;
+            self.settings.sorted = order.0.and_then(|it| KeptSorting::new(it, columns));
         }
         if order.1 != self.kept_order.1 {
             self.settings.plotted = order.1.as_ref().map(KeptPlot::new);
@@ -516,19 +492,15 @@ impl Inspector {
     /// Looks what is being worked on, and how long.
     fn works(&mut self, ui: &Ui) {
         let both = || std::iter::once(&self.model).chain(self.other.model.as_deref());
-        let (beside, given_up) = (
-            both().find_map(Model::works_on),
-            both().find_map(Model::given_up),
-        );
-        (self.bar.beside, self.bar.given_up) = (beside, given_up);
+        let given_up = both().find_map(Model::given_up);
+        (self.bar.beside, self.bar.given_up) = (both().find_map(Model::works_on), given_up);
         self.done(ui);
-        if self.bar.working.is_none() && beside.is_none() {
+        if self.bar.working.is_none() && self.bar.beside.is_none() {
             self.bar.since = None;
             return;
         }
         ui.ctx().request_repaint_after(WORKING);
-        let now = ui.input(|input| input.time);
-        self.bar.since.get_or_insert(now);
+        self.bar.since.get_or_insert(ui.input(|input| input.time));
     }
 
     /// Shows which control has the keyboard, and leaves the arrow keys to the window.
@@ -553,8 +525,8 @@ impl Inspector {
             let rect = response.rect.intersect(response.interact_rect.expand(2.0));
             let layer = egui::LayerId::new(egui::Order::Foreground, Id::unique("focus ring"));
             let ring = Stroke::new(2.0, theme::accent());
-            let painter = ctx.layer_painter(layer);
-            painter.rect_stroke(rect.shrink(1.0), 3.0, ring, StrokeKind::Inside);
+            ctx.layer_painter(layer)
+                .rect_stroke(rect.shrink(1.0), 3.0, ring, StrokeKind::Inside);
         }
     }
 
@@ -573,8 +545,10 @@ impl Inspector {
         let model = &self.model;
         let visible = model.visible();
         let scale = model.scale(1_000.0);
-        let from = model.cursor().unwrap_or(visible.start);
-        let from = from.clamp(visible.start, visible.end);
+        let from = model
+            .cursor()
+            .unwrap_or(visible.start)
+            .clamp(visible.start, visible.end);
         let step = (now - before).clamp(0.0, 0.25) / PLAY_S * 1_000.0;
         // By the axis, so that what is folded takes no time.
         let to = scale.time(scale.x(from) + step as f32);

@@ -326,9 +326,10 @@ impl Host for Alone {
 
     fn answers(&mut self) -> Vec<Answer> {
         let sentence = "This window shows one session; `netreel inspect PATH` opens another.";
-        let refused = std::mem::take(&mut self.refused);
-        let answers = refused.then(|| Answer::Failed(sentence.to_owned()));
-        answers.into_iter().collect()
+        std::mem::take(&mut self.refused)
+            .then(|| Answer::Failed(sentence.to_owned()))
+            .into_iter()
+            .collect()
     }
 
     fn wake_with(&mut self, _wake: Wake) {}

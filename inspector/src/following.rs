@@ -95,8 +95,7 @@ impl Follower {
             let begun = Instant::now();
             let history = History::build(&look.session);
             let of = (&look.unread[..], &staying);
-            let followed = Followed::new(look.session.clone(), history, of);
-            model.take_followed(followed);
+            model.take_followed(Followed::new(look.session.clone(), history, of));
             took = begun.elapsed();
         }
         let model = Box::new(model);
@@ -152,8 +151,13 @@ fn begin(say: &Say) -> Work {
             own.pause(processor_time().saturating_sub(used) * TIMES);
         }
     };
-    let builder = thread::Builder::new().name("history".to_owned());
-    Work::Beside(waiting, builder.spawn(work).ok())
+    Work::Beside(
+        waiting,
+        thread::Builder::new()
+            .name("history".to_owned())
+            .spawn(work)
+            .ok(),
+    )
 }
 
 impl Waiting {

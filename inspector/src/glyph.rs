@@ -1,6 +1,6 @@
 //! Small shapes with a meaning: colour never stands alone.
 
-use egui::{Color32, Painter, Pos2, Rect, Shape, Stroke, pos2, vec2};
+use egui::{Color32, Painter, Pos2, Rect, Shape, Stroke, StrokeKind, pos2, vec2};
 use netreel_protocol::history::Level;
 use netreel_wire::Role;
 
@@ -39,46 +39,63 @@ pub fn transport(painter: &Painter, centre: Pos2, size: f32, what: Transport, co
     }
 }
 
+/// A shape around `centre`: its corners, in lengths of `unit`.
+pub fn polygon(painter: &Painter, centre: Pos2, unit: f32, corners: &[(f32, f32)], color: Color32) {
+    painter.add(Shape::convex_polygon(
+        around(centre, unit, corners),
+        color,
+        Stroke::NONE,
+    ));
+}
+
+fn around(centre: Pos2, unit: f32, corners: &[(f32, f32)]) -> Vec<Pos2> {
+    corners
+        .iter()
+        .map(|(x, y)| centre + vec2(x * unit, y * unit))
+        .collect()
+}
+
+const DIAMOND: [(f32, f32); 4] = [(0.0, -1.2), (1.2, 0.0), (0.0, 1.2), (-1.2, 0.0)];
+
 /// The shape of a message kind at `centre`, about `size` wide.
 pub fn kind(painter: &Painter, centre: Pos2, size: f32, role: Option<Role>, color: Color32) {
     let r = size / 2.0;
     let line = Stroke::new(1.2, color);
-    let at = |x: f32, y: f32| centre + vec2(x * r, y * r);
     match role {
         // An object comes to be: a full circle.
-        Some(Role::Create) => {
-            painter.circle_filled(centre, r, color);
-        }
+        Some(Role::Create) => drop(painter.circle_filled(centre, r, color)),
         // It ends: a square.
-        Some(Role::Destroy) => {
-            painter.rect_filled(square(centre, r * 0.9), 0.0, color);
-        }
+        Some(Role::Destroy) => drop(painter.rect_filled(square(centre, r * 0.9), 0.0, color)),
         // It changes hands: a diamond; the order to do so: an open one.
-        Some(Role::Migrate) => {
-            let points = vec![at(0.0, -1.2), at(1.2, 0.0), at(0.0, 1.2), at(-1.2, 0.0)];
-            painter.add(Shape::convex_polygon(points, color, Stroke::NONE));
-        }
+        Some(Role::Migrate) => polygon(painter, centre, r, &DIAMOND, color),
         Some(Role::MigrateOrder) => {
-            let points = vec![at(0.0, -1.2), at(1.2, 0.0), at(0.0, 1.2), at(-1.2, 0.0)];
-            painter.add(Shape::closed_line(points, line));
+            painter.add(Shape::closed_line(around(centre, r, &DIAMOND), line));
         }
         Some(Role::Connect | Role::Disconnect) => {
             painter.circle_stroke(centre, r * 0.8, line);
         }
         Some(Role::Rpc) => {
-            let points = vec![at(-0.9, -1.0), at(1.0, 0.0), at(-0.9, 1.0)];
-            painter.add(Shape::convex_polygon(points, color, Stroke::NONE));
+            polygon(
+                painter,
+                centre,
+                r,
+                &[(-0.9, -1.0), (1.0, 0.0), (-0.9, 1.0)],
+                color,
+            );
         }
         Some(Role::Fragment) => {
-            painter.rect_stroke(square(centre, r * 0.7), 0.0, line, egui::StrokeKind::Middle);
+            painter.rect_stroke(square(centre, r * 0.7), 0.0, line, StrokeKind::Middle);
         }
         Some(Role::Other) => {
-            let points = vec![at(0.0, -1.0), at(1.0, 0.9), at(-1.0, 0.9)];
-            painter.add(Shape::convex_polygon(points, color, Stroke::NONE));
+            polygon(
+                painter,
+                centre,
+                r,
+                &[(0.0, -1.0), (1.0, 0.9), (-1.0, 0.9)],
+                color,
+            );
         }
-        Some(Role::Update | Role::Baseline) => {
-            painter.circle_filled(centre, r * 0.5, color);
-        }
+        Some(Role::Update | Role::Baseline) => drop(painter.circle_filled(centre, r * 0.5, color)),
         Some(Role::Ack | Role::Ping | Role::Pong) | None => {
             painter.circle_filled(centre, r * 0.35, color);
         }
@@ -87,10 +104,13 @@ pub fn kind(painter: &Painter, centre: Pos2, size: f32, role: Option<Role>, colo
 
 /// A cross: it did not arrive.
 pub fn cross(painter: &Painter, centre: Pos2, size: f32, color: Color32) {
-    let r = size / 2.0;
-    let line = Stroke::new(1.8, color);
-    painter.line_segment([centre - vec2(r, r), centre + vec2(r, r)], line);
-    painter.line_segment([centre - vec2(r, -r), centre + vec2(r, -r)], line);
+    crossed(painter, centre, size / 2.0, Stroke::new(1.8, color));
+}
+
+fn crossed(painter: &Painter, centre: Pos2, half: f32, line: Stroke) {
+    for corner in [vec2(half, half), vec2(half, -half)] {
+        painter.line_segment([centre - corner, centre + corner], line);
+    }
 }
 
 /// Two rings: received more than once.
@@ -113,32 +133,24 @@ pub fn level(painter: &Painter, centre: Pos2, size: f32, level: Level) {
     match level {
         Level::Error => {
             painter.circle_filled(centre, r, color);
-            let line = Stroke::new(1.6, dark);
-            let d = r * 0.42;
-            painter.line_segment([centre - vec2(d, d), centre + vec2(d, d)], line);
-            painter.line_segment([centre - vec2(d, -d), centre + vec2(d, -d)], line);
+            crossed(painter, centre, r * 0.42, Stroke::new(1.6, dark));
         }
         Level::Warning => {
-            let points = vec![
-                centre + vec2(0.0, -r),
-                centre + vec2(r, r * 0.8),
-                centre + vec2(-r, r * 0.8),
-            ];
-            painter.add(Shape::convex_polygon(points, color, Stroke::NONE));
-            let bar = Stroke::new(1.4, dark);
-            painter.line_segment(
-                [centre + vec2(0.0, -r * 0.35), centre + vec2(0.0, r * 0.3)],
-                bar,
+            polygon(
+                painter,
+                centre,
+                r,
+                &[(0.0, -1.0), (1.0, 0.8), (-1.0, 0.8)],
+                color,
             );
+            let bar = [-r * 0.35, r * 0.3].map(|y| centre + vec2(0.0, y));
+            painter.line_segment(bar, Stroke::new(1.4, dark));
             painter.circle_filled(centre + vec2(0.0, r * 0.55), 0.8, dark);
         }
         Level::Info => {
-            painter.circle_stroke(centre, r * 0.85, Stroke::new(1.2, color));
-            let bar = Stroke::new(1.2, color);
-            painter.line_segment(
-                [centre + vec2(0.0, -r * 0.1), centre + vec2(0.0, r * 0.45)],
-                bar,
-            );
+            let line = Stroke::new(1.2, color);
+            painter.circle_stroke(centre, r * 0.85, line);
+            painter.line_segment([-r * 0.1, r * 0.45].map(|y| centre + vec2(0.0, y)), line);
             painter.circle_filled(centre - vec2(0.0, r * 0.42), 0.8, color);
         }
     }
@@ -152,26 +164,26 @@ pub fn flag(painter: &Painter, foot: Pos2, level: Level, strong: bool) {
         [foot, top],
         Stroke::new(if strong { 1.8 } else { 1.2 }, color),
     );
-    let points = match level {
-        Level::Error => vec![
-            top,
-            top + vec2(13.0, 0.0),
-            top + vec2(13.0, 9.0),
-            top + vec2(0.0, 9.0),
-        ],
-        Level::Warning => vec![top, top + vec2(12.0, 4.5), top + vec2(0.0, 9.0)],
-        Level::Info => vec![top, top + vec2(8.0, 3.0), top + vec2(0.0, 6.0)],
-    };
-    if level == Level::Info {
-        painter.add(Shape::closed_line(points, Stroke::new(1.0, color)));
-        return;
-    }
-    painter.add(Shape::convex_polygon(points, color, Stroke::NONE));
-    if level == Level::Error {
-        let line = Stroke::new(1.4, crate::theme::ink_on(color));
-        let centre = top + vec2(6.5, 4.5);
-        painter.line_segment([centre - vec2(2.5, 2.5), centre + vec2(2.5, 2.5)], line);
-        painter.line_segment([centre - vec2(2.5, -2.5), centre + vec2(2.5, -2.5)], line);
+    match level {
+        Level::Error => {
+            let corners = [(0.0, 0.0), (13.0, 0.0), (13.0, 9.0), (0.0, 9.0)];
+            polygon(painter, top, 1.0, &corners, color);
+            let line = Stroke::new(1.4, crate::theme::ink_on(color));
+            crossed(painter, top + vec2(6.5, 4.5), 2.5, line);
+        }
+        Level::Warning => {
+            polygon(
+                painter,
+                top,
+                1.0,
+                &[(0.0, 0.0), (12.0, 4.5), (0.0, 9.0)],
+                color,
+            );
+        }
+        Level::Info => {
+            let points = around(top, 1.0, &[(0.0, 0.0), (8.0, 3.0), (0.0, 6.0)]);
+            painter.add(Shape::closed_line(points, Stroke::new(1.0, color)));
+        }
     }
 }
 
@@ -184,9 +196,14 @@ pub fn trigger(painter: &Painter, centre: Pos2, height: f32) {
     let size = (half * 0.6).min(5.0);
     for (end, inwards) in [(-half, size), (half, -size)] {
         let tip = centre + vec2(0.0, end + inwards);
-        let side = vec2(size * 0.8, -inwards);
-        let points = vec![tip, tip + side, tip + vec2(-side.x, side.y)];
-        painter.add(Shape::convex_polygon(points, color, Stroke::NONE));
+        let side = size * 0.8;
+        polygon(
+            painter,
+            tip,
+            1.0,
+            &[(0.0, 0.0), (side, -inwards), (-side, -inwards)],
+            color,
+        );
     }
 }
 
@@ -195,12 +212,13 @@ pub fn bookmark(painter: &Painter, top: Pos2, color: Color32) {
     let body = Rect::from_min_max(top + vec2(-4.0, 0.0), top + vec2(4.0, 6.5));
     painter.rect_filled(body, 0.0, color);
     for side in [-1.0, 1.0] {
-        let points = vec![
-            top + vec2(4.0 * side, 6.0),
-            top + vec2(4.0 * side, 11.0),
-            top + vec2(0.0, 6.0),
-        ];
-        painter.add(Shape::convex_polygon(points, color, Stroke::NONE));
+        polygon(
+            painter,
+            top,
+            1.0,
+            &[(4.0 * side, 6.0), (4.0 * side, 11.0), (0.0, 6.0)],
+            color,
+        );
     }
 }
 
@@ -236,30 +254,28 @@ pub fn hatch(painter: &Painter, rect: Rect, step: f32, stroke: Stroke) {
 /// The way in which a column is sorted: down where the largest comes first.
 pub fn sorted(painter: &Painter, centre: Pos2, down: bool, color: Color32) {
     let y = if down { 1.0 } else { -1.0 };
-    let points = vec![
-        centre + vec2(-4.0, -2.0 * y),
-        centre + vec2(4.0, -2.0 * y),
-        centre + vec2(0.0, 3.0 * y),
-    ];
-    painter.add(Shape::convex_polygon(points, color, Stroke::NONE));
+    polygon(
+        painter,
+        centre,
+        1.0,
+        &[(-4.0, -2.0 * y), (4.0, -2.0 * y), (0.0, 3.0 * y)],
+        color,
+    );
 }
 
 /// A triangle that says open or closed.
 pub fn triangle(painter: &Painter, centre: Pos2, open: bool, color: Color32) {
-    let points = if open {
-        vec![
-            centre + vec2(-4.0, -2.0),
-            centre + vec2(4.0, -2.0),
-            centre + vec2(0.0, 3.0),
-        ]
+    if open {
+        sorted(painter, centre, true, color);
     } else {
-        vec![
-            centre + vec2(-2.0, -4.0),
-            centre + vec2(3.0, 0.0),
-            centre + vec2(-2.0, 4.0),
-        ]
-    };
-    painter.add(Shape::convex_polygon(points, color, Stroke::NONE));
+        polygon(
+            painter,
+            centre,
+            1.0,
+            &[(-2.0, -4.0), (3.0, 0.0), (-2.0, 4.0)],
+            color,
+        );
+    }
 }
 
 fn square(centre: Pos2, half: f32) -> Rect {

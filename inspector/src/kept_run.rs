@@ -67,10 +67,10 @@ impl KeptRun {
                 By::Seed => one.seed.cmp(&other.seed),
                 By::Length => other.lasted_ns.cmp(&one.lasted_ns),
                 By::Packets => other.packets.cmp(&one.packets),
-                By::Finding => {
-                    let graver = other.level.cmp(&one.level);
-                    graver.then_with(|| one.rule.cmp(&other.rule))
-                }
+                By::Finding => other
+                    .level
+                    .cmp(&one.level)
+                    .then_with(|| one.rule.cmp(&other.rule)),
             };
             order.then(one.number.cmp(&other.number))
         });

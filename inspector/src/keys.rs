@@ -268,16 +268,20 @@ const GROUPS: [(&str, &str); 6] = [
 pub fn groups() -> Vec<(&'static str, Vec<(String, &'static str)>)> {
     let mut groups: Vec<(&str, Vec<(String, &str)>)> = Vec::new();
     for act in ACTS {
-        let begun = GROUPS.iter().find(|(_, first)| *first == act.name);
-        if let Some((name, _)) = begun {
+        if let Some((name, _)) = GROUPS.iter().find(|(_, first)| *first == act.name) {
             groups.push((name, Vec::new()));
         }
         if let Some((_, acts)) = groups.last_mut() {
             acts.push((act.keys(), act.name));
         }
     }
-    let gestures = GESTURES.iter().map(|&(how, what)| (how.to_owned(), what));
-    groups.push(("Mouse", gestures.collect()));
+    groups.push((
+        "Mouse",
+        GESTURES
+            .iter()
+            .map(|&(how, what)| (how.to_owned(), what))
+            .collect(),
+    ));
     groups
 }
 
@@ -390,10 +394,10 @@ impl Press {
             ShiftCommand(key) => pressed(key, |it| it.command && it.shift),
             Copying => input.events.contains(&Event::Copy),
             Either(key) => pressed(key, |it| it.is_none() || it.shift_only()),
-            Text(text) => {
-                let mut events = input.events.iter();
-                events.any(|event| matches!(event, Event::Text(written) if written == text))
-            }
+            Text(text) => input
+                .events
+                .iter()
+                .any(|event| matches!(event, Event::Text(written) if written == text)),
         }
     }
 }

@@ -57,7 +57,7 @@ macro_rules! palettes {
             use egui::Color32;
 
             $($(#[$what])* pub fn $name() -> Color32 {
-                super::shown().$name
+                crate::palette::shown().$name
             })*
         }
     };
@@ -167,8 +167,9 @@ pub fn readable(color: Color32, behind: Color32, least: f32) -> Color32 {
     let mut steps = (0..=20)
         .map(|step| color.lerp_to_gamma(towards, step as f32 / 20.0))
         .map(|mixed| mixed.to_opaque());
-    let found = steps.find(|mixed| contrast(*mixed, behind) >= least);
-    found.unwrap_or(towards)
+    steps
+        .find(|mixed| contrast(*mixed, behind) >= least)
+        .unwrap_or(towards)
 }
 
 #[cfg(test)]

@@ -28,8 +28,10 @@ pub struct Arrangement {
 impl Arrangement {
     /// The panes of a workspace.
     pub fn tree(&self, workspace: Workspace) -> Tree {
-        let changed = self.trees.get(workspace.name());
-        changed.cloned().unwrap_or_else(|| workspace.usual())
+        self.trees
+            .get(workspace.name())
+            .cloned()
+            .unwrap_or_else(|| workspace.usual())
     }
 
     fn keep(&mut self, workspace: Workspace, tree: Tree) {
@@ -123,8 +125,7 @@ impl Moves {
         } else {
             (&mut self.forward, &mut self.back)
         };
-        let other = from.pop()?;
-        to.push(std::mem::replace(&mut self.now, other));
+        to.push(std::mem::replace(&mut self.now, from.pop()?));
         Some(self.now.clone())
     }
 }
@@ -189,30 +190,37 @@ pub fn show(
 /// first part, if it moved.
 fn drag(ui: &Ui, divider: &Divider) -> Option<Option<f32>> {
     let Divider { axis, rect, at, .. } = divider;
-    let line = |stroke: Stroke| match axis {
-        Axis::Above => ui.painter().hline(rect.x_range(), rect.top() + at, stroke),
-        Axis::Beside => ui.painter().vline(rect.left() + at, rect.y_range(), stroke),
-    };
-    line(Stroke::new(1.0, theme::line()));
-    let (strip, cursor, length) = match axis {
+    let (ends, cursor) = match axis {
         Axis::Above => {
-            let centre = pos2(rect.center().x, rect.top() + at);
-            let size = vec2(rect.width(), 2.0 * REACH);
-            let strip = Rect::from_center_size(centre, size);
-            (strip, CursorIcon::ResizeRow, rect.height())
+            let y = rect.top() + at;
+            (
+                [pos2(rect.left(), y), pos2(rect.right(), y)],
+                CursorIcon::ResizeRow,
+            )
         }
         Axis::Beside => {
-            let centre = pos2(rect.left() + at, rect.center().y);
-            let size = vec2(2.0 * REACH, rect.height());
-            let strip = Rect::from_center_size(centre, size);
-            (strip, CursorIcon::ResizeColumn, rect.width())
+            let x = rect.left() + at;
+            (
+                [pos2(x, rect.top()), pos2(x, rect.bottom())],
+                CursorIcon::ResizeColumn,
+            )
         }
     };
+    let line = |stroke: Stroke| ui.painter().line_segment(ends, stroke);
+    line(Stroke::new(1.0, theme::line()));
+    let length = axis.along(rect.size());
+    let around = if *axis == Axis::Above {
+        vec2(0.0, REACH)
+    } else {
+        vec2(REACH, 0.0)
+    };
+    let strip = Rect::from_points(&ends).expand2(around);
     let (before, behind) = divider.between;
     let name = format!("divider between {} and {}", before.name(), behind.name());
     let id = ui.scope_id().with(&name);
-    let response = ui.interact(strip, id, Sense::click_and_drag());
-    let response = response.on_hover_cursor(cursor);
+    let response = ui
+        .interact(strip, id, Sense::click_and_drag())
+        .on_hover_cursor(cursor);
     control::named(&response, Role::Splitter, &name);
     if response.hovered() || response.dragged() {
         line(Stroke::new(2.0, theme::accent()));
@@ -223,11 +231,7 @@ fn drag(ui: &Ui, divider: &Divider) -> Option<Option<f32>> {
     let pointer = response
         .dragged()
         .then(|| response.interact_pointer_pos())??;
-    let now = match axis {
-        Axis::Above => pointer.y - rect.top(),
-        Axis::Beside => pointer.x - rect.left(),
-    };
-    let share = (now / length.max(1.0)).clamp(0.02, 0.98);
+    let share = (axis.along(pointer - rect.min) / length.max(1.0)).clamp(0.02, 0.98);
     let moves = (share - at / length.max(1.0)).abs() * length >= 0.5;
     moves.then_some(Some(share))
 }
@@ -236,8 +240,11 @@ fn drag(ui: &Ui, divider: &Divider) -> Option<Option<f32>> {
 fn dragged(ctx: &Context, placed: &Placed) -> Option<Move> {
     let (pane, is_over) = head::held(ctx)?;
     let pointer = ctx.input(|input| input.pointer.latest_pos())?;
-    let found = placed.panes.iter().find(|(_, rect)| rect.contains(pointer));
-    let &(target, rect) = found.filter(|(target, _)| *target != pane)?;
+    let &(target, rect) = placed
+        .panes
+        .iter()
+        .find(|(_, rect)| rect.contains(pointer))
+        .filter(|(target, _)| *target != pane)?;
     let part = (pointer - rect.min) / rect.size().max(Vec2::splat(1.0));
     let edges = [
         (part.x, Edge::Left),
@@ -265,8 +272,12 @@ fn dragged(ctx: &Context, placed: &Placed) -> Option<Move> {
     let layer = LayerId::new(Order::Foreground, Id::unique("where a pane goes"));
     let painter = ctx.layer_painter(layer);
     painter.rect_filled(shown, 2.0, theme::faded(theme::accent(), 0.18));
-    let edge = Stroke::new(2.0, theme::accent());
-    painter.rect_stroke(shown, 2.0, edge, StrokeKind::Inside);
+    painter.rect_stroke(
+        shown,
+        2.0,
+        Stroke::new(2.0, theme::accent()),
+        StrokeKind::Inside,
+    );
     None
 }
 
@@ -334,6 +345,5 @@ fn objects_height(model: &Model, height: f32) -> Option<f32> {
         .filter(is_own)
         .count()
         .min(fit(OWN_PART));
-    let shown = fit(OTHERS_PART).max(own).max(2).min(rows);
-    Some(objects::HEAD + shown as f32 * objects::ROW)
+    Some(objects::HEAD + fit(OTHERS_PART).max(own).max(2).min(rows) as f32 * objects::ROW)
 }

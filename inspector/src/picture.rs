@@ -76,8 +76,11 @@ pub fn draw_views(
     if !(320..=SIDE_MAX).contains(&width) || !(200..=SIDE_MAX).contains(&height) {
         return Err(PictureError::Size { width, height });
     }
-    let canvas = render_views(show, width, height);
-    write(canvas.bytes(), (width, height), path)
+    write(
+        render_views(show, width, height).bytes(),
+        (width, height),
+        path,
+    )
 }
 
 /// Runs views without a window and draws their last frame.
@@ -97,8 +100,11 @@ fn render_views(show: &mut dyn FnMut(&mut Ui), width: u32, height: u32) -> Canva
         }
         (primitives, scale) = (frame.primitives, frame.scale);
     }
-    let background = theme::background().to_array();
-    let mut canvas = Canvas::new(width as usize, height as usize, background);
+    let mut canvas = Canvas::new(
+        width as usize,
+        height as usize,
+        theme::background().to_array(),
+    );
     canvas.draw(&primitives, &textures, scale);
     canvas
 }

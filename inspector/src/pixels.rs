@@ -49,8 +49,7 @@ pub(crate) fn write(
 }
 
 fn encode(pixels: &[u8], width: u32, height: u32, path: &Path) -> io::Result<()> {
-    let file = BufWriter::new(File::create(path)?);
-    let mut encoder = png::Encoder::new(file, width, height);
+    let mut encoder = png::Encoder::new(BufWriter::new(File::create(path)?), width, height);
     encoder.set_color(png::ColorType::Rgba);
     encoder.set_depth(png::BitDepth::Eight);
     // Lines and letters on plain colour are smallest as they are.

@@ -144,8 +144,7 @@ impl Canvas {
                     texture.sample(a.u, a.v)
                 } else {
                     let u = blend(weights, [a.u, b.u, c.u], area);
-                    let v = blend(weights, [a.v, b.v, c.v], area);
-                    texture.sample(u, v)
+                    texture.sample(u, blend(weights, [a.v, b.v, c.v], area))
                 };
                 let color = if flat_color {
                     a.color

@@ -84,8 +84,9 @@ const TIMES: [(&str, Column); 3] = [
 
 /// All columns but those of fields, by their names.
 fn named() -> impl Iterator<Item = (&'static str, Column)> {
-    let fields = Column::fields().map(|(name, field)| (name, Column::Of(field)));
-    fields.chain(TIMES)
+    Column::fields()
+        .map(|(name, field)| (name, Column::Of(field)))
+        .chain(TIMES)
 }
 
 /// A field that is drawn over time, as it is kept.
@@ -114,8 +115,7 @@ impl KeptSorting {
         let by = match &self.by {
             KeptColumn::Named(name) => named().find(|(known, _)| known == name)?.1,
             KeptColumn::Field(path) => {
-                let place = columns.fields.iter().position(|it| it == path)?;
-                Column::Field(u8::try_from(place).ok()?)
+                Column::Field(u8::try_from(columns.fields.iter().position(|it| it == path)?).ok()?)
             }
         };
         let down = self.down;
@@ -180,11 +180,13 @@ fn recent<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Vec<PathBuf>>, D::Er
         Paths(Vec<PathBuf>),
     }
     let kept = Vec::<Kept>::deserialize(from)?;
-    let paths = kept.into_iter().map(|kept| match kept {
-        Kept::Path(path) => vec![path],
-        Kept::Paths(paths) => paths,
-    });
-    Ok(paths.collect())
+    Ok(kept
+        .into_iter()
+        .map(|kept| match kept {
+            Kept::Path(path) => vec![path],
+            Kept::Paths(paths) => paths,
+        })
+        .collect())
 }
 
 /// The least and the largest scale at which the window can be worked with.
@@ -230,15 +232,14 @@ impl Settings {
 
     /// As JSON.
     pub fn to_json(&self) -> String {
-        let json = serde_json::to_string_pretty(self);
-        json.unwrap_or_default()
+        serde_json::to_string_pretty(self).unwrap_or_default()
     }
 
     /// Nobody can drag back what has no room left.
     fn sane(mut self) -> Settings {
-        let layouts = std::mem::take(&mut self.layouts).into_iter();
-        let known = layouts.filter(|(name, _)| Workspace::named(name).is_ok());
-        self.layouts = known
+        self.layouts = std::mem::take(&mut self.layouts)
+            .into_iter()
+            .filter(|(name, _)| Workspace::named(name).is_ok())
             .filter_map(|(name, tree)| Some((name, tree.sane()?)))
             .collect();
         self.recent.truncate(RECENT_MAX);
@@ -271,8 +272,11 @@ impl Settings {
 
     /// The paths of a session as a person reads them.
     pub fn named(paths: &[PathBuf]) -> String {
-        let paths = paths.iter().map(|path| path.display().to_string());
-        paths.collect::<Vec<_>>().join(" ")
+        paths
+            .iter()
+            .map(|path| path.display().to_string())
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 
     /// Puts the paths of a session before those that were opened earlier, so that they can be opened
@@ -312,10 +316,12 @@ impl Settings {
 
 /// Paths that name the same from any folder; `None` where one of them is no text, or there are none.
 fn lasting(paths: &[PathBuf]) -> Option<Vec<PathBuf>> {
-    let whole = paths.iter().map(std::path::absolute);
-    let paths: Vec<PathBuf> = whole.collect::<Result<_, _>>().ok()?;
-    let are_texts = paths.iter().all(|path| path.to_str().is_some());
-    (are_texts && !paths.is_empty()).then_some(paths)
+    let paths: Vec<PathBuf> = paths
+        .iter()
+        .map(std::path::absolute)
+        .collect::<Result<_, _>>()
+        .ok()?;
+    (paths.iter().all(|path| path.to_str().is_some()) && !paths.is_empty()).then_some(paths)
 }
 
 #[cfg(test)]

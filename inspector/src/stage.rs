@@ -53,8 +53,10 @@ impl Stage {
         self.frames += 1;
         let output = self.ctx.run_ui(input, |ui| show(ui));
         let scale = output.pixels_per_point;
-        let root = output.viewport_output.get(&ViewportId::ROOT);
-        let again = root.map_or(Duration::MAX, |it| it.repaint_delay);
+        let again = output
+            .viewport_output
+            .get(&ViewportId::ROOT)
+            .map_or(Duration::MAX, |it| it.repaint_delay);
         Staged {
             primitives: self.ctx.tessellate(output.shapes, scale),
             textures: output.textures_delta,

@@ -203,8 +203,9 @@ fn mixed(color: Color32, part: f32, least: f32) -> Color32 {
     let mut steps = (0..=10)
         .map(|step| part + (1.0 - part) * step as f32 / 10.0)
         .map(|part| panel().lerp_to_gamma(color, part));
-    let found = steps.find(|mixed| contrast(*mixed, panel()) >= least);
-    found.unwrap_or_else(|| readable(color, panel(), least))
+    steps
+        .find(|mixed| contrast(*mixed, panel()) >= least)
+        .unwrap_or_else(|| readable(color, panel(), least))
 }
 
 /// Text in a colour on another: light or dark, whichever reads better.

@@ -144,12 +144,12 @@ pub fn run_views(
 ) -> Result<(), WindowError> {
     display()?;
     let mut place = Some(place);
-    let drawn = eframe::run_ui_native(&titled(title), native(size), move |ui, _| {
+    eframe::run_ui_native(&titled(title), native(size), move |ui, _| {
         theme::apply(ui.ctx());
         put(ui.ctx(), &mut place);
         show(ui);
-    });
-    drawn.map_err(|error| WindowError(without_place(&error.to_string()).to_owned()))
+    })
+    .map_err(|error| WindowError(without_place(&error.to_string()).to_owned()))
 }
 
 fn display() -> Result<(), WindowError> {
@@ -182,8 +182,10 @@ fn titled(title: &str) -> String {
 
 /// What an error says, without the place in a library's source where it was made.
 fn without_place(error: &str) -> &str {
-    let behind_file = error.rsplit_once(".rs:").map(|(_, behind)| behind);
-    let said = behind_file.and_then(|behind| behind.split_once(": "));
+    let said = error
+        .rsplit_once(".rs:")
+        .map(|(_, behind)| behind)
+        .and_then(|behind| behind.split_once(": "));
     said.map_or(error, |(_, said)| said)
 }
 
@@ -210,8 +212,10 @@ struct Window {
 fn put(ctx: &Context, place: &mut Option<Place>) {
     let screen = ctx.input(|input| input.viewport().monitor_size);
     if let Some((screen, place)) = screen.zip(place.take_if(|_| screen.is_some())) {
-        let commands = place.commands(screen).into_iter();
-        commands.for_each(|command| ctx.send_viewport_cmd(command));
+        place
+            .commands(screen)
+            .into_iter()
+            .for_each(|command| ctx.send_viewport_cmd(command));
     }
 }
 
@@ -243,8 +247,8 @@ impl eframe::App for Window {
             self.host.ask(request);
         }
         if let Some(title) = self.inspector.take_title() {
-            let title = ViewportCommand::Title(titled(&title));
-            ui.ctx().send_viewport_cmd(title);
+            ui.ctx()
+                .send_viewport_cmd(ViewportCommand::Title(titled(&title)));
         }
         if let Some(left) = &mut self.frames {
             *left = left.saturating_sub(1);

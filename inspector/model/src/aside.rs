@@ -2,19 +2,21 @@
 //! longer than a frame, and until then there is what was known before, or nothing.
 
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::thread;
 
 use netreel_system::{Cancel, CancelOnDrop};
 
+use crate::latest::lock;
+
 /// Up to this many packets in a session, everything is worked out at once.
-pub(crate) const AT_ONCE: usize = 4096;
+pub const AT_ONCE: usize = 4096;
 
 /// Called by a thread when there is something new to show.
-pub(crate) type Wake = Box<dyn Fn() + Send + Sync>;
+pub type Wake = Box<dyn Fn() + Send + Sync>;
 
 /// One thing that is worked out, of what `K` names.
-pub(crate) struct Aside<K, T> {
+pub struct Aside<K, T> {
     state: Mutex<State<K, T>>,
 }
 
@@ -86,15 +88,18 @@ impl<K: Clone + PartialEq, T: Send + 'static> Aside<K, T> {
                 _wants: CancelOnDrop(cancel.clone()),
             });
             // Where there can be no thread nothing ever comes, and that is what is shown.
-            let builder = thread::Builder::new().name("beside the window".to_owned());
-            drop(builder.spawn(move || {
-                let Some(made) = work(&cancel) else { return };
-                // Whoever no longer wants it has asked for something else.
-                drop(to.send(made));
-                if let Some(wake) = wake.get() {
-                    wake();
-                }
-            }));
+            drop(
+                thread::Builder::new()
+                    .name("beside the window".to_owned())
+                    .spawn(move || {
+                        let Some(made) = work(&cancel) else { return };
+                        // Whoever no longer wants it has asked for something else.
+                        drop(to.send(made));
+                        if let Some(wake) = wake.get() {
+                            wake();
+                        }
+                    }),
+            );
         }
         old
     }
@@ -123,12 +128,12 @@ impl<K: Clone + PartialEq, T: Send + 'static> Aside<K, T> {
 
 impl<K, T> Aside<K, T> {
     fn lock(&self) -> MutexGuard<'_, State<K, T>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 
 /// What every piece of work beside the window can be asked, whatever its answer is.
-pub(crate) trait Work {
+pub trait Work {
     /// Waits for what is being worked on.
     fn finish(&self);
     /// Whether something is being worked on.

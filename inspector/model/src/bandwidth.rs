@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
-use netreel_protocol::session::{Fate, PacketId};
+use netreel_protocol::session::Fate;
 use netreel_protocol::stats::{LinkStats, RowOf, Stats};
 use netreel_protocol::why::Cause;
 use netreel_system::Cancel;
 
 use crate::Model;
+use crate::aside::Aside;
+use crate::beside::Of;
 use crate::links::LinkEnds;
-use crate::taken::Taken;
+use crate::taken::{Taken, packet_of};
 use crate::text;
 
 /// What a row of the table stands for.
@@ -40,7 +42,7 @@ impl LedgerBy {
 }
 
 /// A part of the bytes.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct LedgerRow {
     /// For people.
     pub name: String,
@@ -73,40 +75,43 @@ impl Model {
             return None;
         }
         let (session, history) = (Arc::clone(&self.session), Arc::clone(&self.judged.history));
-        let (key, taken) = self.taken_by_now();
+        let (filter, taken) = self.taken_by_now(&self.beside.stats);
         // A bit a packet: the list is made beside the window.
-        let is_known = self.beside.stats.is_of(&key);
-        let taken = taken.filter(|_| !is_known).cloned();
         let work = move |cancel: &Cancel| {
-            let ids: Vec<PacketId> = match taken {
-                Some(taken) => (0..taken.len()).filter_map(|row| taken.get(row)).collect(),
-                None => (0..session.packet_count() as u32).map(PacketId).collect(),
-            };
-            Stats::while_wanted(&session, &history, &ids, cancel)
+            let rows = 0..taken.as_ref().map_or(session.packet_count(), Taken::len);
+            let ids = rows.filter_map(|row| packet_of(taken.as_ref(), row));
+            Stats::while_wanted(&session, &history, &ids.collect::<Vec<_>>(), cancel)
         };
-        let stats = &self.beside.stats;
-        let (stats, _) = stats.get(&key, self.is_quick(), &self.coming.wake, work)?;
+        let (stats, _) = self.aside(&self.beside.stats, filter, work)?;
         Some(stats)
     }
 
-    /// The packets that the filter takes, once it has looked at all, and by what they are known.
-    pub(crate) fn taken_by_now(&self) -> ((u32, String), Option<&Taken>) {
+    /// The packets that the filter takes, once it has looked at all, and by what they are known; none where
+    /// what is worked out of them is known, or on its way.
+    pub(crate) fn taken_by_now<T: Send + 'static>(
+        &self,
+        aside: &Aside<Of<String>, T>,
+    ) -> (String, Option<Taken>) {
         let taken = self
             .filter
             .taken()
             .filter(|_| self.filter.looked_at().is_none());
         let text = taken.map_or_else(String::new, |_| self.filter.text.clone());
-        ((self.grown, text), taken)
+        let is_known = aside.is_of(&(self.grown, text.clone()));
+        (text, taken.filter(|_| !is_known).cloned())
     }
 
     /// What the losses of a link follow, a sentence each, where that is not chance alone.
     pub fn loss_patterns(&self, link: LinkEnds) -> impl Iterator<Item = &str> {
-        let patterns = self.history().loss_patterns();
-        let of_link = patterns.filter(move |it| {
-            let first = it.evidence.first();
-            first.and_then(|piece| self.session().link(piece.packet)) == Some(link)
-        });
-        of_link.map(|it| it.sentence.as_str())
+        self.history()
+            .loss_patterns()
+            .filter(move |it| {
+                it.evidence
+                    .first()
+                    .and_then(|piece| self.session.link(piece.packet))
+                    == Some(link)
+            })
+            .map(|it| it.sentence.as_str())
     }
 
     /// What a link carried.
@@ -120,36 +125,40 @@ impl Model {
     pub fn link(&self) -> Option<LinkEnds> {
         let selection = self.selection();
         // The packet that a finding begins with was picked by nobody.
-        let brought = || {
-            let finding = self.history().findings.get(selection.finding?)?;
-            Some(finding.evidence.first()?.packet)
-        };
+        let brought = || self.evidence().first().map(|piece| piece.packet);
         let picked = selection.packet.filter(|id| brought() != Some(*id));
-        let of_packet = || self.session().link(picked?);
+        let of_packet = || self.session.link(picked?);
         let busiest = || {
-            let traffic = self.session().traffic().iter();
-            let busiest = traffic.max_by_key(|(link, it)| (it.packets, std::cmp::Reverse(**link)));
-            busiest.map(|(link, _)| *link)
+            self.session
+                .traffic()
+                .iter()
+                .max_by_key(|(link, it)| (it.packets, std::cmp::Reverse(**link)))
+                .map(|(link, _)| *link)
         };
         let bad = || self.blamed_link().or_else(|| self.worst_link());
         let found = selection.link.or_else(of_packet).or_else(bad);
-        let of_brought = || self.session().link(selection.packet?);
+        let of_brought = || self.session.link(selection.packet?);
         found.or_else(of_brought).or_else(busiest)
     }
 
     /// The link with the most packets that were lost or late; `None` where none has any.
     pub fn worst_link(&self) -> Option<LinkEnds> {
-        let links = self.session().traffic().keys();
-        let bad = links.map(|&link| (self.bad_packets(link), std::cmp::Reverse(link)));
-        let (most, link) = bad.max()?;
+        let (most, link) = self
+            .session
+            .traffic()
+            .keys()
+            .map(|&link| (self.bad_packets(link), std::cmp::Reverse(link)))
+            .max()?;
         (most > 0).then_some(link.0)
     }
 
     /// How many packets of a link were lost or late, of all that there are.
     pub fn bad_packets(&self, link: LinkEnds) -> u64 {
-        let traffic = self.session().traffic().get(&link);
-        let lost = traffic.map_or(0, |it| it.fate(Fate::Lost) + it.fate(Fate::SendFailed));
-        lost.saturating_add(self.late_packets(link))
+        self.session
+            .traffic()
+            .get(&link)
+            .map_or(0, |it| it.fate(Fate::Lost) + it.fate(Fate::SendFailed))
+            .saturating_add(self.late_packets(link))
     }
 
     /// How many packets of a link took much longer than its quickest one, of all that there are.
@@ -211,48 +220,45 @@ impl Model {
         };
         let all = ledger.bits().max(1) as f64;
         let mut rows: Vec<LedgerRow> = Vec::new();
-        for (of, row) in ledger.rows() {
-            if row.bits == 0 {
-                continue;
+        for (place, (of, part)) in ledger
+            .rows()
+            .into_iter()
+            .filter(|(_, row)| row.bits > 0)
+            .enumerate()
+        {
+            if place < ROWS_MAX {
+                rows.push(self.ledger_row(of, by));
             }
-            if rows.len() >= ROWS_MAX {
-                let rest = rows.last_mut();
-                if let Some(rest) = rest {
-                    rest.name = "all others".to_owned();
-                    (rest.kind, rest.object) = (None, None);
-                    rest.bits += row.bits;
-                    rest.part += row.bits as f64 / all;
-                    rest.packets += row.packets;
-                    rest.messages += row.messages;
-                    rest.resent_bits += row.resent_bits;
-                }
-                continue;
+            let Some(row) = rows.last_mut() else { continue };
+            if place == ROWS_MAX {
+                row.name = "all others".to_owned();
+                (row.kind, row.object) = (None, None);
             }
-            rows.push(LedgerRow {
-                name: self.row_name(of, by),
-                kind: match of {
-                    RowOf::Name(name) if by == LedgerBy::Kind => {
-                        let mut kinds = self.kinds().iter();
-                        kinds
-                            .position(|kind| kind.name == *name)
-                            .map(|it| it as u16)
-                    }
-                    _ => None,
-                },
-                object: match of {
-                    RowOf::Number(number) if by == LedgerBy::Object => Some(*number),
-                    _ => None,
-                },
-                bits: row.bits,
-                part: row.bits as f64 / all,
-                packets: row.packets,
-                messages: row.messages,
-                resent_bits: row.resent_bits,
-                place: [0.0; 4],
-            });
+            row.bits += part.bits;
+            row.part += part.bits as f64 / all;
+            row.packets += part.packets;
+            row.messages += part.messages;
+            row.resent_bits += part.resent_bits;
         }
         rows.sort_by_key(|row| std::cmp::Reverse(row.bits));
         rows
+    }
+
+    /// Of nothing so far.
+    fn ledger_row(&self, of: &RowOf, by: LedgerBy) -> LedgerRow {
+        let kind = |name: &String| self.kinds().iter().position(|kind| kind.name == *name);
+        LedgerRow {
+            name: self.row_name(of, by),
+            kind: match of {
+                RowOf::Name(name) if by == LedgerBy::Kind => kind(name).map(|it| it as u16),
+                _ => None,
+            },
+            object: match of {
+                RowOf::Number(number) if by == LedgerBy::Object => Some(*number),
+                _ => None,
+            },
+            ..LedgerRow::default()
+        }
     }
 
     fn row_name(&self, of: &RowOf, by: LedgerBy) -> String {
@@ -292,11 +298,13 @@ pub fn squarify(rows: &mut [LedgerRow], width: f32, height: f32) {
         let worst = |strip: &[LedgerRow]| {
             let sum: f64 = strip.iter().map(area).sum();
             let thick = sum / short;
-            let ratios = strip.iter().map(|row| {
-                let long = area(row) / thick.max(1e-9);
-                (long / thick.max(1e-9)).max(thick / long.max(1e-9))
-            });
-            ratios.fold(0.0, f64::max)
+            strip
+                .iter()
+                .map(|row| {
+                    let long = area(row) / thick.max(1e-9);
+                    (long / thick.max(1e-9)).max(thick / long.max(1e-9))
+                })
+                .fold(0.0, f64::max)
         };
         let mut end = at + 1;
         while end < rows.len() && worst(&rows[at..=end]) <= worst(&rows[at..end]) {

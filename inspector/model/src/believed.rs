@@ -2,7 +2,7 @@
 //! the cursor, and held against another moment.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use netreel_protocol::history::state::{Apart, Known, States, words};
 use netreel_protocol::history::{Belief, Existence, History};
@@ -11,6 +11,7 @@ use netreel_system::Cancel;
 use netreel_wire::{PropertyId, PropertyKind};
 
 use crate::Model;
+use crate::latest::Latest;
 use crate::map::{Extent, Mark, Walked};
 
 /// A property of an object.
@@ -72,8 +73,8 @@ pub struct Believed {
     rows: Vec<ValueRow>,
     pub(crate) extent: Option<Extent>,
     /// What was arranged last, for each of [`RowsOf`].
-    arranged: Mutex<[Option<(Asked, ValueRows)>; 3]>,
-    pub(crate) marks: Mutex<Option<(Asked, Arc<[Mark]>)>>,
+    arranged: [Latest<Asked, ValueRows>; 3],
+    pub(crate) marks: Latest<Asked, Arc<[Mark]>>,
     pub(crate) walked: Mutex<Walked>,
 }
 
@@ -88,7 +89,7 @@ pub struct ValueRows {
 }
 
 /// What is true of an object at a moment.
-pub(crate) struct Word {
+pub struct Word {
     /// The node that believed that it owned the object; `None` where that were none or several.
     pub owner: Option<NodeId>,
     /// The nodes at which it lived, or did not, against the word of its owner, or of who saw it end.
@@ -97,7 +98,7 @@ pub(crate) struct Word {
 
 /// What rows were arranged for.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Asked {
+pub struct Asked {
     at: SessionTime,
     pinned: Option<SessionTime>,
     pair: Option<(NodeId, NodeId)>,
@@ -109,12 +110,13 @@ impl Believed {
     /// `None` where it is no longer wanted.
     pub(crate) fn new(session: &Session, history: &History, cancel: &Cancel) -> Option<Believed> {
         let states = States::of(session, history, &|_| cancel.goes_on());
-        let objects = states.objects();
-        let rows: Vec<ValueRow> = objects
+        let rows: Vec<ValueRow> = states
+            .objects()
             .into_iter()
             .flat_map(|(object, properties)| {
-                let properties = properties.into_iter();
-                properties.map(move |property| ValueRow { object, property })
+                properties
+                    .into_iter()
+                    .map(move |property| ValueRow { object, property })
             })
             .collect();
         let extent = Extent::of(&states, &rows, session);
@@ -123,8 +125,8 @@ impl Believed {
             existence: Existence::new(session, history),
             rows,
             extent,
-            arranged: Mutex::default(),
-            marks: Mutex::default(),
+            arranged: Default::default(),
+            marks: Latest::default(),
             walked: Mutex::default(),
         })
     }
@@ -150,7 +152,7 @@ impl Model {
     /// The last moment before the selected packet was received, and the moment at which it was; of one
     /// that was not, when it was sent. What it changed lies between them.
     pub fn around_packet(&self) -> Option<(SessionTime, SessionTime)> {
-        let packet = self.packet(self.selection().packet?)?;
+        let packet = self.packet(self.selection.packet?)?;
         let at = packet.received.or(packet.first())?.time;
         Some((SessionTime(at.0.saturating_sub(1)), at))
     }
@@ -184,7 +186,7 @@ impl Model {
     pub fn believers(&self) -> Vec<NodeId> {
         let lanes = self.lanes().iter().copied();
         let recorded = |node: &NodeId| {
-            let known = self.session().node(*node);
+            let known = self.session.node(*node);
             known.is_some_and(|known| known.recorded) && self.talks(*node)
         };
         lanes.filter(recorded).collect()
@@ -192,7 +194,7 @@ impl Model {
 
     /// Why there are no values.
     pub fn why_no_values(&self) -> Option<String> {
-        let Some(wire) = &self.session().wire else {
+        let Some(wire) = &self.session.wire else {
             return Some("no wire says what packets are about".to_owned());
         };
         if wire.properties().is_empty() {
@@ -220,8 +222,9 @@ impl Model {
         let (session, history) = (Arc::clone(&self.session), Arc::clone(&self.judged.history));
         let work = move |cancel: &Cancel| Believed::new(&session, &history, cancel);
         let believed = &self.beside.believed;
-        let got = believed.get(&self.grown, self.is_quick(), &self.coming.wake, work);
-        got.map(|(believed, _)| believed)
+        believed
+            .get(&self.grown, self.is_quick(), &self.coming.wake, work)
+            .map(|(believed, _)| believed)
     }
 
     /// For what rows and marks are arranged now.
@@ -237,23 +240,8 @@ impl Model {
 
     /// The rows that are asked for.
     pub fn value_rows(&self, believed: &Believed, of: RowsOf) -> ValueRows {
-        let asked = self.asked_of_values();
-        let mut arranged = believed
-            .arranged
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        let [known, differing, changed] = &mut *arranged;
-        let slot = match of {
-            RowsOf::Known => known,
-            RowsOf::Differing => differing,
-            RowsOf::Changed => changed,
-        };
-        if let Some((_, rows)) = slot.as_ref().filter(|(known, _)| *known == asked) {
-            return rows.clone();
-        }
-        let rows = self.arrange_values(believed, of);
-        *slot = Some((asked, rows.clone()));
-        rows
+        believed.arranged[of as usize]
+            .of(self.asked_of_values(), || self.arrange_values(believed, of))
     }
 
     fn arrange_values(&self, believed: &Believed, of: RowsOf) -> ValueRows {
@@ -266,8 +254,9 @@ impl Model {
                 differing: None,
             };
         }
-        let asked_for = all.filter(|&row| self.is_asked_for(believed, row, of, &nodes));
-        let rows: Arc<[ValueRow]> = asked_for.collect();
+        let rows: Arc<[ValueRow]> = all
+            .filter(|&row| self.is_asked_for(believed, row, of, &nodes))
+            .collect();
         let at = self.moment();
         let differing = rows.iter().map(|&row| {
             if let Some(pair) = self.pair() {
@@ -293,16 +282,16 @@ impl Model {
         let at = self.moment();
         let held = |node, at| believed.states.at(row.object, row.property, node, at);
         match of {
-            RowsOf::Known => nodes.iter().any(|&node| {
-                let held = held(node, at).map(|held| held.value);
-                held.is_some_and(|value| value != Known::Nothing)
-            }),
+            RowsOf::Known => nodes
+                .iter()
+                .any(|&node| held(node, at).is_some_and(|held| held.value != Known::Nothing)),
             RowsOf::Differing => match self.pair() {
                 Some(pair) => self.are_apart(believed, row, pair, at),
                 None => {
                     let word = self.word_at(believed, row.object, nodes, at);
-                    let mut nodes = nodes.iter();
-                    nodes.any(|&node| self.differs(believed, row, &word, node, at))
+                    nodes
+                        .iter()
+                        .any(|&node| self.differs(believed, row, &word, node, at))
                 }
             },
             RowsOf::Changed => self.pinned.is_some_and(|pinned| {
@@ -322,8 +311,7 @@ impl Model {
         at: SessionTime,
     ) -> Option<NodeId> {
         let owns = |node: &&NodeId| {
-            let known = self.session().node(**node);
-            let peer = known.and_then(|node| node.peer);
+            let peer = self.session.node(**node).and_then(|node| node.peer);
             let span = self.history().belief_at(object, **node, at);
             peer.is_some() && span.map(|span| span.belief) == peer.map(Belief::Owned)
         };
@@ -342,8 +330,9 @@ impl Model {
         nodes: &[NodeId],
         at: SessionTime,
     ) -> Word {
-        let existence = &believed.existence;
-        let differing = existence.differing(self.session(), self.history(), object, at);
+        let differing = believed
+            .existence
+            .differing(&self.session, self.history(), object, at);
         Word {
             owner: self.owner_at(object, nodes, at),
             otherwise: differing.into_iter().map(|it| it.node).collect(),
@@ -366,8 +355,9 @@ impl Model {
         let Some(owner) = word.owner.filter(|owner| *owner != node) else {
             return false;
         };
-        let states = &believed.states;
-        let apart = states.apart(row.object, row.property, (owner, node), at);
+        let apart = believed
+            .states
+            .apart(row.object, row.property, (owner, node), at);
         apart.is_some_and(|apart| apart != Apart::Same)
     }
 
@@ -401,24 +391,26 @@ impl Model {
         let apart = self
             .pair()
             .map(|pair| self.are_apart(believed, row, pair, at));
-        let cells = nodes.iter().map(|&node| {
-            let text = |at| self.value_text(believed, row, node, at);
-            let (now, is_value) = text(at);
-            let before = self.pinned.map(|pinned| text(pinned).0);
-            let is_missed = now.is_empty() && word.otherwise.contains(&node);
-            ValueCell {
-                is_value,
-                is_owner: word.owner == Some(node),
-                differs: apart.unwrap_or_else(|| self.differs(believed, row, &word, node, at)),
-                before: before.filter(|before| *before != now),
-                text: if is_missed {
-                    "never told".to_owned()
-                } else {
-                    now
-                },
-            }
-        });
-        cells.collect()
+        nodes
+            .iter()
+            .map(|&node| {
+                let text = |at| self.value_text(believed, row, node, at);
+                let (now, is_value) = text(at);
+                let before = self.pinned.map(|pinned| text(pinned).0);
+                let is_missed = now.is_empty() && word.otherwise.contains(&node);
+                ValueCell {
+                    is_value,
+                    is_owner: word.owner == Some(node),
+                    differs: apart.unwrap_or_else(|| self.differs(believed, row, &word, node, at)),
+                    before: before.filter(|before| *before != now),
+                    text: if is_missed {
+                        "never told".to_owned()
+                    } else {
+                        now
+                    },
+                }
+            })
+            .collect()
     }
 
     fn value_text(
@@ -429,8 +421,10 @@ impl Model {
         at: SessionTime,
     ) -> (String, bool) {
         let states = &believed.states;
-        let gone = self.history().belief_at(row.object, node, at);
-        let is_gone = gone.is_some_and(|span| span.belief == Belief::Destroyed);
+        let is_gone = self
+            .history()
+            .belief_at(row.object, node, at)
+            .is_some_and(|span| span.belief == Belief::Destroyed);
         let held = states.at(row.object, row.property, node, at);
         let (Some(held), Some(declared)) = (held, states.property(row.property)) else {
             return (String::new(), false);
@@ -450,7 +444,7 @@ impl Model {
             .at(row.object, row.property, node, self.moment())?;
         let packet = held
             .because
-            .and_then(|it| self.session().carrier(it))
+            .and_then(|it| self.session.carrier(it))
             .map_or_else(String::new, |it| format!(", packet {}", it.0));
         let since = crate::text::seconds(held.since);
         Some(format!("since {since} s{packet}"))
@@ -463,8 +457,9 @@ impl Model {
         row: ValueRow,
         node: NodeId,
     ) -> Option<netreel_protocol::session::MessageId> {
-        let states = &believed.states;
-        let held = states.at(row.object, row.property, node, self.moment());
+        let held = believed
+            .states
+            .at(row.object, row.property, node, self.moment());
         held?.because
     }
 
@@ -474,14 +469,17 @@ impl Model {
         let selection = self.selection();
         let of = |object| {
             let first = believed.rows.partition_point(|row| row.object < object);
-            let rows = believed.rows.get(first..).unwrap_or_default();
-            let mut own = rows.iter().take_while(move |row| row.object == object);
+            let mut own = believed
+                .rows
+                .get(first..)
+                .unwrap_or_default()
+                .iter()
+                .take_while(move |row| row.object == object);
             let picked = own
                 .clone()
                 .find(|row| selection.property == Some(row.property));
             let kind = |row: &&ValueRow| {
-                let declared = believed.states.property(row.property);
-                declared.is_some_and(|it| {
+                believed.states.property(row.property).is_some_and(|it| {
                     matches!(
                         it.kind,
                         PropertyKind::Position
@@ -496,8 +494,7 @@ impl Model {
                 .or_else(|| own.next())
         };
         let of_first = || of(believed.rows.first()?.object);
-        let found = selection.object.and_then(of).or_else(of_first);
-        found.copied()
+        selection.object.and_then(of).or_else(of_first).copied()
     }
 
     /// The moment of the next packet's departure or arrival behind the moment that is shown, or of the
@@ -509,18 +506,18 @@ impl Model {
             (None, true) => self.visible().start.0,
             (None, false) => self.visible().end.0,
         };
-        let session = self.session();
-        let lines = crowd
+        let session = &self.session;
+        let times = crowd
             .lanes
             .iter()
-            .flat_map(|lane| [lane.sends(session), lane.receipts(session)]);
-        let times = lines.filter_map(|line| {
-            if is_next {
-                line.get(line.place(at.saturating_add(1)))
-            } else {
-                line.get(line.place(at).checked_sub(1)?)
-            }
-        });
+            .flat_map(|lane| [lane.sends(session), lane.receipts(session)])
+            .filter_map(|line| {
+                if is_next {
+                    line.get(line.place(at.saturating_add(1)))
+                } else {
+                    line.get(line.place(at).checked_sub(1)?)
+                }
+            });
         let found = if is_next { times.min() } else { times.max() };
         found.map(SessionTime)
     }

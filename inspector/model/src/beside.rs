@@ -14,11 +14,11 @@ use crate::measured::{self, Measured};
 use crate::{plotted, sorting};
 
 /// Of which session, and of what in it.
-type Of<T> = (u32, T);
+pub type Of<T> = (u32, T);
 
 /// See the module.
 #[derive(Default)]
-pub(crate) struct Beside {
+pub struct Beside {
     /// Of the filter's text.
     pub stats: Aside<Of<String>, Stats>,
     /// The same by fields.
@@ -60,8 +60,10 @@ impl Beside {
 
     /// What of it is under way.
     pub fn coming(&self) -> Option<&'static str> {
-        let mut all = self.all().into_iter();
-        all.find(|(_, work)| work.is_coming()).map(|(name, _)| name)
+        self.all()
+            .into_iter()
+            .find(|(_, work)| work.is_coming())
+            .map(|(name, _)| name)
     }
 
     /// Works on none of it any more.
@@ -76,8 +78,9 @@ impl Beside {
 
     /// What of it was given up.
     pub fn given_up(&self) -> Option<&'static str> {
-        let mut all = self.all().into_iter();
-        all.find(|(_, work)| work.is_given_up())
+        self.all()
+            .into_iter()
+            .find(|(_, work)| work.is_given_up())
             .map(|(name, _)| name)
     }
 }

@@ -58,7 +58,7 @@ pub struct BookmarkRow {
 
 /// The bookmarks, and how they are shown.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Bookmarks {
+pub struct Bookmarks {
     pub all: Arc<[Bookmark]>,
     /// In the order of time, what has none last.
     rows: Vec<BookmarkRow>,
@@ -85,7 +85,7 @@ impl Model {
 
     /// What a bookmark would be on: the selected packet, else the cursor, else the visible time.
     pub fn spot(&self) -> Spot {
-        let packet = self.selection().packet;
+        let packet = self.selection.packet;
         let time = || match self.cursor() {
             Some(at) => Spot::Time { from: at, to: at },
             None => self.visible_spot(),
@@ -110,7 +110,7 @@ impl Model {
     /// A packet's name that lasts.
     fn spot_of(&self, id: PacketId) -> Option<Spot> {
         let packet = self.packet(id)?;
-        let session = self.session();
+        let session = &self.session;
         let node = |node: NodeId, event: EventNumber| (Some(node), event);
         let sent = packet.sent.map(|stamp| node(packet.from, stamp.number));
         let received = packet.received.map(|stamp| node(packet.to, stamp.number));
@@ -118,13 +118,10 @@ impl Model {
         let (node, event) = sent.or(received).or(seen)?;
         let reels = session.session_reels();
         // A proxy's reel, or an observer's, is no node's.
-        let own = reels
+        let reel = reels
             .iter()
-            .find(|reel| node.is_some() && reel.node == node);
-        let reel = own.or_else(|| {
-            let mut reels = reels.iter();
-            reels.find(|reel| reel.packet(event) == Some(id))
-        })?;
+            .find(|reel| node.is_some() && reel.node == node)
+            .or_else(|| reels.iter().find(|reel| reel.packet(event) == Some(id)))?;
         Some(Spot::Packet {
             reel: reel.name.clone(),
             event: event.0,
@@ -133,8 +130,7 @@ impl Model {
 
     /// Looks all of them up in the session.
     pub(crate) fn find_bookmarks(&mut self) {
-        let all = Arc::clone(&self.bookmarks.all);
-        let mut rows: Vec<BookmarkRow> = all
+        let mut rows: Vec<BookmarkRow> = Arc::clone(&self.bookmarks.all)
             .iter()
             .enumerate()
             .map(|(place, it)| self.bookmark_row(place, &it.at, &it.note))
@@ -158,11 +154,13 @@ impl Model {
         };
         match at {
             Spot::Packet { reel, event } => {
-                let reels = self.session().session_reels();
-                let mut named = reels.iter().filter(|it| it.name == *reel);
-                let id = named.find_map(|it| it.packet(EventNumber(*event)));
-                let known = id.and_then(|id| Some((id, self.packet(id)?)));
-                let Some((id, packet)) = known else {
+                let id = self
+                    .session
+                    .session_reels()
+                    .iter()
+                    .filter(|it| it.name == *reel)
+                    .find_map(|it| it.packet(EventNumber(*event)));
+                let Some((id, packet)) = id.and_then(|id| Some((id, self.packet(id)?))) else {
                     let title = format!("event {event} of {reel}, which is not in this session");
                     return row(None, None, None, title);
                 };
@@ -171,8 +169,12 @@ impl Model {
                     Some(_) => packet.from,
                     None => packet.to,
                 };
-                let time = packet.first().map(|stamp| stamp.time..stamp.time);
-                row(Some(id), Some(node), time, title)
+                row(
+                    Some(id),
+                    Some(node),
+                    packet.first().map(|stamp| stamp.time..stamp.time),
+                    title,
+                )
             }
             Spot::Time { from, to } => {
                 let title = if from == to {
@@ -234,26 +236,28 @@ impl Model {
             (None, true) => 0,
             (None, false) => count - 1,
         };
-        let place = rows[at].place;
-        self.go_to_bookmark(place);
+        self.go_to_bookmark(rows[at].place);
     }
 
     /// The bookmarks as text for a bug report: a line each.
     pub fn bookmarks_text(&self) -> String {
-        let lines = self.bookmarks.rows.iter().map(|row| {
-            let when = row
-                .time
-                .as_ref()
-                .filter(|_| row.packet.is_some())
-                .map_or_else(String::new, |time| {
-                    format!("{} s  ", text::seconds(time.start))
-                });
-            let note = match row.note.as_str() {
-                "" => String::new(),
-                note => format!("  {note}"),
-            };
-            format!("{when}{}{note}\n", row.title)
-        });
-        lines.collect()
+        self.bookmarks
+            .rows
+            .iter()
+            .map(|row| {
+                let when = row
+                    .time
+                    .as_ref()
+                    .filter(|_| row.packet.is_some())
+                    .map_or_else(String::new, |time| {
+                        format!("{} s  ", text::seconds(time.start))
+                    });
+                let note = match row.note.as_str() {
+                    "" => String::new(),
+                    note => format!("  {note}"),
+                };
+                format!("{when}{}{note}\n", row.title)
+            })
+            .collect()
     }
 }

@@ -54,8 +54,11 @@ impl ByBytes {
             })
             .collect();
         let when = |link: &&LinkBytes| link.time[0].or(link.time[1]);
-        let parted = links.iter().filter(|link| !link.is_same());
-        let first = parted.min_by_key(when).cloned();
+        let first = links
+            .iter()
+            .filter(|link| !link.is_same())
+            .min_by_key(when)
+            .cloned();
         let both = first.as_ref().and_then(|it| it.time[0].zip(it.time[1]));
         let [one, other] = sessions.map(|session| session.span.start);
         let (here, there) = both.unwrap_or((one, other));
@@ -95,15 +98,13 @@ fn link(
 ) -> LinkBytes {
     let [mine, theirs] = packets;
     let payload = |side: usize, id: &PacketId| sessions[side].payload(*id);
-    let pairs = mine.iter().zip(theirs);
-    let equal = pairs
+    let equal = mine
+        .iter()
+        .zip(theirs)
         .take_while(|(one, other)| cancel.goes_on() && payload(0, one) == payload(1, other))
         .count();
     let at = packets.map(|packets| packets.get(equal).copied());
-    let time = |side: usize| {
-        let first = sessions[side].packet(at[side]?)?.first()?;
-        Some(first.time)
-    };
+    let time = |side: usize| Some(sessions[side].packet(at[side]?)?.first()?.time);
     LinkBytes {
         name: name.to_owned(),
         equal: equal as u64,

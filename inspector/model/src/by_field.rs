@@ -4,11 +4,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use netreel_protocol::session::{PacketId, Session};
+use netreel_protocol::session::Session;
 use netreel_system::Cancel;
 use netreel_wire::{Decoded, Name, StreamId, TreeId};
 
 use crate::bandwidth::LedgerRow;
+use crate::taken::{Taken, packet_of};
 use crate::{Model, text};
 
 /// How many packets are decoded.
@@ -38,13 +39,9 @@ struct Counted {
 }
 
 impl ByField {
-    /// `packet` gives the packet of a row; `None` where nobody wants it any more.
-    fn new(
-        session: &Session,
-        rows: usize,
-        packet: impl Fn(usize) -> Option<PacketId>,
-        cancel: &Cancel,
-    ) -> Option<ByField> {
+    /// Of those that a filter takes, or of all; `None` where nobody wants it any more.
+    fn new(session: &Session, taken: Option<&Taken>, cancel: &Cancel) -> Option<ByField> {
+        let rows = taken.map_or(session.packet_count(), Taken::len);
         let mut all = ByField {
             of: rows as u64,
             ..ByField::default()
@@ -55,7 +52,9 @@ impl ByField {
                 return None;
             }
             let row = (number as u128 * rows as u128 / count as u128) as usize;
-            let Some(id) = packet(row) else { continue };
+            let Some(id) = packet_of(taken, row) else {
+                continue;
+            };
             let length = session.packet(id).map_or(0, |it| u64::from(it.length) * 8);
             all.take(session.decode(id).as_ref(), length);
         }
@@ -121,17 +120,15 @@ impl ByField {
         let part = |bits: u64| bits as f64 / self.bits.max(1) as f64;
         let row = |name: String, counted: &Counted| LedgerRow {
             name,
-            kind: None,
-            object: None,
             bits: counted.bits,
             part: part(counted.bits),
             packets: counted.packets,
             messages: counted.fields,
-            resent_bits: 0,
-            place: [0.0; 4],
+            ..LedgerRow::default()
         };
-        let shown = fields.iter().take(ROWS_MAX);
-        let mut rows: Vec<LedgerRow> = shown
+        let mut rows: Vec<LedgerRow> = fields
+            .iter()
+            .take(ROWS_MAX)
             .map(|(path, counted)| row(short(path), counted))
             .collect();
         let rest = fields
@@ -175,19 +172,10 @@ impl Model {
         if !self.session.looks_at_once() {
             return None;
         }
-        let (key, taken) = self.taken_by_now();
+        let (filter, taken) = self.taken_by_now(&self.beside.by_field);
         let session = Arc::clone(&self.session);
-        let is_known = self.beside.by_field.is_of(&key);
-        let taken = taken.filter(|_| !is_known).cloned();
-        let work = move |cancel: &Cancel| match &taken {
-            Some(taken) => ByField::new(&session, taken.len(), |row| taken.get(row), cancel),
-            None => {
-                let all = |row: usize| Some(PacketId(row as u32));
-                ByField::new(&session, session.packet_count(), all, cancel)
-            }
-        };
-        let by_field = &self.beside.by_field;
-        let got = by_field.get(&key, self.is_quick(), &self.coming.wake, work)?;
-        Some(got.0)
+        let work = move |cancel: &Cancel| ByField::new(&session, taken.as_ref(), cancel);
+        let (found, _) = self.aside(&self.beside.by_field, filter, work)?;
+        Some(found)
     }
 }

@@ -31,8 +31,10 @@ impl Model {
         if detail.waits || detail.decoded.is_none() {
             return None;
         }
-        let changes = detail.changes.get_or_init(|| self.changes_of(packet));
-        changes.as_ref()
+        detail
+            .changes
+            .get_or_init(|| self.changes_of(packet))
+            .as_ref()
     }
 
     /// What was compared and how much is otherwise, in a sentence.
@@ -87,11 +89,12 @@ impl Model {
         let found = self.found_before(packet, &look);
         let order = bit_order(&self.session);
         let decoded = |(id, was): &(PacketId, Look)| {
-            let old = Detail::new(None, self.session.decode(*id), order);
-            (*id, old.by_message(&was.messages))
+            (
+                *id,
+                Detail::new(None, self.session.decode(*id), order).by_message(&was.messages),
+            )
         };
-        let packets = found.all();
-        let old: BTreeMap<PacketId, Vec<Fields>> = packets.map(decoded).collect();
+        let old: BTreeMap<PacketId, Vec<Fields>> = found.all().map(decoded).collect();
         let mine = self.detail.by_message(&look.messages);
         let mut changes = Changes::default();
         let mut first = BTreeSet::new();
@@ -101,10 +104,17 @@ impl Model {
             };
             // The first is held against the first, the second against the second.
             let nth = |is_same: &dyn Fn(&MessageFacts) -> bool, (id, was): &(PacketId, Look)| {
-                let before = look.messages.iter().take(place);
-                let number = before.filter(|it| is_same(it)).count();
-                let mut same = was.messages.iter().enumerate();
-                let mut same = same.by_ref().filter(|(_, it)| is_same(it));
+                let number = look
+                    .messages
+                    .iter()
+                    .take(place)
+                    .filter(|it| is_same(it))
+                    .count();
+                let mut same = was
+                    .messages
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, it)| is_same(it));
                 old.get(id)?.get(same.nth(number)?.0)
             };
             let of_kind = |it: &MessageFacts| it.kind == Some(kind);
@@ -124,11 +134,18 @@ impl Model {
         } else {
             changes.first.push("packet".to_owned());
         }
-        let first = first.into_iter().map(|kind| self.kind_name(Some(kind)));
-        changes.first.extend(first.map(str::to_owned));
+        changes.first.extend(
+            first
+                .into_iter()
+                .map(|kind| self.kind_name(Some(kind)))
+                .map(str::to_owned),
+        );
         changes.before = old.into_keys().rev().collect();
-        let changed = changes.fields.keys();
-        changes.around = changed.flat_map(|id| tree.ancestors(*id)).collect();
+        changes.around = changes
+            .fields
+            .keys()
+            .flat_map(|id| tree.ancestors(*id))
+            .collect();
         Some(changes)
     }
 
@@ -137,8 +154,8 @@ impl Model {
         let links = &self.index.links;
         let step = |id: &PacketId| links.neighbour(&self.session, *id, false);
         let about = |look: &Look| -> BTreeSet<About> {
-            let messages = look.messages.iter();
-            messages
+            look.messages
+                .iter()
                 .filter_map(|it| Some((it.kind?, it.object)))
                 .collect()
         };
@@ -185,8 +202,9 @@ struct Found {
 
 impl Found {
     fn all(&self) -> impl Iterator<Item = &(PacketId, Look)> {
-        let messages = self.about.values().chain(self.kinds.values());
-        self.last.iter().chain(messages)
+        self.last
+            .iter()
+            .chain(self.about.values().chain(self.kinds.values()))
     }
 }
 
@@ -199,8 +217,11 @@ impl Changes {
                 None => drop(self.fields.insert(*field, Change::New)),
             }
         }
-        let gone = his.into_iter().flatten();
-        self.gone += gone.filter(|(path, _)| !mine.contains_key(*path)).count();
+        self.gone += his
+            .into_iter()
+            .flatten()
+            .filter(|(path, _)| !mine.contains_key(*path))
+            .count();
     }
 }
 
@@ -231,8 +252,12 @@ impl Detail {
                     root.is_none() && facts.stream == node.stream() && inside && !bits.is_empty()
                 };
                 let message = messages.iter().zip(&roots).position(is_in)?;
-                let around = node.parent().map_or_else(String::new, |it| self.path(it));
-                Some((message, around.len()))
+                Some((
+                    message,
+                    node.parent()
+                        .map_or_else(String::new, |it| self.path(it))
+                        .len(),
+                ))
             };
             // A message may lie in another one.
             let own = is_root.or(around.flatten()).or_else(begins);
@@ -259,6 +284,12 @@ fn root(tree: &Tree, facts: &MessageFacts) -> Option<TreeId> {
     let mut all = tree.iter().filter(is_it);
     let first = all.next()?;
     let is_element = |node: &TreeNode<'_>| !matches!(node.name(), Name::Field(_));
-    let element = std::iter::once(first).chain(all).filter(is_element).last();
-    Some(element.unwrap_or(first).id())
+    Some(
+        std::iter::once(first)
+            .chain(all)
+            .filter(is_element)
+            .last()
+            .unwrap_or(first)
+            .id(),
+    )
 }

@@ -7,13 +7,16 @@
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
+use std::time::Duration;
 
 use netreel_protocol::history::History;
 use netreel_protocol::session::Session;
 use netreel_system::{Cancel, CancelOnDrop};
 
-use crate::aside::Wake;
+use crate::aside::{Aside, Wake};
+use crate::beside::Of;
 use crate::judged::Judged;
+use crate::taken::Taken;
 use crate::{GIVEN_UP, Model, NOT_YET};
 
 /// Called before the history is worked out, and with it.
@@ -21,7 +24,7 @@ type Keep = Box<dyn FnMut(Option<&History>) + Send>;
 
 /// How far the history is.
 #[derive(Default)]
-pub(crate) struct Coming {
+pub struct Coming {
     state: State,
     /// Whoever keeps it, until it is there.
     keep: Arc<Mutex<Option<Keep>>>,
@@ -189,8 +192,11 @@ impl Model {
             _wants: wants,
         };
         // Where there can be no thread, nobody sends anything, and that is told as a failure.
-        let builder = thread::Builder::new().name("history".to_owned());
-        drop(builder.spawn(work));
+        drop(
+            thread::Builder::new()
+                .name("history".to_owned())
+                .spawn(work),
+        );
     }
 
     /// Takes in the history, if it has come.
@@ -221,6 +227,50 @@ impl Model {
         if !self.is_looked_at {
             self.open_story();
         }
+    }
+
+    /// What is worked out beside the window of the session as it is now; the flag as of [`Aside::get`].
+    pub(crate) fn aside<K: Clone + PartialEq, T: Send + 'static>(
+        &self,
+        aside: &Aside<Of<K>, T>,
+        of: K,
+        work: impl FnOnce(&Cancel) -> Option<T> + Send + 'static,
+    ) -> Option<(Arc<T>, bool)> {
+        let key = (self.grown, of);
+        aside.get(&key, self.is_quick(), &self.coming.wake, work)
+    }
+
+    /// The same of the packets that the filter takes, where it has looked at all. Of a session that grows
+    /// one piece of work is finished before the next is begun, and what is worked out anew with each look
+    /// leaves the processor to others for the `pause`. What was found at another look is near enough until
+    /// this one's is there.
+    pub(crate) fn of_taken<K: Clone + PartialEq, T: Send + 'static>(
+        &self,
+        aside: &Aside<Of<K>, T>,
+        of: &K,
+        (at_once, pause): (bool, Duration),
+        work: impl FnOnce(&Session, Option<&Taken>, &Cancel) -> Option<T> + Send + 'static,
+    ) -> Option<Arc<T>> {
+        if self.filter.is_looking() || self.filter.waits() {
+            return None;
+        }
+        let key = aside
+            .coming()
+            .filter(|(_, coming)| coming == of)
+            .unwrap_or((self.grown, of.clone()));
+        let is_there = || aside.latest().is_some_and(|(_, known)| known == *of);
+        let pauses = is_there() && !at_once;
+        let is_known = aside.is_of(&key);
+        let taken = self.filter.taken().filter(|_| !is_known).cloned();
+        let session = Arc::clone(&self.session);
+        let work = move |cancel: &Cancel| {
+            if pauses {
+                cancel.rest(pause);
+            }
+            work(&session, taken.as_ref(), cancel)
+        };
+        let (found, is_it) = aside.get(&key, at_once, &self.coming.wake, work)?;
+        (is_it || is_there()).then_some(found)
     }
 }
 

@@ -235,8 +235,7 @@ impl Model {
         let longest = longest.max(RANGE_NS_MIN) as f64;
         let new = (length as f64 / factor).clamp(RANGE_NS_MIN as f64, longest);
         let before = at.saturating_sub(start) as f64 * (new / length.max(1) as f64);
-        let start = at.saturating_sub(before.round() as i64);
-        self.show_axis(start, new.round() as i64);
+        self.show_axis(at.saturating_sub(before.round() as i64), new.round() as i64);
     }
 
     fn pan(&mut self, ns: i64) {
@@ -262,15 +261,16 @@ impl Model {
     fn show_axis(&mut self, start: i64, length: i64) {
         let (first, longest) = self.on_axis(&self.whole());
         let length = length.clamp(RANGE_NS_MIN, longest.max(RANGE_NS_MIN));
-        let last = first.saturating_add(longest).saturating_sub(length);
-        let start = start.min(last).max(first);
+        let start = start
+            .min(first.saturating_add(longest).saturating_sub(length))
+            .max(first);
         let folds = &self.index.folds;
         let end = folds.session(start.saturating_add(length));
         self.visible = SessionTime(folds.session(start))..SessionTime(end);
     }
 
     fn select_message(&mut self, message: MessageId) {
-        let Some(found) = self.session().message(message) else {
+        let Some(found) = self.session.message(message) else {
             return;
         };
         let (packet, object) = (found.packet, found.facts.object);
@@ -320,8 +320,7 @@ impl Model {
 
     fn frame_selection(&mut self) {
         if self.selection.finding.is_some() && !self.evidence().is_empty() {
-            let times = self.story_times();
-            self.frame(&times);
+            self.frame(&self.story_times());
         } else if let Some(arrow) = self.selection.packet.and_then(|id| self.arrow(id)) {
             self.frame(&[arrow.start, arrow.end]);
         } else if let Some(object) = self.selection.object {
@@ -374,8 +373,9 @@ impl Model {
     }
 
     fn on_link(&self, is_next: bool) -> Option<PacketId> {
-        let links = &self.index.links;
-        links.neighbour(self.session(), self.selection.packet?, is_next)
+        self.index
+            .links
+            .neighbour(&self.session, self.selection.packet?, is_next)
     }
 
     fn step_finding(&mut self, step: isize) {

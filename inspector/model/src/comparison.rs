@@ -32,7 +32,7 @@ pub struct Comparison {
 }
 
 /// A way in which they differ.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Difference {
     /// What it is of, in a word or two: `only here`, `believed`.
     pub mark: &'static str,
@@ -47,7 +47,7 @@ pub struct Difference {
 }
 
 /// A session with what followed from it.
-pub(crate) type SessionTold = (Arc<Session>, Arc<History>);
+pub type SessionTold = (Arc<Session>, Arc<History>);
 
 impl Comparison {
     /// `None` where it is no longer wanted.
@@ -71,8 +71,11 @@ impl Comparison {
                     offset_ns,
                 };
                 let swapped = swapped(sides.map(|it| it.session), cancel);
-                let first = swapped.iter().take(SWAPPED_MAX);
-                let mut all: Vec<_> = first.map(|it| rows.swapped(it)).collect();
+                let mut all: Vec<_> = swapped
+                    .iter()
+                    .take(SWAPPED_MAX)
+                    .map(|it| rows.swapped(it))
+                    .collect();
                 all.append(&mut rows.all());
                 (summary(&told, swapped.len()), all)
             }
@@ -93,10 +96,7 @@ fn offset(sides: [ComparedSession<'_>; 2], diff: &Diff) -> Option<i64> {
         First::Differently(place) => diff.said.differently.get(place)?.packets,
         First::Only { .. } | First::Believed(_) => return None,
     };
-    let time = |side: usize| {
-        let packet = sides[side].session.packet(packets[side])?;
-        Some(packet.first()?.time.0)
-    };
+    let time = |side: usize| Some(sides[side].session.packet(packets[side])?.first()?.time.0);
     Some(time(0)?.saturating_sub(time(1)?))
 }
 
@@ -135,6 +135,9 @@ fn summary(told: &DiffJson, swapped: usize) -> String {
     .collect();
     parts.join("   ")
 }
+
+/// What one of the two alone has.
+const ONLY: [&str; 2] = ["only here", "only there"];
 
 /// What rows are made of.
 struct Rows<'a> {
@@ -175,8 +178,7 @@ impl Rows<'_> {
                 .changed
                 .get(place)
                 .map_or_else(String::new, |it| it.fields_in_words());
-            let words = format!("{}, first: {first}", alike.words());
-            rows.push(self.changed(place, words));
+            rows.push(self.changed(place, format!("{}, first: {first}", alike.words())));
         }
         rows.extend(self.other_nodes());
         rows
@@ -190,149 +192,152 @@ impl Rows<'_> {
         }
     }
 
-    /// Selects packets, and says when the first of them is.
-    fn packets(&self, at: [Option<PacketId>; 2]) -> ([Option<Command>; 2], Option<SessionTime>) {
+    /// What packets show: it selects them, and is when the first of them is.
+    fn of_packets(
+        &self,
+        mark: &'static str,
+        at: [Option<PacketId>; 2],
+        words: String,
+    ) -> Difference {
         let time = (0..2).find_map(|side| {
-            let packet = self.sides[side].session.packet(at[side]?)?;
-            Some(self.here(side, packet.first()?.time))
+            Some(self.here(
+                side,
+                self.sides[side].session.packet(at[side]?)?.first()?.time,
+            ))
         });
-        (at.map(|packet| packet.map(Command::SelectPacket)), time)
-    }
-
-    fn swapped(&self, it: &Swapped) -> Difference {
-        let (shown_by, time) = self.packets(it.packets.map(Some));
         Difference {
-            mark: "swapped",
-            words: it.words.clone(),
-            level: None,
-            shown_by,
-            time: time.map(|_| self.here(0, it.at.time)),
+            mark,
+            words,
+            shown_by: at.map(|packet| packet.map(Command::SelectPacket)),
+            time,
+            ..Difference::default()
         }
     }
 
+    fn swapped(&self, it: &Swapped) -> Difference {
+        let mut row = self.of_packets("swapped", it.packets.map(Some), it.words.clone());
+        row.time = row.time.map(|_| self.here(0, it.at.time));
+        row
+    }
+
     fn findings(&self, side: usize) -> Vec<Difference> {
-        let places = self.diff.findings.only[side].iter();
-        let rows = places.filter_map(|&place| {
-            let finding = self.sides[side].history.findings.get(place)?;
-            let mut shown_by = [None, None];
-            shown_by[side] = Some(Command::SelectFinding(place));
-            Some(Difference {
-                mark: ["only here", "only there"][side],
-                words: finding.sentence.clone(),
-                level: Some(finding.level),
-                shown_by,
-                time: Some(self.here(side, finding.time)),
+        self.diff.findings.only[side]
+            .iter()
+            .filter_map(|&place| {
+                let finding = self.sides[side].history.findings.get(place)?;
+                let mut shown_by = [None, None];
+                shown_by[side] = Some(Command::SelectFinding(place));
+                Some(Difference {
+                    mark: ONLY[side],
+                    words: finding.sentence.clone(),
+                    level: Some(finding.level),
+                    shown_by,
+                    time: Some(self.here(side, finding.time)),
+                })
             })
-        });
-        rows.collect()
+            .collect()
     }
 
     fn levels(&self) -> Vec<Difference> {
         let findings = &self.diff.findings;
-        let rows = findings.levels.iter().filter_map(|&(both, levels)| {
-            let places = *findings.both.get(both)?;
-            let finding = self.sides[0].history.findings.get(places[0])?;
-            let [was, is] = levels.map(Level::name);
-            Some(Difference {
-                mark: "level",
-                words: format!("{is}, was {was}: {}", finding.sentence),
-                level: Some(levels[0]),
-                shown_by: places.map(|place| Some(Command::SelectFinding(place))),
-                time: Some(finding.time),
+        findings
+            .levels
+            .iter()
+            .filter_map(|&(both, levels)| {
+                let places = *findings.both.get(both)?;
+                let finding = self.sides[0].history.findings.get(places[0])?;
+                let [was, is] = levels.map(Level::name);
+                Some(Difference {
+                    mark: "level",
+                    words: format!("{is}, was {was}: {}", finding.sentence),
+                    level: Some(levels[0]),
+                    shown_by: places.map(|place| Some(Command::SelectFinding(place))),
+                    time: Some(finding.time),
+                })
             })
-        });
-        rows.collect()
+            .collect()
     }
 
     fn only(&self, side: usize, place: usize) -> Difference {
-        let packet = self.diff.said.only[side].get(place).map(|it| it.packet);
         let mut at = [None, None];
-        at[side] = packet;
-        let (shown_by, time) = self.packets(at);
+        at[side] = self.diff.said.only[side].get(place).map(|it| it.packet);
         let told = [&self.told.only.first, &self.told.only.second][side].get(place);
         let words = told.map(|it| format!("{} → {}  {}", it.from, it.to, it.about.words));
-        Difference {
-            mark: ["only here", "only there"][side],
-            words: words.unwrap_or_default(),
-            level: None,
-            shown_by,
-            time,
-        }
+        self.of_packets(ONLY[side], at, words.unwrap_or_default())
     }
 
     fn changed(&self, place: usize, words: String) -> Difference {
-        let changed = self.diff.said.changed.get(place);
-        let packets = changed.map_or([None, None], |it| it.packets.map(Some));
-        let (shown_by, time) = self.packets(packets);
-        Difference {
-            mark: "fields",
-            words,
-            level: None,
-            shown_by,
-            time,
-        }
+        let packets = self
+            .diff
+            .said
+            .changed
+            .get(place)
+            .map(|it| it.packets.map(Some));
+        self.of_packets("fields", packets.unwrap_or_default(), words)
     }
 
     fn differently(&self, place: usize) -> Difference {
-        let differently = self.diff.said.differently.get(place);
-        let packets = differently.map_or([None, None], |it| it.packets.map(Some));
-        let (shown_by, time) = self.packets(packets);
-        let told = self.told.differently.get(place);
-        Difference {
-            mark: "taken",
-            words: told.map_or_else(String::new, |it| it.words()),
-            level: None,
-            shown_by,
-            time,
-        }
+        let packets = self
+            .diff
+            .said
+            .differently
+            .get(place)
+            .map(|it| it.packets.map(Some));
+        let words = self.told.differently.get(place).map(|it| it.words());
+        self.of_packets(
+            "taken",
+            packets.unwrap_or_default(),
+            words.unwrap_or_default(),
+        )
     }
 
     fn believed(&self, place: usize) -> Difference {
         let object = self.diff.believed.get(place).map(|it| it.object);
-        let told = self.told.believed.get(place);
-        Difference {
-            mark: "believed",
-            words: told.map_or_else(String::new, |it| it.words()),
-            level: None,
-            shown_by: self.object(object),
-            time: None,
-        }
+        self.of_object(
+            "believed",
+            object,
+            self.told.believed.get(place).map(|it| it.words()),
+        )
     }
 
     fn valued(&self, place: usize) -> Difference {
         let object = self.diff.valued.get(place).map(|it| it.object);
-        let told = self.told.valued.get(place);
-        Difference {
-            mark: "value",
-            words: told.map_or_else(String::new, |it| it.sentence()),
-            level: None,
-            shown_by: self.object(object),
-            time: None,
-        }
+        self.of_object(
+            "value",
+            object,
+            self.told.valued.get(place).map(|it| it.sentence()),
+        )
     }
 
-    /// Selects an object in those that know it.
-    fn object(&self, object: Option<u64>) -> [Option<Command>; 2] {
-        self.sides.map(|side| {
-            let known = object.filter(|object| side.history.objects.contains_key(object))?;
-            Some(Command::SelectObject(Some(known)))
-        })
+    /// What is about an object: it selects that in those that know it.
+    fn of_object(
+        &self,
+        mark: &'static str,
+        object: Option<u64>,
+        words: Option<String>,
+    ) -> Difference {
+        Difference {
+            mark,
+            words: words.unwrap_or_default(),
+            shown_by: self.sides.map(|side| {
+                let known = object.filter(|object| side.history.objects.contains_key(object))?;
+                Some(Command::SelectObject(Some(known)))
+            }),
+            ..Difference::default()
+        }
     }
 
     fn other_nodes(&self) -> Vec<Difference> {
         let both = [&self.told.other_nodes.first, &self.told.other_nodes.second];
-        let rows = both
-            .into_iter()
-            .zip(["only here", "only there"])
+        both.into_iter()
+            .zip(ONLY)
             .filter(|(names, _)| !names.is_empty())
             .map(|(names, mark)| Difference {
                 mark,
                 words: format!("nodes, of which nothing is compared: {}", names.join(", ")),
-                level: None,
-                shown_by: [None, None],
-                time: None,
-            });
-        rows.collect()
+                ..Difference::default()
+            })
+            .collect()
     }
 }
 
@@ -366,8 +371,12 @@ impl Model {
 
     /// A node by its name.
     pub fn node_named(&self, name: &str) -> Option<NodeId> {
-        let nodes = self.session().nodes.iter();
-        let place = nodes.into_iter().position(|node| node.name == name);
+        let place = self
+            .session
+            .nodes
+            .iter()
+            .into_iter()
+            .position(|node| node.name == name);
         place.map(|place| NodeId(place as u16))
     }
 }

@@ -9,7 +9,7 @@ use netreel_system::Cancel;
 
 use crate::Model;
 use crate::believed::{Believed, ValueRow};
-use crate::map::numbers;
+use crate::map::{numbers, widen};
 use crate::pyramid::{Piece, Pyramid, Span};
 use crate::scale::Scale;
 
@@ -39,7 +39,7 @@ pub struct Courses {
 }
 
 /// The same of all time.
-pub(crate) struct Track {
+pub struct Track {
     parts: usize,
     ranges: Vec<(f64, f64)>,
     nodes: Vec<(NodeId, Pyramid<Course>)>,
@@ -82,12 +82,7 @@ impl Track {
                 track.parts = track.parts.max(own.len().min(PARTS_MAX));
                 for (place, number) in own.into_iter().take(PARTS_MAX).enumerate() {
                     parts[place] = Some(Span::one(number));
-                    match track.ranges.get_mut(place) {
-                        Some((least, most)) => {
-                            (*least, *most) = (least.min(number), most.max(number));
-                        }
-                        None => track.ranges.push((number, number)),
-                    }
+                    widen(&mut track.ranges, place, number);
                 }
                 let words = match &held.value {
                     Known::Value(parts) => words(declared, parts),
@@ -119,9 +114,7 @@ impl Model {
     ) -> Option<Courses> {
         let (session, known) = (Arc::clone(&self.session), Arc::clone(believed));
         let work = move |_: &Cancel| Some(Track::new(&session, &known.states, row));
-        let key = (self.grown, row);
-        let track = &self.beside.track;
-        let (track, is_it) = track.get(&key, self.is_quick(), &self.coming.wake, work)?;
+        let (track, is_it) = self.aside(&self.beside.track, row, work)?;
         let time = scale.range();
         // A piece takes two pixels at least: there is a line of them for each node and each part.
         let most = (scale.columns() / 2).max(1);

@@ -7,7 +7,7 @@ use crate::times::{Gathering, Times};
 
 /// Some packets, a row each, in the order of all packets.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Crowd {
+pub struct Crowd {
     /// Over the stretches from an arrow's first moment to its last.
     pub arrows: Hulls,
     /// For each node when it sent and received them.
@@ -16,7 +16,7 @@ pub(crate) struct Crowd {
 
 /// The moments of one node.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Lane {
+pub struct Lane {
     sends: Kept,
     receipts: Kept,
     lost: Kept,
@@ -32,7 +32,7 @@ enum Kept {
 }
 
 /// Moments in order.
-pub(crate) enum Line<'a> {
+pub enum Line<'a> {
     /// Those that were gathered.
     Own(&'a Times),
     /// Those of the session.
@@ -43,7 +43,7 @@ pub(crate) enum Line<'a> {
 
 /// What is drawn of one packet.
 #[derive(Clone, Debug)]
-pub(crate) struct Drawn {
+pub struct Drawn {
     /// From an arrow's first moment to its last.
     stretch: (i64, i64),
     from: NodeId,
@@ -142,8 +142,9 @@ impl Crowd {
 
     /// How many bytes of memory it takes.
     pub fn memory(&self) -> usize {
-        let lanes = self.lanes.iter();
-        let moments: usize = lanes
+        let moments: usize = self
+            .lanes
+            .iter()
             .flat_map(|lane| [&lane.sends, &lane.receipts, &lane.lost])
             .map(Kept::memory)
             .sum();
@@ -232,6 +233,6 @@ impl Line<'_> {
 }
 
 /// Whether a packet is known not to have arrived.
-pub(crate) fn is_lost(packet: &Packet) -> bool {
+pub fn is_lost(packet: &Packet) -> bool {
     matches!(packet.fate, Fate::Lost | Fate::SendFailed)
 }

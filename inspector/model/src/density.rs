@@ -4,11 +4,12 @@
 //! finds most of them again, so that only those that come into view are counted.
 
 use std::ops::Range;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use netreel_protocol::session::{Session, SessionTime};
 
 use crate::crowd::{Crowd, Lane};
+use crate::latest::lock;
 use crate::scale::{Grid, Scale};
 
 /// One column of pixels of one lane in which something happened.
@@ -24,15 +25,14 @@ pub struct Bucket {
 
 /// What was counted last, of each crowd that is drawn.
 #[derive(Debug, Default)]
-pub(crate) struct Densities {
+pub struct Densities {
     kept: Mutex<Kept>,
 }
 
 #[derive(Debug, Default)]
 struct Kept {
-    all: Option<Columns>,
-    /// Of the packets that the filter takes, as often as it had changed.
-    taken: Option<(u64, Columns)>,
+    /// Of all packets, and of those that the filter takes, as often as it had changed.
+    columns: [Option<(Option<u64>, Columns)>; 2],
     counted: u64,
 }
 
@@ -46,15 +46,15 @@ struct Columns {
 
 /// A column in which something happened.
 #[derive(Clone, Copy, Debug)]
-struct Counted {
-    place: i64,
-    events: u32,
-    lost: u32,
+pub struct Counted {
+    pub place: i64,
+    pub events: u32,
+    pub lost: u32,
 }
 
 /// Density over the visible time.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Drawn {
+pub struct Drawn {
     /// Where the first column begins, in pixels from the left edge: at it, or less than a column
     /// before it.
     pub left: f32,
@@ -62,49 +62,41 @@ pub(crate) struct Drawn {
 }
 
 impl Densities {
-    /// Of all packets.
-    pub fn all(&self, session: &Session, crowd: &Crowd, scale: &Scale) -> Drawn {
-        let mut kept = self.lock();
-        let mut columns = kept.all.take();
-        let (drawn, counted) = draw(&mut columns, session, crowd, scale);
-        kept.all = columns;
-        kept.counted += counted;
-        drawn
-    }
-
-    /// Of those that the filter takes, which has changed so often.
-    pub fn taken(&self, session: &Session, crowd: &Crowd, scale: &Scale, changed: u64) -> Drawn {
-        let mut kept = self.lock();
-        let before = kept.taken.take().filter(|(then, _)| *then == changed);
-        let mut columns = before.map(|(_, columns)| columns);
-        let (drawn, counted) = draw(&mut columns, session, crowd, scale);
-        kept.taken = columns.map(|columns| (changed, columns));
+    /// Of all packets, or of those that the filter takes, which has `changed` so often.
+    pub fn draw(
+        &self,
+        session: &Session,
+        crowd: &Crowd,
+        scale: &Scale,
+        changed: Option<u64>,
+    ) -> Drawn {
+        let mut kept = lock(&self.kept);
+        let place = usize::from(changed.is_some());
+        let before = kept.columns[place]
+            .take()
+            .filter(|(then, _)| *then == changed);
+        let (columns, drawn, counted) = draw(before.map(|it| it.1), session, crowd, scale);
+        kept.columns[place] = Some((changed, columns));
         kept.counted += counted;
         drawn
     }
 
     /// How many columns of lanes were counted so far.
     pub fn counted(&self) -> u64 {
-        self.lock().counted
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.kept).counted
     }
 }
 
 /// What is in view, of what was counted before and of what comes into view. How many columns were
 /// counted for it comes with it.
 fn draw(
-    before: &mut Option<Columns>,
+    before: Option<Columns>,
     session: &Session,
     crowd: &Crowd,
     scale: &Scale,
-) -> (Drawn, u64) {
+) -> (Columns, Drawn, u64) {
     let lanes = crowd.lanes.len();
-    let known = before
-        .take()
-        .filter(|it| it.grid.is_of(scale) && it.lanes.len() == lanes);
+    let known = before.filter(|it| it.grid.is_of(scale) && it.lanes.len() == lanes);
     let grid = known
         .as_ref()
         .map_or_else(|| scale.grid(), |it| it.grid.clone());
@@ -125,8 +117,7 @@ fn draw(
             .map(|lane| buckets(lane, places.start))
             .collect(),
     };
-    *before = Some(columns);
-    (drawn, counted)
+    (columns, drawn, counted)
 }
 
 impl Columns {
@@ -138,12 +129,15 @@ impl Columns {
             (to.start..kept.start, kept.end..to.end)
         };
         let mut counted = 0;
+        let time = |place| self.grid.time(scale, place);
+        let place = |time| self.grid.place(scale, SessionTime(time));
         for (lane, counts) in crowd.lanes.iter().zip(&mut self.lanes) {
             counts.retain(|it| kept.contains(&it.place));
-            let mut new = Vec::new();
-            counted += count(session, lane, (&self.grid, scale), &ahead, &mut new);
+            let new = count(session, lane, ahead.clone(), (time, place));
+            let last = count(session, lane, behind.clone(), (time, place));
+            counted += (new.len() + last.len()) as u64;
             counts.splice(0..0, new);
-            counted += count(session, lane, (&self.grid, scale), &behind, counts);
+            counts.extend(last);
         }
         self.places = to.clone();
         counted
@@ -151,48 +145,50 @@ impl Columns {
 }
 
 fn buckets(lane: &[Counted], first: i64) -> Vec<Bucket> {
-    let buckets = lane.iter().map(|it| Bucket {
-        column: it.place.saturating_sub(first) as u32,
-        events: it.events,
-        lost: it.lost,
-    });
-    buckets.collect()
+    lane.iter()
+        .map(|it| Bucket {
+            column: it.place.saturating_sub(first) as u32,
+            events: it.events,
+            lost: it.lost,
+        })
+        .collect()
 }
 
-/// Counts what happened in columns of a lane, and appends those in which something did.
-fn count(
+/// Counts what happened in columns of a lane: those in which something did. `time` says when a column
+/// begins, `column` in which one a moment is.
+pub fn count(
     session: &Session,
     lane: &Lane,
-    (grid, scale): (&Grid, &Scale),
-    places: &Range<i64>,
-    to: &mut Vec<Counted>,
-) -> u64 {
+    places: Range<i64>,
+    (time, column): (impl Fn(i64) -> i64, impl Fn(i64) -> i64),
+) -> Vec<Counted> {
+    let mut counted = Vec::new();
     if places.is_empty() {
-        return 0;
+        return counted;
     }
     let events = [lane.sends(session), lane.receipts(session)];
     let lost = lane.lost(session);
     let from = |time: i64| events.each_ref().map(|times| times.place(time));
-    let mut counted = 0;
     let mut place = places.start;
-    let end = grid.time(scale, places.end);
-    let mut first = from(grid.time(scale, place));
+    let end = time(places.end);
+    let mut first = from(time(place));
     let mut first_lost = None;
     while place < places.end {
-        let ahead = events
+        let Some(next) = events
             .iter()
             .zip(first)
-            .filter_map(|(times, place)| times.get(place));
-        let Some(next) = ahead.min().filter(|next| *next < end) else {
+            .filter_map(|(times, place)| times.get(place))
+            .min()
+            .filter(|next| *next < end)
+        else {
             break;
         };
-        let until = grid.time(scale, place + 1);
+        let until = time(place + 1);
         if next < until {
-            counted += 1;
             let last = from(until);
-            let before = first_lost.unwrap_or_else(|| lost.place(grid.time(scale, place)));
+            let before = first_lost.unwrap_or_else(|| lost.place(time(place)));
             let behind = lost.place(until);
-            to.push(Counted {
+            counted.push(Counted {
                 place,
                 events: (last.iter().sum::<usize>() - first.iter().sum::<usize>()) as u32,
                 lost: behind.saturating_sub(before) as u32,
@@ -201,9 +197,8 @@ fn count(
             place += 1;
         } else {
             // Jump over columns in which nothing happened.
-            let ahead = grid.place(scale, SessionTime(next));
-            place = ahead.saturating_sub(1).max(place + 1);
-            first = from(grid.time(scale, place));
+            place = column(next).saturating_sub(1).max(place + 1);
+            first = from(time(place));
             first_lost = None;
         }
     }

@@ -145,15 +145,17 @@ impl Detail {
     /// The bytes of its stream in which a field has bits; `None` where it has none, or they are not known.
     pub fn bytes_of(&self, row: &FieldRow) -> Option<&[u8]> {
         let (first, end) = (row.bits.start / 8, row.bits.end.div_ceil(8));
-        let bytes = self.stream_bytes(row.stream)?;
-        let part = bytes.get(first as usize..end as usize)?;
+        let part = self
+            .stream_bytes(row.stream)?
+            .get(first as usize..end as usize)?;
         (!part.is_empty()).then_some(part)
     }
 
     /// What is wrong with the packet as a whole, a sentence each.
     pub fn problems(&self) -> Vec<String> {
-        let diagnostics = self.decoded.as_ref().map_or(&[][..], |d| &d.diagnostics);
-        diagnostics
+        self.decoded
+            .as_ref()
+            .map_or(&[][..], |d| &d.diagnostics)
             .iter()
             .map(|d| format!("{}, bit {}: {}", d.path, d.bit, d.message))
             .collect()

@@ -3,7 +3,7 @@
 //! A thread of its own looks at the packets of a session that is not short, slice by slice. What it
 //! has found so far is shown meanwhile.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
@@ -14,6 +14,7 @@ use netreel_protocol::query::Query;
 use netreel_protocol::session::{PacketId, Session};
 
 use crate::crowd::{Crowd, Drawn};
+use crate::judged::Findings;
 use crate::links::Links;
 use crate::taken::Taken;
 use crate::{Model, judged};
@@ -61,7 +62,7 @@ struct Found {
 
 /// How far whoever types a filter has come.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Typing {
+pub enum Typing {
     /// It is meant as it stands.
     Done,
     /// It goes on, behind a whole word.
@@ -69,15 +70,6 @@ pub(crate) enum Typing {
     /// It goes on, amid a word: what that is to be is not known yet, so that it counts as one that cannot
     /// be read.
     AmidAWord,
-}
-
-/// Some of the findings, as a filter takes them.
-#[derive(Debug, Default)]
-pub(crate) struct Findings {
-    /// In the order of their list.
-    pub order: Vec<usize>,
-    /// Where each stands in it.
-    places: BTreeMap<usize, usize>,
 }
 
 /// Some packets that follow each other.
@@ -221,8 +213,7 @@ impl Filter {
     /// more to come.
     pub(crate) fn advance(&mut self, session: &Session) -> bool {
         for _ in 0..SLICES_MAX {
-            let next = self.rest().map(Receiver::try_recv);
-            match next {
+            match self.rest().map(Receiver::try_recv) {
                 Some(Ok(slice)) => self.take(session, slice),
                 Some(Err(TryRecvError::Empty)) => return true,
                 Some(Err(TryRecvError::Disconnected)) => self.break_off(session),
@@ -272,8 +263,9 @@ impl Filter {
     /// How many bytes of memory what it takes has.
     pub(crate) fn memory(&self) -> usize {
         let found = self.found.iter();
-        let memory = found.map(|found| found.taken.memory() + found.crowd.memory());
-        memory.sum()
+        found
+            .map(|found| found.taken.memory() + found.crowd.memory())
+            .sum()
     }
 }
 
@@ -377,23 +369,22 @@ impl Model {
         };
         match parts.len() {
             0 | 1 => Vec::new(),
-            _ => {
-                let parts = parts.iter().enumerate();
-                parts
-                    .map(|(place, part)| ((*part).to_owned(), without(place)))
-                    .collect()
-            }
+            _ => parts
+                .iter()
+                .enumerate()
+                .map(|(place, part)| ((*part).to_owned(), without(place)))
+                .collect(),
         }
     }
 
     /// What may stand at the end of a filter that is being typed, each with all of the text up to there.
     pub fn completions(&self, before: &str) -> Vec<(String, String)> {
-        Query::completions(before, self.session())
+        Query::completions(before, &self.session)
     }
 
     /// Takes a filter as it is while somebody types it.
     pub(crate) fn type_filter(&mut self, text: String) {
-        let typing = if Query::ends_amid_a_word(&text, self.session()) {
+        let typing = if Query::ends_amid_a_word(&text, &self.session) {
             Typing::AmidAWord
         } else {
             Typing::BehindAWord
@@ -418,8 +409,10 @@ impl Model {
     /// Takes in what the filter has found since the last frame. Returns whether it is still looking.
     pub(crate) fn advance_filter(&mut self) -> bool {
         let taken = |filter: &Filter| {
-            let objects = filter.objects().map(|objects| objects.len());
-            (objects, filter.findings().is_some())
+            (
+                filter.objects().map(|objects| objects.len()),
+                filter.findings().is_some(),
+            )
         };
         let before = taken(&self.filter);
         let more = self.filter.advance(&self.session);
@@ -505,8 +498,11 @@ impl Search {
         let (to, rest) = sync_channel(SLICES_MAX);
         found.rest = Some(rest);
         // Where there can be no thread, nobody sends anything, and that is told as a failure.
-        let builder = thread::Builder::new().name("filter".to_owned());
-        drop(builder.spawn(move || self.run(&to)));
+        drop(
+            thread::Builder::new()
+                .name("filter".to_owned())
+                .spawn(move || self.run(&to)),
+        );
         found
     }
 
@@ -533,11 +529,13 @@ impl Search {
             Some(_) => self.objects(&taken, history),
             None => BTreeSet::new(),
         };
-        let drawn = taken.into_iter().filter_map(|id| {
-            let packet = self.session.packet(id)?;
-            Some((id, Drawn::new(&packet, self.links.stretch(&packet))))
-        });
-        let taken = drawn.collect();
+        let taken = taken
+            .into_iter()
+            .filter_map(|id| {
+                let packet = self.session.packet(id)?;
+                Some((id, Drawn::new(&packet, self.links.stretch(&packet))))
+            })
+            .collect();
         Slice {
             packets,
             taken,
@@ -565,28 +563,14 @@ impl Search {
     fn findings(&self) -> Option<Findings> {
         let history = self.history.as_deref()?;
         let passes = |place: &usize| {
-            let finding = history.findings.get(*place);
-            finding.is_some_and(|it| self.query.finding(&self.session, history, it))
+            history
+                .findings
+                .get(*place)
+                .is_some_and(|it| self.query.finding(&self.session, history, it))
         };
-        let order = judged::order(history).into_iter();
-        Some(Findings::of(order.filter(passes)))
-    }
-}
-
-impl Findings {
-    /// These, in this order.
-    pub fn of(order: impl Iterator<Item = usize>) -> Findings {
-        let order: Vec<usize> = order.collect();
-        let places = order.iter().enumerate().map(|(row, &place)| (place, row));
-        Findings {
-            places: places.collect(),
-            order,
-        }
-    }
-
-    /// Where a finding stands among them.
-    pub fn place(&self, finding: usize) -> Option<usize> {
-        self.places.get(&finding).copied()
+        Some(Findings::of(
+            judged::order(history).into_iter().filter(passes),
+        ))
     }
 }
 

@@ -53,6 +53,16 @@ pub struct EvidenceRow {
 }
 
 impl Model {
+    /// A finding by its place in the history.
+    pub fn finding(&self, place: usize) -> Option<&Finding> {
+        self.history().findings.get(place)
+    }
+
+    /// The finding whose story is pinned.
+    pub fn pinned_finding(&self) -> Option<&Finding> {
+        self.finding(self.selection.finding?)
+    }
+
     /// How many findings of a level there are.
     pub fn finding_count(&self, level: Level) -> usize {
         self.judged.finding_counts[crate::judged::rank(level)]
@@ -73,7 +83,7 @@ impl Model {
 
     /// One finding as a row.
     pub fn finding_row(&self, place: usize) -> Option<FindingRow> {
-        let finding = self.history().findings.get(place)?;
+        let finding = self.finding(place)?;
         Some(FindingRow {
             finding: place,
             level: finding.level,
@@ -88,18 +98,18 @@ impl Model {
     /// What proves a finding, in the order of time; of the selected one the whole story, so that the
     /// list has the steps that the timeline has.
     pub fn evidence_rows(&self, finding: usize) -> Vec<EvidenceRow> {
-        let findings = &self.history().findings;
-        let own = findings.get(finding);
+        let own = self.finding(finding);
         let proves = |of: &Finding, piece: &Evidence| {
-            let mut proof = of.proof();
-            proof.any(|it| (it.message, it.node) == (piece.message, piece.node))
+            of.proof()
+                .any(|it| (it.message, it.node) == (piece.message, piece.node))
         };
         let other = |piece: &Evidence| {
             if own.is_none_or(|own| proves(own, piece)) {
                 return None;
             }
-            let mut same = self.same_story(finding);
-            same.find(|of| proves(of, piece)).map(|of| of.rule)
+            self.same_story(finding)
+                .find(|of| proves(of, piece))
+                .map(|of| of.rule)
         };
         let pieces = self.pieces(finding).iter().enumerate();
         let told = self.selection.finding == Some(finding);
@@ -121,15 +131,13 @@ impl Model {
         if self.selection.finding == Some(finding) {
             return &self.story;
         }
-        let finding = self.history().findings.get(finding);
-        finding.map_or(&[], |finding| &finding.evidence)
+        self.finding(finding)
+            .map_or(&[], |finding| &finding.evidence)
     }
 
     /// What proves the selected finding.
     pub fn evidence(&self) -> &[Evidence] {
-        self.selection
-            .finding
-            .and_then(|finding| self.history().findings.get(finding))
+        self.pinned_finding()
             .map_or(&[], |finding| &finding.evidence)
     }
 
@@ -142,7 +150,7 @@ impl Model {
     /// The findings that tell the same story as one of them, and that one.
     fn same_story(&self, place: usize) -> impl Iterator<Item = &Finding> {
         let findings = &self.history().findings;
-        let told = findings.get(place);
+        let told = self.finding(place);
         let told = told.filter(|told| !told.objects.is_empty() && told.level > Level::Info);
         let same = move |other: &&Finding| {
             told.is_some_and(|told| {
@@ -156,14 +164,16 @@ impl Model {
 
     /// Works out [`Model::story`] for the selected finding.
     pub(crate) fn tell(&self) -> Vec<Evidence> {
-        let findings = &self.history().findings;
-        let Some(told) = self.selection.finding.and_then(|place| findings.get(place)) else {
+        let Some(told) = self.pinned_finding() else {
             return Vec::new();
         };
-        let pieces = told.proof().take(STORY_PIECES_MAX);
-        let mut story: Vec<Evidence> = pieces.cloned().collect();
-        let same = self.selection.finding.into_iter();
-        for finding in same.flat_map(|place| self.same_story(place)) {
+        let mut story: Vec<Evidence> = told.proof().take(STORY_PIECES_MAX).cloned().collect();
+        for finding in self
+            .selection
+            .finding
+            .into_iter()
+            .flat_map(|place| self.same_story(place))
+        {
             story.extend(finding.evidence.iter().cloned());
         }
         story.sort_by_key(|piece| (piece.time, piece.message, piece.node));
@@ -171,24 +181,9 @@ impl Model {
         story
     }
 
-    /// When a finding's packets were sent and received, and when it was seen.
-    pub(crate) fn evidence_times(&self, finding: Option<usize>) -> Vec<SessionTime> {
-        let Some(finding) = finding.and_then(|place| self.history().findings.get(place)) else {
-            return Vec::new();
-        };
-        let mut times = vec![finding.time];
-        for piece in &finding.evidence {
-            times.push(piece.time);
-            if let Some(arrow) = self.arrow(piece.packet) {
-                times.extend([arrow.start, arrow.end]);
-            }
-        }
-        times
-    }
-
     /// Selects a finding, its object and its first packet, and brings all its evidence into view.
     pub(crate) fn select_finding(&mut self, place: usize) {
-        let Some(finding) = self.history().findings.get(place) else {
+        let Some(finding) = self.finding(place) else {
             return;
         };
         let (object, first) = (finding.object(), finding.evidence.first().cloned());
@@ -202,14 +197,13 @@ impl Model {
             self.set_object(object);
         }
         self.story = self.tell();
-        let times = self.story_times();
-        self.frame(&times);
+        self.frame(&self.story_times());
     }
 
     /// When the story's packets were sent and received, and when the finding was seen.
     pub(crate) fn story_times(&self) -> Vec<SessionTime> {
-        let mut times = self.evidence_times(self.selection.finding);
-        for piece in &self.story {
+        let mut times: Vec<SessionTime> = self.pinned_finding().iter().map(|it| it.time).collect();
+        for piece in self.evidence().iter().chain(&self.story) {
             times.push(piece.time);
             if let Some(arrow) = self.arrow(piece.packet) {
                 times.extend([arrow.start, arrow.end]);
@@ -244,39 +238,22 @@ impl Model {
             return;
         };
         let is_asked_for = order.len() < heard.len();
-        let level = self.history().findings.get(first).map(|f| f.level);
-        if level < Some(Level::Warning) && !is_asked_for {
+        // The story of the worst finding's object; errors about others are in the list.
+        let about = |place: usize| self.finding(place).map(|it| (it.level, it.object()));
+        let worst = about(first);
+        if worst.map(|(level, _)| level) < Some(Level::Warning) && !is_asked_for {
             return;
         }
-        // The story of the worst finding's object; errors about others are in the list.
-        let object = self.history().findings.get(first).and_then(|f| f.object());
-        let story: Vec<usize> = order
-            .iter()
-            .copied()
-            .filter(|&place| {
-                self.history()
-                    .findings
-                    .get(place)
-                    .is_some_and(|f| Some(f.level) == level && f.object() == object)
-            })
-            .collect();
         // Among equals the one with the most proof tells the most.
-        let told = story
+        let proof = |place: usize| self.finding(place).map_or(0, |it| it.evidence.len());
+        let told = order
             .iter()
             .copied()
-            .max_by_key(|&place| {
-                let proof = self
-                    .history()
-                    .findings
-                    .get(place)
-                    .map_or(0, |f| f.evidence.len());
-                (proof, std::cmp::Reverse(place))
-            })
-            .unwrap_or(first);
-        self.select_finding(told);
+            .filter(|&place| about(place) == worst)
+            .max_by_key(|&place| (proof(place), std::cmp::Reverse(place)));
+        self.select_finding(told.unwrap_or(first));
         // What no packet proves is about a recording, which is seen best whole.
-        let proven = self.history().findings.get(told);
-        if proven.is_none_or(|finding| finding.evidence.is_empty()) {
+        if self.evidence().is_empty() {
             self.visible = self.whole();
         }
     }
@@ -288,7 +265,7 @@ impl Model {
         };
         let length = last.0.saturating_sub(first.0);
         // Proof within microseconds is told by what stands around it.
-        let span = &self.session().span;
+        let span = &self.session.span;
         let least = (span.end.0.saturating_sub(span.start.0) / 20).clamp(0, 50_000_000);
         let margin = (length / 8)
             .max(least.saturating_sub(length) / 2)
@@ -300,6 +277,9 @@ impl Model {
 
 /// The object that a piece of proof tells of, where a finding is about several.
 fn object_of(finding: &Finding, piece: &Evidence) -> Option<u64> {
-    let mut each = finding.each.iter();
-    each.find(|it| it.evidence.contains(piece))?.object
+    finding
+        .each
+        .iter()
+        .find(|it| it.evidence.contains(piece))?
+        .object
 }

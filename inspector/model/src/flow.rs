@@ -68,7 +68,7 @@ pub struct Flows {
 }
 
 /// All packets of a link, arranged.
-pub(crate) struct LinkFlow {
+pub struct LinkFlow {
     ids: Column,
     in_flight: Column,
     blocks: Pyramid<Flow>,
@@ -156,11 +156,15 @@ impl LinkFlow {
         let places = self.blocks.places(&time);
         let pieces: Vec<Flow> = if places.len() * BLOCK <= most {
             let rows = places.start * BLOCK..(places.end * BLOCK).min(self.ids.len());
-            let flows = rows.filter_map(|row| {
-                let id = PacketId(self.ids.get(row) as u32);
-                flow(session, history, id, self.in_flight.get(row))
-            });
-            flows.collect()
+            rows.filter_map(|row| {
+                flow(
+                    session,
+                    history,
+                    PacketId(self.ids.get(row) as u32),
+                    self.in_flight.get(row),
+                )
+            })
+            .collect()
         } else {
             self.blocks.within(&time, most / 2).1.to_vec()
         };
@@ -230,17 +234,16 @@ fn rates(pieces: &[Flow], scale: &Scale) -> Vec<Rate> {
         }
     }
     let seconds = (scale.ns(BAR).max(1)) as f64 / 1e9;
-    let bars = sums
-        .into_iter()
+    sums.into_iter()
         .enumerate()
-        .filter(|(_, (_, packets, _))| *packets > 0.0);
-    let rates = bars.map(|(bar, (bytes, packets, lost))| Rate {
-        x: bar as f32 * BAR..(bar as f32 + 1.0) * BAR,
-        bytes_per_s: bytes / seconds,
-        packets,
-        lost,
-    });
-    rates.collect()
+        .filter(|(_, (_, packets, _))| *packets > 0.0)
+        .map(|(bar, (bytes, packets, lost))| Rate {
+            x: bar as f32 * BAR..(bar as f32 + 1.0) * BAR,
+            bytes_per_s: bytes / seconds,
+            packets,
+            lost,
+        })
+        .collect()
 }
 
 impl Model {
@@ -251,13 +254,8 @@ impl Model {
         }
         let (session, history) = (Arc::clone(&self.session), Arc::clone(&self.judged.history));
         let links = Arc::clone(&self.index.links);
-        let key = (self.grown, link);
         let work = move |cancel: &Cancel| LinkFlow::new(&session, &history, &links, link, cancel);
-        let (flow, is_it) = self
-            .beside
-            .flow
-            .get(&key, self.is_quick(), &self.coming.wake, work)?;
-        let history = self.history();
-        is_it.then(|| flow.within(&self.session, history, scale))
+        let (flow, is_it) = self.aside(&self.beside.flow, link, work)?;
+        is_it.then(|| flow.within(&self.session, self.history(), scale))
     }
 }

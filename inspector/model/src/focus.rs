@@ -34,8 +34,7 @@ impl Model {
     /// where it is about it, else what its most telling message is about.
     pub(crate) fn object_of(&self, id: PacketId) -> Option<u64> {
         if self.story.iter().any(|piece| piece.packet == id)
-            && let Some(finding) = self.selection.finding
-            && let Some(told) = self.history().findings.get(finding)
+            && let Some(told) = self.pinned_finding()
             && told.object().is_some()
         {
             return told.object();
@@ -45,7 +44,7 @@ impl Model {
         if selected.is_some() && messages.iter().any(|facts| facts.object == selected) {
             return selected;
         }
-        let about = messages
+        messages
             .iter()
             .filter(|facts| facts.object.is_some())
             .max_by_key(|facts| {
@@ -53,17 +52,19 @@ impl Model {
                 let role = kind.map(|kind| lead::weight(kind.role));
                 // Of equals the first in the packet.
                 (role, std::cmp::Reverse(facts.bits.start))
-            });
-        about.and_then(|facts| facts.object)
+            })
+            .and_then(|facts| facts.object)
     }
 
     /// The messages about an object that engines were handed or made themselves, in the order of
     /// time.
     pub(crate) fn messages_about(&self, object: u64) -> impl Iterator<Item = MessageId> + '_ {
-        let known = self.history().objects.get(&object);
-        let deliveries = known.map_or(&[][..], |object| &object.deliveries);
-        let deliveries = deliveries.iter();
-        deliveries.filter_map(|&place| self.began(place))
+        self.history()
+            .objects
+            .get(&object)
+            .map_or(&[][..], |object| &object.deliveries)
+            .iter()
+            .filter_map(|&place| self.began(place))
     }
 
     /// Selects an object. The packet goes with it: it stays where it is about the object, else it is
@@ -79,12 +80,18 @@ impl Model {
             return;
         }
         let in_view = |message: &MessageId| {
-            let packet = self.session.message(*message).map(|it| it.packet);
-            let arrow = packet.and_then(|id| self.arrow(id));
+            let arrow = self
+                .session
+                .message(*message)
+                .map(|it| it.packet)
+                .and_then(|id| self.arrow(id));
             arrow.is_some_and(|arrow| self.visible.contains(&arrow.start))
         };
-        let near = self.messages_about(object).take(ABOUT_MAX).find(in_view);
-        let message = near.or_else(|| self.messages_about(object).next());
+        let message = self
+            .messages_about(object)
+            .take(ABOUT_MAX)
+            .find(in_view)
+            .or_else(|| self.messages_about(object).next());
         let packet = message
             .and_then(|id| self.session.message(id))
             .map(|it| it.packet);
@@ -101,8 +108,10 @@ impl Model {
     /// A message, where the packet carries it: what proves something of a packet without messages names
     /// the one that comes next.
     pub(crate) fn carried(&self, message: MessageId, packet: PacketId) -> Option<MessageId> {
-        let found = self.session.message(message);
-        found.filter(|it| it.packet == packet).map(|_| message)
+        self.session
+            .message(message)
+            .filter(|it| it.packet == packet)
+            .map(|_| message)
     }
 
     pub(crate) fn select_no_packet(&mut self) {

@@ -33,7 +33,7 @@ struct Gap {
 
 /// Idle times under way.
 #[derive(Clone, Debug)]
-pub(crate) struct Idle {
+pub struct Idle {
     until: i64,
     gaps: Vec<Range<i64>>,
 }
@@ -64,8 +64,12 @@ impl Idle {
         gaps.truncate(FOLDS_MAX);
         gaps.sort_by_key(|gap| gap.start);
         let idle: i64 = gaps.iter().map(length).fold(0, i64::saturating_add);
-        let whole = span.end.0.saturating_sub(span.start.0);
-        let busy = whole.saturating_sub(idle).max(0);
+        let busy = span
+            .end
+            .0
+            .saturating_sub(span.start.0)
+            .saturating_sub(idle)
+            .max(0);
         if busy >= idle {
             return Folds::default();
         }
@@ -101,9 +105,12 @@ impl Folds {
     pub fn within(&self, time: &Range<i64>) -> impl Iterator<Item = Range<i64>> + '_ {
         let first = self.gaps.partition_point(|gap| gap.end <= time.start);
         let end = time.end;
-        let behind = self.gaps.get(first..).unwrap_or_default().iter();
-        let touching = behind.take_while(move |gap| gap.start < end);
-        touching.map(|gap| gap.start..gap.end)
+        self.gaps
+            .get(first..)
+            .unwrap_or_default()
+            .iter()
+            .take_while(move |gap| gap.start < end)
+            .map(|gap| gap.start..gap.end)
     }
 
     /// From the session's time to the axis'.

@@ -67,9 +67,11 @@ impl Staying {
 
     /// Of a look; none where nothing is known of it.
     fn of(&self, look: &Weak<Session>) -> u32 {
-        let mut looks = self.0.iter().rev();
-        let found = looks.find(|(other, _)| other.ptr_eq(look));
-        found.map_or(0, |&(_, packets)| packets)
+        self.0
+            .iter()
+            .rev()
+            .find(|(other, _)| other.ptr_eq(look))
+            .map_or(0, |&(_, packets)| packets)
     }
 
     /// Whether there is no later look.
@@ -89,7 +91,7 @@ pub struct Followed {
 }
 
 /// What followed from the first packets of a look.
-pub(crate) struct Early {
+pub struct Early {
     judged: Judged,
     of: First,
 }
@@ -104,7 +106,7 @@ struct First {
 
 /// See [`Model::behind_ns`].
 #[derive(Default)]
-pub(crate) struct Behind {
+pub struct Behind {
     /// What holds at later looks, while all is known of this one.
     early: Option<Box<Early>>,
     /// Of which packets what is shown followed; `None` where that is all of them.
@@ -150,8 +152,8 @@ fn stands(session: &Session) -> u32 {
     };
     let until = SessionTime(end.0.saturating_sub(LOOSE_NS));
     let is_before = |packet: u32| {
-        let packet = session.packet(PacketId(packet));
-        packet
+        session
+            .packet(PacketId(packet))
             .and_then(|it| it.first())
             .is_some_and(|it| it.time < until)
     };
@@ -197,8 +199,14 @@ impl Model {
     /// By how much of the recording what followed lags behind its packets, in ns; `None` where all of
     /// it is known, or nothing yet.
     pub fn behind_ns(&self) -> Option<i64> {
-        let until = self.behind.known.as_ref()?.until;
-        Some(self.session.span.end.0.saturating_sub(until.0).max(0))
+        Some(
+            self.session
+                .span
+                .end
+                .0
+                .saturating_sub(self.behind.known.as_ref()?.until.0)
+                .max(0),
+        )
     }
 
     /// Whether the filter still looks at packets: a session that is further on would have it begin anew.
@@ -218,8 +226,9 @@ impl Model {
     pub(crate) fn take_early(&mut self) -> Option<Early> {
         let Behind { early, known } = std::mem::take(&mut self.behind);
         let judged = std::mem::take(&mut self.judged);
-        let shown = known.map(|of| Early { judged, of });
-        shown.or(early.map(|early| *early))
+        known
+            .map(|of| Early { judged, of })
+            .or(early.map(|early| *early))
     }
 
     /// Shows what was known at an earlier look, if it holds at the one that is shown now.

@@ -5,7 +5,7 @@ use netreel_protocol::session::{PacketId, Session, SessionTime};
 use crate::{Model, OwnColumns, Selection};
 
 /// What a finding is known by when it has another place.
-pub(crate) type Known = (&'static str, u16, Vec<u64>, SessionTime);
+pub type Known = (&'static str, u16, Vec<u64>, SessionTime);
 
 impl Model {
     /// Takes in what has come since, of a model of the same recording further on. Who looks at
@@ -20,8 +20,7 @@ impl Model {
             .and_then(|id| self.same_packet(id, further.session()));
         let finding = self.known_finding(before.finding);
         let span = self.span();
-        let whole = self.whole();
-        let is_whole = self.visible == whole;
+        let is_whole = self.visible == self.whole();
         let is_end = !is_whole && self.visible.end >= span.end;
         let visible = self.visible.clone();
         let early = self.take_early();
@@ -126,19 +125,24 @@ impl Model {
         let packet = self.session.packet(id)?;
         let known = (packet.first()?, packet.length);
         let is_same = |id: &PacketId| {
-            let found = grown.packet(*id);
-            found.is_some_and(|it| it.first().map(|stamp| (stamp, it.length)) == Some(known))
+            grown
+                .packet(*id)
+                .is_some_and(|it| it.first().map(|stamp| (stamp, it.length)) == Some(known))
         };
         let near = id.0.saturating_sub(4096)..id.0.saturating_add(4096);
-        let near = near.map(PacketId);
-        near.take_while(|id| (id.0 as usize) < grown.packet_count())
+        near.map(PacketId)
+            .take_while(|id| (id.0 as usize) < grown.packet_count())
             .find(is_same)
     }
 
     pub(crate) fn known_finding(&self, place: Option<usize>) -> Option<Known> {
-        let finding = self.history().findings.get(place?)?;
-        let objects = finding.objects.clone();
-        Some((finding.rule, finding.node.0, objects, finding.time))
+        let finding = self.finding(place?)?;
+        Some((
+            finding.rule,
+            finding.node.0,
+            finding.objects.clone(),
+            finding.time,
+        ))
     }
 
     pub(crate) fn place_of(&self, known: Known) -> Option<usize> {

@@ -15,7 +15,7 @@ type Hull = (i64, i64);
 /// ordered by start, or nearly so, a hull that touches the range has a row below it that does, so
 /// that enumerating k rows looks at no more than some [`FAN`] k others.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Hulls {
+pub struct Hulls {
     /// The lowest first: hulls of [`FAN`] rows each, then of [`FAN`] of those.
     levels: Vec<Vec<Hull>>,
     rows: usize,
@@ -23,7 +23,7 @@ pub(crate) struct Hulls {
 
 /// What [`Hulls::touching`] found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Touching {
+pub struct Touching {
     /// The rows, by start, then by end.
     pub rows: Vec<usize>,
     /// Whether these are all. Otherwise there are more than the limit, and these are some of them.
@@ -82,8 +82,11 @@ impl Hulls {
         while let Some((level, place)) = stack.pop() {
             steps += 1;
             if level == 0 {
-                let stretch = of(place).filter(|stretch| touches(*stretch));
-                found.extend(stretch.map(|(start, end)| (start, end.max(start), place)));
+                found.extend(
+                    of(place)
+                        .filter(|stretch| touches(*stretch))
+                        .map(|(start, end)| (start, end.max(start), place)),
+                );
                 if found.len() > limit {
                     complete = false;
                     break;
@@ -127,8 +130,7 @@ impl Hulls {
 
     /// How many bytes of memory it takes.
     pub fn memory(&self) -> usize {
-        let hulls = self.levels.iter().map(Vec::capacity).sum::<usize>();
-        hulls * size_of::<Hull>()
+        self.levels.iter().map(Vec::capacity).sum::<usize>() * size_of::<Hull>()
     }
 
     /// Gives back memory that was taken for more rows.

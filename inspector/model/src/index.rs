@@ -12,7 +12,8 @@ use crate::links::{Links, Measuring};
 use crate::times::Times;
 
 /// What is known of a whole session: a few bytes a packet.
-pub(crate) struct Index {
+#[derive(Default)]
+pub struct Index {
     /// All packets.
     pub all: Crowd,
     /// Who sends to whom.
@@ -33,7 +34,7 @@ pub(crate) struct Index {
 
 /// The index of the first packets of a session, on its way to that of all.
 #[derive(Clone)]
-pub(crate) struct Indexing {
+pub struct Indexing {
     all: Crowd,
     idle: Idle,
     measuring: Measuring,
@@ -71,8 +72,8 @@ impl Indexing {
             if !is_whole || packet.fate != Fate::Received {
                 self.loose.push(u64::from(id.0));
             }
-            let drawn = Drawn::new(&packet, (start, end)).not_lost();
-            self.all.push(session, &drawn);
+            self.all
+                .push(session, &Drawn::new(&packet, (start, end)).not_lost());
             for again in &packet.duplicates {
                 self.duplicates.push((again.time.0, id.0));
             }
@@ -123,7 +124,7 @@ impl Indexing {
 /// The indexes of a session whose reels grow: at each look the packets are arranged that are new, or
 /// that may not stay where they are.
 #[derive(Default)]
-pub(crate) struct Grown {
+pub struct Grown {
     /// The packets that stay, as far as they were arranged.
     known: Option<(Indexing, Same)>,
 }

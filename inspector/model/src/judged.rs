@@ -3,35 +3,61 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use netreel_protocol::history::{Finding, History, Level};
 use netreel_protocol::session::{PacketId, Session};
 use netreel_protocol::verdict::Judgement;
 
+use crate::latest::Latest;
 use crate::summary::{Summary, summaries};
-use crate::why_rows;
+use crate::why_rows::Led;
+
+/// Some of the findings, as a filter takes them.
+#[derive(Debug, Default)]
+pub struct Findings {
+    /// In the order of their list.
+    pub order: Vec<usize>,
+    /// Where each stands in it.
+    places: BTreeMap<usize, usize>,
+}
+
+impl Findings {
+    /// These, in this order.
+    pub fn of(order: impl Iterator<Item = usize>) -> Findings {
+        let order: Vec<usize> = order.collect();
+        let places = order.iter().enumerate().map(|(row, &place)| (place, row));
+        Findings {
+            places: places.collect(),
+            order,
+        }
+    }
+
+    /// Where a finding stands among them.
+    pub fn place(&self, finding: usize) -> Option<usize> {
+        self.places.get(&finding).copied()
+    }
+}
 
 /// A history, and what is computed of it once. By default that of a session of which nothing is
 /// known yet.
 #[derive(Default)]
-pub(crate) struct Judged {
+pub struct Judged {
     pub history: Arc<History>,
     /// What `netreel check` says; `None` until the history is known.
     pub judgement: Option<Judgement>,
     pub summaries: Vec<Summary>,
     /// Where an object's summary is.
     pub summary_places: BTreeMap<u64, usize>,
-    /// The findings in the order of their list, and where each stands in it.
-    pub finding_order: Vec<usize>,
-    pub finding_places: Vec<usize>,
+    /// The findings in the order of their list.
+    pub findings: Findings,
     pub finding_counts: [usize; 3],
     /// How many findings each rule has.
     pub rule_counts: BTreeMap<&'static str, usize>,
     /// Of all findings.
     pub marks: Marks,
     /// What led to the finding that was asked for last.
-    pub why: Mutex<why_rows::Known>,
+    pub why: Latest<usize, Arc<Led>>,
 }
 
 /// How many findings each rule has.
@@ -45,7 +71,7 @@ fn rule_counts(findings: &[Finding]) -> BTreeMap<&'static str, usize> {
 
 /// What findings leave on lanes and packets.
 #[derive(Default)]
-pub(crate) struct Marks {
+pub struct Marks {
     /// The worst finding that a packet proves, by packet.
     worst: Vec<(PacketId, Level)>,
     /// For each node, from the worst level down: the times of its flags and the findings.
@@ -58,11 +84,6 @@ impl Judged {
     /// Arranges a history. `unread` has a sentence for each reel that could not be read.
     pub fn new(session: &Session, history: Arc<History>, unread: &[String]) -> Judged {
         let summaries = summaries(&history);
-        let finding_order = order(&history);
-        let mut finding_places = vec![0; finding_order.len()];
-        for (row, &place) in finding_order.iter().enumerate() {
-            finding_places[place] = row;
-        }
         let mut finding_counts = [0; 3];
         for finding in &history.findings {
             finding_counts[rank(finding.level)] += 1;
@@ -72,12 +93,11 @@ impl Judged {
             judgement: Some(Judgement::new(session, &history, Level::Error, unread)),
             summary_places: objects.zip(0..).collect(),
             summaries,
-            finding_order,
-            finding_places,
+            findings: Findings::of(order(&history).into_iter()),
             finding_counts,
             rule_counts: rule_counts(&history.findings),
             marks: Marks::of(session, &history, &|_| true),
-            why: Mutex::default(),
+            why: Latest::default(),
             history,
         }
     }
@@ -107,17 +127,17 @@ impl Marks {
 
     /// How many bytes of memory they take.
     pub fn memory(&self) -> usize {
-        let flags = self
-            .flags
+        self.flags
             .iter()
             .flatten()
-            .map(|times| times.capacity() * size_of::<(i64, u32)>());
-        flags.sum::<usize>() + self.worst.capacity() * size_of::<(PacketId, Level)>()
+            .map(|times| times.capacity() * size_of::<(i64, u32)>())
+            .sum::<usize>()
+            + self.worst.capacity() * size_of::<(PacketId, Level)>()
     }
 }
 
 /// The places of the findings, the worst first, then by time.
-pub(crate) fn order(history: &History) -> Vec<usize> {
+pub fn order(history: &History) -> Vec<usize> {
     let mut order: Vec<usize> = (0..history.findings.len()).collect();
     order.sort_by_key(|&place| {
         let finding = history.findings.get(place);
@@ -127,7 +147,7 @@ pub(crate) fn order(history: &History) -> Vec<usize> {
 }
 
 /// Where a level stands in an entry of [`Judged::flags`].
-pub(crate) fn rank(level: Level) -> usize {
+pub fn rank(level: Level) -> usize {
     match level {
         Level::Error => 0,
         Level::Warning => 1,
@@ -137,12 +157,12 @@ pub(crate) fn rank(level: Level) -> usize {
 
 /// See [`Marks::worst`].
 fn worst(history: &History, is_shown: &dyn Fn(&Finding) -> bool) -> Vec<(PacketId, Level)> {
-    let findings = history.findings.iter().filter(|it| is_shown(it));
-    let proofs = findings.flat_map(|finding| {
-        let evidence = finding.proof();
-        evidence.map(|piece| (piece.packet, finding.level))
-    });
-    let mut worst: Vec<(PacketId, Level)> = proofs.collect();
+    let mut worst: Vec<(PacketId, Level)> = history
+        .findings
+        .iter()
+        .filter(|it| is_shown(it))
+        .flat_map(|finding| finding.proof().map(|piece| (piece.packet, finding.level)))
+        .collect();
     worst.sort_unstable_by_key(|&(packet, level)| (packet, Reverse(level)));
     worst.dedup_by_key(|(packet, _)| *packet);
     worst.shrink_to_fit();
@@ -152,8 +172,12 @@ fn worst(history: &History, is_shown: &dyn Fn(&Finding) -> bool) -> Vec<(PacketI
 /// See [`Marks::flags`].
 fn flags(session: &Session, history: &History, is_shown: &dyn Fn(&Finding) -> bool) -> Flags {
     let mut flags: Flags = vec![Default::default(); session.nodes.len()];
-    let findings = history.findings.iter().enumerate();
-    for (place, finding) in findings.filter(|(_, it)| is_shown(it)) {
+    for (place, finding) in history
+        .findings
+        .iter()
+        .enumerate()
+        .filter(|(_, it)| is_shown(it))
+    {
         if let Some(lane) = flags.get_mut(usize::from(finding.node.0)) {
             lane[rank(finding.level)].push((finding.time.0, place as u32));
         }

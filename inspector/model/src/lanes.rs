@@ -62,7 +62,7 @@ pub struct LaneRow {
 
 /// The lanes of a session under a plan.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Lanes {
+pub struct Lanes {
     plan: Arc<LanePlan>,
     rows: Vec<LaneRow>,
     /// All nodes that talk, in the order of their lanes, those without one too.
@@ -101,8 +101,9 @@ impl Lanes {
     }
 
     fn host(&self, node: NodeId) -> &str {
-        let host = self.hosts.get(usize::from(node.0));
-        host.map_or("", String::as_str)
+        self.hosts
+            .get(usize::from(node.0))
+            .map_or("", String::as_str)
     }
 
     /// The node that a node was when it was first heard of.
@@ -121,8 +122,9 @@ impl Lanes {
         let places: BTreeMap<&String, usize> = self.plan.order.iter().zip(0_usize..).collect();
         let place = |node: &NodeId| {
             let key = self.keys.get(usize::from(node.0));
-            let place = key.and_then(|key| places.get(key));
-            place.copied().unwrap_or(usize::MAX)
+            key.and_then(|key| places.get(key))
+                .copied()
+                .unwrap_or(usize::MAX)
         };
         let mut order = talking.to_vec();
         order.sort_by_key(place);
@@ -184,8 +186,10 @@ impl Lanes {
     /// The nodes that a hand takes hold of where it moves a node towards another one.
     fn unit(&self, node: NodeId, other: NodeId) -> Vec<NodeId> {
         if self.plan.by_host && self.host(node) != self.host(other) {
-            let nodes = self.order.iter().copied();
-            return nodes
+            return self
+                .order
+                .iter()
+                .copied()
                 .filter(|it| self.host(*it) == self.host(node))
                 .collect();
         }
@@ -221,8 +225,10 @@ impl Lanes {
 
     /// The keys of the nodes that have a lane with this one.
     fn with(&self, node: NodeId) -> BTreeSet<String> {
-        let nodes = self.unit(node, node).into_iter();
-        nodes.map(|node| self.key(node).to_owned()).collect()
+        self.unit(node, node)
+            .into_iter()
+            .map(|node| self.key(node).to_owned())
+            .collect()
     }
 
     fn changed(&self, change: &LaneMove) -> Option<LanePlan> {
@@ -289,8 +295,7 @@ impl Model {
     /// Lays the lanes so. Names that no node of the session has are kept.
     pub fn set_lanes(&mut self, plan: Arc<LanePlan>) {
         if self.lanes.plan != plan {
-            let same = self.lanes.same.clone();
-            self.lanes = Lanes::new(&self.session, self.lanes(), plan, same);
+            self.lanes = Lanes::new(&self.session, self.lanes(), plan, self.lanes.same.clone());
             self.trigger_lanes = self.trigger_lanes();
         }
     }
@@ -329,10 +334,18 @@ impl Model {
 
     /// The nodes that talk and have no lane, in the order in which they would.
     pub fn hidden_lanes(&self) -> Vec<NodeId> {
-        let rows = self.lanes.rows.iter();
-        let shown: BTreeSet<NodeId> = rows.flat_map(|row| row.nodes.iter().copied()).collect();
-        let order = self.lanes.order.iter().copied();
-        order.filter(|node| !shown.contains(node)).collect()
+        let shown: BTreeSet<NodeId> = self
+            .lanes
+            .rows
+            .iter()
+            .flat_map(|row| row.nodes.iter().copied())
+            .collect();
+        self.lanes
+            .order
+            .iter()
+            .copied()
+            .filter(|node| !shown.contains(node))
+            .collect()
     }
 
     /// The host of a node, by its first address; `no address` where it has none.
@@ -350,13 +363,12 @@ impl Model {
             ([first, then @ ..], _) => {
                 let node = |id: &NodeId| self.session.node(*id);
                 let port = |id: &NodeId| Some(address(node(id)?)?.port());
-                let ports = then
-                    .iter()
+                then.iter()
                     .filter_map(port)
-                    .map(|port| format!(", :{port}"));
-                ports.fold(self.lane_name(*first).to_owned(), |title, port| {
-                    title + &port
-                })
+                    .map(|port| format!(", :{port}"))
+                    .fold(self.lane_name(*first).to_owned(), |title, port| {
+                        title + &port
+                    })
             }
             ([], _) => String::new(),
         }

@@ -19,7 +19,7 @@ type Calls = Arc<[Option<(String, String)>]>;
 
 /// What was found so far.
 #[derive(Debug, Default)]
-pub(crate) struct Leads {
+pub struct Leads {
     calls: Mutex<HashMap<PacketId, Calls>>,
     known: Mutex<HashMap<PacketId, Option<KindId>>>,
     /// Those of all packets of a small session.
@@ -51,7 +51,7 @@ impl Leads {
 impl Model {
     /// The kind of a packet's most telling message, as far as it can be told by now.
     pub(crate) fn lead(&self, packet: PacketId) -> Option<KindId> {
-        self.leads.of(self.session(), packet)
+        self.leads.of(&self.session, packet)
     }
 
     /// What RPCs a packet's messages are, as `netreel packets` says it. Empty where none is one that the
@@ -66,8 +66,10 @@ impl Model {
         {
             return Arc::clone(calls);
         }
-        let rpcs = self.session().rpcs(packet, messages.iter()).into_iter();
-        let calls: Calls = rpcs
+        let calls: Calls = self
+            .session
+            .rpcs(packet, messages.iter())
+            .into_iter()
             .map(|rpc| rpc.map(|rpc| (rpc.short_name(), rpc.short())))
             .collect();
         if let Ok(mut known) = known.lock() {
@@ -83,7 +85,7 @@ impl Model {
     /// order. Of a session that is not [small](Session::is_small), of the packets that are drawn
     /// now.
     pub fn kinds_that_lead(&self) -> Vec<KindId> {
-        let session = self.session();
+        let session = &self.session;
         if session.wire.is_none() {
             return Vec::new();
         }
@@ -95,8 +97,12 @@ impl Model {
             };
             return self.leads.all.get_or_init(all).clone();
         }
-        let arrows = self.arrows_in_view();
-        sorted(arrows.iter().filter_map(|arrow| arrow.kind).collect())
+        sorted(
+            self.arrows_in_view()
+                .iter()
+                .filter_map(|arrow| arrow.kind)
+                .collect(),
+        )
     }
 }
 
@@ -114,7 +120,7 @@ fn lead(session: &Session, packet: PacketId) -> Option<KindId> {
 }
 
 /// The places of a packet's messages, the most telling first; of those that tell as much, in wire order.
-pub(crate) fn most_telling_first(session: &Session, messages: &[MessageFacts]) -> Vec<usize> {
+pub fn most_telling_first(session: &Session, messages: &[MessageFacts]) -> Vec<usize> {
     let mut places: Vec<usize> = (0..messages.len()).collect();
     let weight = |place: usize| messages.get(place).map(|it| weight(session.role(it)));
     places.sort_by_key(|&place| std::cmp::Reverse(weight(place)));
@@ -122,7 +128,7 @@ pub(crate) fn most_telling_first(session: &Session, messages: &[MessageFacts]) -
 }
 
 /// How much a message tells about a packet that carries it: the highest names and colours it.
-pub(crate) fn weight(role: Role) -> u8 {
+pub fn weight(role: Role) -> u8 {
     match role {
         Role::Migrate => 9,
         Role::Destroy => 8,

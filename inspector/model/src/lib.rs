@@ -33,6 +33,7 @@ mod hulls;
 mod index;
 mod judged;
 mod lanes;
+mod latest;
 mod lead;
 mod links;
 mod log_lines;
@@ -141,6 +142,7 @@ pub struct Selection {
 }
 
 /// What the inspector shows.
+#[derive(Default)]
 pub struct Model {
     session: Arc<Session>,
     /// A sentence for each reel that could not be read.
@@ -205,8 +207,7 @@ impl Model {
     /// The same of a session without reels that could not be read: a sentence for each.
     pub fn without(session: Arc<Session>, history: Arc<History>, unread: &[String]) -> Model {
         let mut model = Model::of_session(session, unread);
-        let judged = judged::Judged::new(&model.session, history, unread);
-        model.settle(judged);
+        model.settle(judged::Judged::new(&model.session, history, unread));
         model
     }
 
@@ -221,42 +222,9 @@ impl Model {
         let mut model = Model {
             unread: unread.to_vec(),
             index,
-            judged: judged::Judged::default(),
-            behind: followed::Behind::default(),
-            staying: followed::Staying::default(),
-            coming: coming::Coming::default(),
-            beside: beside::Beside::default(),
-            grown: 0,
-            object_rows: Vec::new(),
-            type_names: type_names::TypeNames::default(),
-            leads: lead::Leads::default(),
-            own: own_columns::Own::default(),
-            sorting: None,
-            order: None,
-            has_sequences: OnceLock::new(),
-            minimap: Default::default(),
-            densities: Default::default(),
-            seen: Default::default(),
-            story: Vec::new(),
-            selection: Selection::default(),
-            hover: None,
-            cursor: None,
-            pinned: None,
-            against: None,
-            visible: session.span.clone(),
-            plotted: None,
-            measured: None,
-            filter: Filter::default(),
-            detail: Detail::default(),
             names: names::Names::new(&session),
-            lanes: lanes::Lanes::default(),
-            trigger_lanes: BTreeMap::new(),
-            trail: trail::Trail::default(),
-            bookmarks: bookmarks::Bookmarks::default(),
-            muted: muted::Muted::default(),
-            is_looked_at: false,
-            is_beginning: false,
             session,
+            ..Model::default()
         };
         model.arrange_lanes();
         model.trigger_lanes = model.trigger_lanes();
@@ -344,14 +312,8 @@ impl Model {
         let (start, end) = (folds.axis(span.start.0), folds.axis(span.end.0));
         let length = end.saturating_sub(start).max(RANGE_NS_MIN);
         let room = length / 40;
-        let start = folds.session(start.saturating_sub(room));
-        let end = folds.session(
-            folds
-                .axis(span.start.0)
-                .saturating_add(length)
-                .saturating_add(room),
-        );
-        SessionTime(start)..SessionTime(end)
+        let end = start.saturating_add(length).saturating_add(room);
+        SessionTime(folds.session(start.saturating_sub(room)))..SessionTime(folds.session(end))
     }
 
     /// The bits of the shown stream of the selected packet that light up: what the pointer is over, else the
@@ -469,13 +431,13 @@ impl Model {
             .selection
             .finding
             .as_ref()
-            .or(self.judged.finding_order.first())
-            .and_then(|&place| self.history().findings.get(place));
+            .or(self.judged.findings.order.first())
+            .and_then(|&place| self.finding(place));
         match (judgement.verdict, worst) {
-            (Verdict::Wrong, Some(worst)) => {
-                let text = format!("{} · {}", judgement.headline(), worst.sentence);
-                (Some(worst.level), text)
-            }
+            (Verdict::Wrong, Some(worst)) => (
+                Some(worst.level),
+                format!("{} · {}", judgement.headline(), worst.sentence),
+            ),
             (Verdict::Wrong, None) => (Some(Level::Error), judgement.headline()),
             (Verdict::Unknown, _) => (Some(Level::Warning), judgement.line()),
             (Verdict::Clean, None) => (None, judgement.headline()),
@@ -489,8 +451,10 @@ impl Model {
                     1 => format!(" · 1 {one}"),
                     count => format!(" · {count} {many}"),
                 });
-                let text = format!("{}{}", judgement.headline(), lesser.concat());
-                (Some(worst.level), text)
+                (
+                    Some(worst.level),
+                    format!("{}{}", judgement.headline(), lesser.concat()),
+                )
             }
         }
     }
@@ -537,20 +501,23 @@ impl Model {
 
     /// What is being worked out beside the window.
     pub fn works_on(&self) -> Option<&'static str> {
-        let history = self.coming.is_under_way().then_some("what followed");
-        history.or_else(|| self.beside.coming())
+        self.coming
+            .is_under_way()
+            .then_some("what followed")
+            .or_else(|| self.beside.coming())
     }
 
     /// What was given up, and is not there.
     pub fn given_up(&self) -> Option<&'static str> {
-        let history = self.coming.is_given_up().then_some("what followed");
-        history.or_else(|| self.beside.given_up())
+        self.coming
+            .is_given_up()
+            .then_some("what followed")
+            .or_else(|| self.beside.given_up())
     }
 
     /// Why something that is worked out beside the window is not there.
     pub fn why_waits(&self) -> &'static str {
-        let why = self.why_not_yet();
-        why.unwrap_or(match self.beside.given_up() {
+        self.why_not_yet().unwrap_or(match self.beside.given_up() {
             Some(_) => GIVEN_UP,
             None => NOT_YET,
         })

@@ -20,7 +20,7 @@ const BLOCK: u32 = 1024;
 
 /// All links, by who sends to whom.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Links {
+pub struct Links {
     links: BTreeMap<(NodeId, NodeId), Link>,
 }
 
@@ -59,8 +59,8 @@ impl Links {
     pub fn stretch(&self, packet: &Packet) -> (i64, i64) {
         let usual = || {
             let link = self.links.get(&(packet.from, packet.to));
-            let latency_ns = link.and_then(|link| link.latency_ns);
-            latency_ns.map_or(LATENCY_UNKNOWN_NS, |(_, middle)| middle.max(0))
+            link.and_then(|link| link.latency_ns)
+                .map_or(LATENCY_UNKNOWN_NS, |(_, middle)| middle.max(0))
         };
         match (packet.departed(), packet.received) {
             (Some(sent), Some(received)) => (sent.time.0, received.time.0),
@@ -80,14 +80,15 @@ impl Links {
         link: LinkEnds,
     ) -> impl Iterator<Item = PacketId> + 'a {
         let known = self.links.get(&link);
-        let blocks = known.into_iter().flat_map(|known| known.blocks.iter());
-        let ids = blocks
+        known
+            .into_iter()
+            .flat_map(|known| known.blocks.iter())
             .flat_map(|block| {
                 let start = (block as u32).saturating_mul(BLOCK);
                 start..start.saturating_add(BLOCK)
             })
-            .map(PacketId);
-        ids.filter(move |&id| session.link(id) == Some(link))
+            .map(PacketId)
+            .filter(move |&id| session.link(id) == Some(link))
     }
 
     /// The next packet of the same link, or the one before.
@@ -103,12 +104,10 @@ impl Links {
             Some(start..start.saturating_add(BLOCK))
         };
         let found = if is_next {
-            let end = at(place)?.end;
-            let near = (id.0.saturating_add(1)..end).find(is_of);
+            let near = (id.0.saturating_add(1)..at(place)?.end).find(is_of);
             near.or_else(|| at(place + 1)?.find(is_of))
         } else {
-            let start = at(place)?.start;
-            let near = (start..id.0).rev().find(is_of);
+            let near = (at(place)?.start..id.0).rev().find(is_of);
             near.or_else(|| at(place.checked_sub(1)?)?.rev().find(is_of))
         };
         found.map(PacketId)
@@ -124,13 +123,14 @@ impl Links {
 
 /// What takes longer than this is late, in ns, on a link whose quickest packet took this long.
 fn late_above(quickest_ns: i64) -> i64 {
-    let well_over = quickest_ns.saturating_add(LATE_NS_MIN);
-    well_over.max(quickest_ns.saturating_mul(3))
+    quickest_ns
+        .saturating_add(LATE_NS_MIN)
+        .max(quickest_ns.saturating_mul(3))
 }
 
 /// Links under way. Copies share the links that neither of them has measured since.
 #[derive(Clone, Default)]
-pub(crate) struct Measuring {
+pub struct Measuring {
     links: BTreeMap<(NodeId, NodeId), Arc<Measures>>,
 }
 
@@ -145,8 +145,7 @@ struct Measures {
 impl Measuring {
     /// Takes the next packet.
     pub fn push(&mut self, id: PacketId, packet: &Packet) {
-        let link = self.links.entry((packet.from, packet.to)).or_default();
-        let link = Arc::make_mut(link);
+        let link = Arc::make_mut(self.links.entry((packet.from, packet.to)).or_default());
         let block = id.0 / BLOCK;
         if link.block != Some(block) {
             link.block = Some(block);
@@ -215,8 +214,7 @@ impl Spread {
         let value = value.max(0) as u64;
         let bits = (u64::BITS - value.leading_zeros()) as usize;
         // The seven bits behind the highest one.
-        let shift = bits.saturating_sub(STEPS.ilog2() as usize + 1);
-        let step = (value >> shift) as usize % STEPS;
+        let step = (value >> bits.saturating_sub(STEPS.ilog2() as usize + 1)) as usize % STEPS;
         if self.octaves.len() <= bits {
             self.octaves.resize_with(bits + 1, || None);
         }
@@ -232,21 +230,29 @@ impl Spread {
 
     /// How many values are above one, without those that are counted together with it.
     fn count_above(&self, value: i64) -> u64 {
-        let steps = self.octaves.iter().flatten().flat_map(|it| it.iter());
-        let above = steps.filter(|step| step.least as i64 > value);
-        above.map(|step| step.count).sum()
+        self.octaves
+            .iter()
+            .flatten()
+            .flat_map(|it| it.iter())
+            .filter(|step| step.least as i64 > value)
+            .map(|step| step.count)
+            .sum()
     }
 
     /// The least of all, and the least of those that are counted together with the one in the middle:
     /// of an even number the second of the two.
     fn least_and_middle(&self) -> Option<(i64, i64)> {
         let mut rank = self.count / 2;
-        let mut steps = self.octaves.iter().flatten().flat_map(|it| it.iter());
-        let middle = steps.find(|step| {
-            let is_here = rank < step.count;
-            rank = rank.saturating_sub(step.count);
-            is_here
-        });
+        let middle = self
+            .octaves
+            .iter()
+            .flatten()
+            .flat_map(|it| it.iter())
+            .find(|step| {
+                let is_here = rank < step.count;
+                rank = rank.saturating_sub(step.count);
+                is_here
+            });
         Some((self.least?, middle?.least as i64))
     }
 }

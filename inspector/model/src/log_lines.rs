@@ -48,10 +48,11 @@ impl Printing {
     /// A part; the line, where it ends one that has something in it.
     fn take(&mut self, descriptor: u8, part: &[u8]) -> Option<Vec<u8>> {
         let begun = self.0.entry(descriptor).or_default();
-        let room = BYTES_MAX.saturating_sub(begun.len());
-        begun.extend_from_slice(part.get(..room).unwrap_or(part));
-        let ends = part.ends_with(b"\n");
-        let line = ends.then(|| std::mem::take(begun));
+        begun.extend_from_slice(
+            part.get(..BYTES_MAX.saturating_sub(begun.len()))
+                .unwrap_or(part),
+        );
+        let line = part.ends_with(b"\n").then(|| std::mem::take(begun));
         line.filter(|line| !line.trim_ascii_end().is_empty())
     }
 
@@ -126,14 +127,16 @@ impl Model {
         }
         let session = Arc::clone(&self.session);
         let events = || {
-            let reels = session.session_reels();
-            let counts = reels.iter().flat_map(|it| it.reel.counts().into_values());
-            counts.sum::<u64>()
+            session
+                .session_reels()
+                .iter()
+                .flat_map(|it| it.reel.counts().into_values())
+                .sum::<u64>()
         };
         let is_quick = self.is_quick() && (lines.is_of(&self.grown) || events() <= QUICK_EVENTS);
         let work = move |cancel: &Cancel| LogLines::read(&session, cancel);
-        let got = lines.get(&self.grown, is_quick, &self.coming.wake, work);
-        got.map(|(lines, _)| lines)
+        let (lines, _) = lines.get(&self.grown, is_quick, &self.coming.wake, work)?;
+        Some(lines)
     }
 }
 

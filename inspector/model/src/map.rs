@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use netreel_protocol::history::state::{Held, Known, Scalar, States};
 use netreel_protocol::session::{NodeId, Session, SessionTime};
@@ -10,10 +10,11 @@ use netreel_wire::{PropertyId, PropertyKind};
 
 use crate::Model;
 use crate::believed::{Believed, ValueRow};
+use crate::latest::lock;
 
 /// Where all positions of a session lie.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Extent {
+pub struct Extent {
     /// The two parts of a position that are seen from above.
     axes: [usize; 2],
     least: [f64; 2],
@@ -51,12 +52,7 @@ impl Extent {
             for &node in &nodes {
                 for held in states.changes(row.object, row.property, node) {
                     for (place, part) in numbers(&held).into_iter().enumerate() {
-                        match ranges.get_mut(place) {
-                            Some((least, most)) => {
-                                (*least, *most) = (least.min(part), most.max(part));
-                            }
-                            None => ranges.push((part, part)),
-                        }
+                        widen(&mut ranges, place, part);
                     }
                 }
             }
@@ -88,12 +84,21 @@ impl Extent {
 }
 
 fn is_position(states: &States, property: PropertyId) -> bool {
-    let known = states.property(property);
-    known.is_some_and(|it| it.kind == PropertyKind::Position)
+    states
+        .property(property)
+        .is_some_and(|it| it.kind == PropertyKind::Position)
+}
+
+/// Makes the range at a place, or the one behind the last, reach to a number.
+pub fn widen(ranges: &mut Vec<(f64, f64)>, place: usize, number: f64) {
+    match ranges.get_mut(place) {
+        Some((least, most)) => (*least, *most) = (least.min(number), most.max(number)),
+        None => ranges.push((number, number)),
+    }
 }
 
 /// The numbers of a value; none where it is not known.
-pub(crate) fn numbers(held: &Held) -> Vec<f64> {
+pub fn numbers(held: &Held) -> Vec<f64> {
     let Known::Value(parts) = &held.value else {
         return Vec::new();
     };
@@ -120,19 +125,18 @@ impl Believed {
         let extent = self.extent.as_ref()?;
         let names = ["x", "y", "z", "w"];
         let name = |axis: usize| names.get(axis).copied().unwrap_or("?");
-        let position = self
+        let unit = self
             .states
             .properties()
             .iter()
-            .find(|it| it.kind == PropertyKind::Position);
-        let unit = position.map_or_else(String::new, |it| it.unit.clone());
+            .find(|it| it.kind == PropertyKind::Position)
+            .map_or_else(String::new, |it| it.unit.clone());
         Some((extent.axes.map(name), unit))
     }
 
     /// At how many moments the way of an object was looked up so far.
     pub fn looked(&self) -> u64 {
-        let walked = self.walked.lock();
-        walked.unwrap_or_else(PoisonError::into_inner).looked
+        lock(&self.walked).looked
     }
 
     fn place(&self, held: &Held) -> Option<[f64; 2]> {
@@ -147,17 +151,9 @@ impl Model {
     /// Where the nodes believe objects to be, of the objects that the filter takes; at most
     /// [`MARKS_MAX`].
     pub fn marks(&self, believed: &Believed) -> Arc<[Mark]> {
-        let asked = self.asked_of_values();
-        let mut known = believed
+        believed
             .marks
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, marks)) = known.as_ref().filter(|(of, _)| *of == asked) {
-            return Arc::clone(marks);
-        }
-        let marks: Arc<[Mark]> = self.marks_now(believed).into();
-        *known = Some((asked, Arc::clone(&marks)));
-        marks
+            .of(self.asked_of_values(), || self.marks_now(believed).into())
     }
 
     fn marks_now(&self, believed: &Believed) -> Vec<Mark> {
@@ -192,20 +188,22 @@ impl Model {
     }
 
     fn position_rows(&self, believed: &Believed) -> Vec<ValueRow> {
-        let all = self.value_rows(believed, crate::RowsOf::Known);
-        let rows = all.rows.iter().copied();
-        rows.filter(|row| is_position(&believed.states, row.property))
+        self.value_rows(believed, crate::RowsOf::Known)
+            .rows
+            .iter()
+            .copied()
+            .filter(|row| is_position(&believed.states, row.property))
             .collect()
     }
 
     /// The way of the selected object through the visible time, as each node believes it.
     pub fn way(&self, believed: &Believed) -> Vec<(NodeId, Vec<[f64; 2]>)> {
-        let Some(object) = self.selection().object else {
+        let Some(object) = self.selection.object else {
             return Vec::new();
         };
-        let properties = (0..believed.states.properties().len()).map(|it| PropertyId(it as u16));
-        let mut positions = properties.filter(|&it| is_position(&believed.states, it));
-        let Some(property) = positions.next() else {
+        let mut properties =
+            (0..believed.states.properties().len()).map(|it| PropertyId(it as u16));
+        let Some(property) = properties.find(|&it| is_position(&believed.states, it)) else {
             return Vec::new();
         };
         let (nodes, visible) = (self.believers(), self.visible());
@@ -213,10 +211,7 @@ impl Model {
         // The same while somebody pans, however the length is rounded.
         let step = 1 << (length / WAY_MAX).max(1).ilog2();
         let places = visible.start.0.div_euclid(step)..=visible.end.0.div_euclid(step);
-        let walked = &mut *believed
-            .walked
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let walked = &mut *lock(&believed.walked);
         walked.keep((object, step), &places);
         let place_at = |node: NodeId, at: i64| {
             let held = believed
@@ -243,7 +238,7 @@ impl Model {
 
 /// Where an object was, for the frames before: who pans finds most of it again.
 #[derive(Debug, Default)]
-pub(crate) struct Walked {
+pub struct Walked {
     /// Of which object, and by moments that lie so far apart.
     of: (u64, i64),
     /// For each node, by the number of the moment.

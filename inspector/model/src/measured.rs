@@ -5,10 +5,10 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use netreel_protocol::session::{Fate, PacketId, Session, SessionTime};
+use netreel_protocol::session::{Fate, Session, SessionTime};
 use netreel_system::Cancel;
 
-use crate::taken::Taken;
+use crate::taken::{Taken, packet_of};
 use crate::{Model, text};
 
 /// Up to this many packets are added up at once.
@@ -30,7 +30,7 @@ pub struct Measured {
 
 /// Which packets are added up.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Of {
+pub struct Of {
     filter: String,
     time: Range<SessionTime>,
 }
@@ -48,11 +48,7 @@ impl Measured {
             if row.is_multiple_of(BATCH) && !cancel.goes_on() {
                 return None;
             }
-            let id = match taken {
-                Some(taken) => taken.get(row),
-                None => Some(PacketId(row as u32)),
-            };
-            if let Some(packet) = id.and_then(|id| session.packet(id)) {
+            if let Some(packet) = packet_of(taken, row).and_then(|id| session.packet(id)) {
                 sum.packets += 1;
                 sum.bytes += u64::from(packet.length);
                 sum.lost += u64::from(matches!(packet.fate, Fate::Lost | Fate::SendFailed));
@@ -72,31 +68,16 @@ impl Model {
     /// until the filter has looked at all packets, and until it is worked out, which this begins.
     pub fn measured_packets(&self) -> Option<Arc<Measured>> {
         let time = self.measured.clone()?;
-        if self.filter.is_looking() || self.filter.waits() {
-            return None;
-        }
-        let sums = &self.beside.measured;
+        let rows = self.rows_within(&time);
         let filter = self.filter.text.clone();
-        let of = Of { filter, time };
-        // Of a session that grows one sum is finished before the next is begun.
-        let coming = sums.coming().filter(|(_, coming)| *coming == of);
-        let key = coming.unwrap_or((self.grown, of));
-        let is_known = sums.is_of(&key);
-        let session = Arc::clone(&self.session);
-        let rows = self.rows_within(&key.1.time);
-        let taken = self.filter.taken().filter(|_| !is_known).cloned();
-        let is_quick = rows.len() <= AT_ONCE;
-        // What is made anew with each look leaves the processor to others most of the time.
-        let is_again = sums.latest().is_some_and(|(_, known)| known == key.1);
-        let pause = Duration::from_nanos(200 * rows.len() as u64);
-        let pause = (is_again && !is_quick).then_some(pause);
-        let work = move |cancel: &Cancel| {
-            cancel.rest(pause.unwrap_or_default());
-            Measured::new(&session, taken.as_ref(), rows, cancel)
+        let when = (
+            rows.len() <= AT_ONCE,
+            Duration::from_nanos(200 * rows.len() as u64),
+        );
+        let work = |session: &Session, taken: Option<&Taken>, cancel: &Cancel| {
+            Measured::new(session, taken, rows, cancel)
         };
-        let (sum, is_it) = sums.get(&key, is_quick, &self.coming.wake, work)?;
-        // Of another look it is near enough until this one's is there.
-        (is_it || sums.latest().is_some_and(|(_, of)| of == key.1)).then_some(sum)
+        self.of_taken(&self.beside.measured, &Of { filter, time }, when, work)
     }
 
     /// How long the measured time is, and what was sent in it, in words:

@@ -8,8 +8,7 @@ use netreel_protocol::history::{Finding, Level};
 use netreel_protocol::session::PacketId;
 
 use crate::Model;
-use crate::filter::Findings;
-use crate::judged::Marks;
+use crate::judged::{Findings, Marks};
 
 /// Names of rules.
 pub type Rules = Arc<BTreeSet<String>>;
@@ -25,7 +24,7 @@ pub struct MutedRow {
 
 /// What is muted, and what that leaves.
 #[derive(Default)]
-pub(crate) struct Muted {
+pub struct Muted {
     rules: Rules,
     /// `None` where nothing that was found here is muted.
     left: Option<Left>,
@@ -74,46 +73,64 @@ impl Model {
 
     /// The muted rules that have found something here, by name.
     pub fn muted_rows(&self) -> Vec<MutedRow> {
-        let counts = self.judged.rule_counts.iter();
-        let muted = counts.filter(|(rule, _)| self.muted.rules.contains(**rule));
+        let muted = self
+            .judged
+            .rule_counts
+            .iter()
+            .filter(|(rule, _)| self.muted.rules.contains(**rule));
         let row = |(&rule, &findings)| MutedRow { rule, findings };
         muted.map(row).collect()
     }
 
     /// The rules that have found something here and are not muted, by name.
     pub fn heard_rules(&self) -> impl Iterator<Item = &'static str> + '_ {
-        let rules = self.judged.rule_counts.keys().copied();
-        rules.filter(|rule| !self.muted.rules.contains(*rule))
+        self.judged
+            .rule_counts
+            .keys()
+            .copied()
+            .filter(|rule| !self.muted.rules.contains(*rule))
     }
 
     /// Whether a finding is one of a muted rule: its place in the history.
     pub fn is_muted(&self, finding: usize) -> bool {
-        let finding = self.history().findings.get(finding);
-        finding.is_some_and(|finding| self.muted.rules.contains(finding.rule))
+        self.finding(finding)
+            .is_some_and(|it| self.muted.rules.contains(it.rule))
+    }
+
+    /// These findings, but for those of muted rules.
+    fn heard(&self, findings: &Findings) -> Findings {
+        Findings::of(
+            findings
+                .order
+                .iter()
+                .copied()
+                .filter(|&place| !self.is_muted(place)),
+        )
     }
 
     /// The findings that are not muted, in the order of their list.
     pub(crate) fn heard_findings(&self) -> &[usize] {
         let left = self.muted.left.as_ref();
-        left.map_or(&self.judged.finding_order, |left| &left.all.order)
+        &left.map_or(&self.judged.findings, |left| &left.all).order
     }
 
     /// The findings of the list: those that are not muted and that the filter takes.
-    pub(crate) fn listed_findings(&self) -> &[usize] {
+    fn listed(&self) -> &Findings {
         match (&self.muted.left, self.filter.findings()) {
-            (Some(left), _) => &left.taken.as_ref().unwrap_or(&left.all).order,
-            (None, Some(taken)) => &taken.order,
-            (None, None) => &self.judged.finding_order,
+            (Some(left), _) => left.taken.as_ref().unwrap_or(&left.all),
+            (None, Some(taken)) => taken,
+            (None, None) => &self.judged.findings,
         }
+    }
+
+    /// The same in the order of the list.
+    pub(crate) fn listed_findings(&self) -> &[usize] {
+        &self.listed().order
     }
 
     /// Where a finding stands in the list; `None` where the filter leaves it out or its rule is muted.
     pub fn finding_place(&self, finding: usize) -> Option<usize> {
-        match (&self.muted.left, self.filter.findings()) {
-            (Some(left), _) => left.taken.as_ref().unwrap_or(&left.all).place(finding),
-            (None, Some(taken)) => taken.place(finding),
-            (None, None) => self.judged.finding_places.get(finding).copied(),
-        }
+        self.listed().place(finding)
     }
 
     /// What findings leave on lanes and packets, without those that are muted.
@@ -129,25 +146,16 @@ impl Model {
 
     /// Leaves the muted findings out of what was found, or brings them back.
     pub(crate) fn arrange_findings(&mut self) {
-        let rules = Arc::clone(&self.muted.rules);
-        let history = Arc::clone(&self.judged.history);
-        let is_heard = |finding: &Finding| !rules.contains(finding.rule);
+        let rules = &self.muted.rules;
         let hides = self.judged.rule_counts.keys().any(|it| rules.contains(*it));
         if !hides && self.muted.left.is_none() {
             return;
         }
-        let marks = hides.then(|| Marks::of(&self.session, &history, &is_heard));
-        self.muted.left = marks.map(|marks| {
-            let heard = |order: &[usize]| {
-                let finding = |place: &usize| history.findings.get(*place);
-                let order = order.iter().copied();
-                Findings::of(order.filter(|place| finding(place).is_some_and(is_heard)))
-            };
-            Left {
-                all: heard(&self.judged.finding_order),
-                taken: self.filter.findings().map(|taken| heard(&taken.order)),
-                marks,
-            }
+        let is_heard = |finding: &Finding| !rules.contains(finding.rule);
+        self.muted.left = hides.then(|| Left {
+            all: self.heard(&self.judged.findings),
+            taken: self.filter.findings().map(|taken| self.heard(taken)),
+            marks: Marks::of(&self.session, &self.judged.history, &is_heard),
         });
         // Levels of packets and flags are others from now on.
         self.seen = Default::default();
@@ -156,16 +164,9 @@ impl Model {
 
     /// Leaves the muted findings out of what the filter takes by now.
     pub(crate) fn arrange_taken(&mut self) {
-        let history = &self.judged.history;
-        let rules = &self.muted.rules;
-        let is_heard = |place: &usize| {
-            let finding = history.findings.get(*place);
-            finding.is_some_and(|finding| !rules.contains(finding.rule))
-        };
+        let taken = self.filter.findings().map(|taken| self.heard(taken));
         if let Some(left) = &mut self.muted.left {
-            let taken = self.filter.findings();
-            left.taken =
-                taken.map(|taken| Findings::of(taken.order.iter().copied().filter(is_heard)));
+            left.taken = taken;
         }
     }
 

@@ -18,7 +18,7 @@ const HOST_MAX: usize = 15;
 
 /// The names of a session's nodes, cut short.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Names {
+pub struct Names {
     /// Those that packets came from or went to; all where there are no packets.
     talking: BTreeSet<NodeId>,
     /// Those and whoever wrote into a recording of its own.
@@ -34,8 +34,11 @@ pub(crate) struct Names {
 impl Names {
     pub fn new(session: &Session) -> Names {
         let full: Vec<&str> = session.nodes.iter().map(|it| it.name.as_str()).collect();
-        let ends = session.links().iter().flat_map(|&(from, to)| [from, to]);
-        let mut talking: BTreeSet<NodeId> = ends.collect();
+        let mut talking: BTreeSet<NodeId> = session
+            .links()
+            .iter()
+            .flat_map(|&(from, to)| [from, to])
+            .collect();
         if talking.is_empty() {
             talking.extend((0..full.len()).map(|place| NodeId(place as u16)));
         }
@@ -54,10 +57,12 @@ impl Names {
         let ports: Vec<Option<u16>> = session.nodes.iter().map(port).collect();
         let lanes = lanes(&full, &ports);
         let longest = |names: &[String]| {
-            let named = shown
+            shown
                 .iter()
-                .filter_map(|node| names.get(usize::from(node.0)));
-            named.map(|name| name.chars().count()).max().unwrap_or(0)
+                .filter_map(|node| names.get(usize::from(node.0)))
+                .map(|name| name.chars().count())
+                .max()
+                .unwrap_or(0)
         };
         Names {
             link_length: links.max().unwrap_or(0),
@@ -84,8 +89,10 @@ fn writes(session: &Session, node: NodeId) -> bool {
 impl Model {
     /// A node's name in at most 26 characters, another one for each node.
     pub fn lane_name(&self, node: NodeId) -> &str {
-        let name = self.names.lanes.get(usize::from(node.0));
-        name.map_or("?", String::as_str)
+        self.names
+            .lanes
+            .get(usize::from(node.0))
+            .map_or("?", String::as_str)
     }
 
     /// The nodes that have a lane: those that packets came from or went to, and whoever wrote notes and
@@ -108,16 +115,20 @@ impl Model {
     /// How many characters the longest name beside a lane has.
     pub fn lane_name_length(&self) -> usize {
         let joined = |row: &&LaneRow| row.nodes.len() > 1 && !row.folded;
-        let joined = self.lane_rows().iter().filter(joined);
-        let titles = joined.map(|row| self.lane_title(row).chars().count());
-        titles.fold(self.names.lane_length, usize::max)
+        self.lane_rows()
+            .iter()
+            .filter(joined)
+            .map(|row| self.lane_title(row).chars().count())
+            .fold(self.names.lane_length, usize::max)
     }
 
     /// What tells a node from the others, in about a dozen characters: `:7000` of an address, `.4711`
     /// of a process.
     pub fn short_name(&self, node: NodeId) -> &str {
-        let name = self.names.short.get(usize::from(node.0));
-        name.map_or("?", String::as_str)
+        self.names
+            .short
+            .get(usize::from(node.0))
+            .map_or("?", String::as_str)
     }
 
     /// How many characters the longest short name of a node with a lane has.
@@ -175,8 +186,10 @@ fn lanes(full: &[&str], ports: &[Option<u16>]) -> Vec<String> {
     let mut programs: BTreeMap<&str, Vec<Option<u16>>> = BTreeMap::new();
     for (place, name) in full.iter().enumerate() {
         if let Kind::Process(program, _) = kind(name) {
-            let port = ports.get(place).copied().flatten();
-            programs.entry(program).or_default().push(port);
+            programs
+                .entry(program)
+                .or_default()
+                .push(ports.get(place).copied().flatten());
         }
     }
     let name = |(place, name): (usize, &&str)| {
@@ -267,12 +280,18 @@ fn shared_start(hosts: &BTreeSet<String>) -> usize {
         return 0;
     };
     let equal = |host: &String| {
-        let pairs = first.bytes().zip(host.bytes());
-        pairs.take_while(|(a, b)| a == b).count()
+        first
+            .bytes()
+            .zip(host.bytes())
+            .take_while(|(a, b)| a == b)
+            .count()
     };
     let equal = hosts.iter().map(equal).min().unwrap_or(0);
-    let start = first.get(..equal).unwrap_or_default();
-    start.rfind(['.', ':']).map_or(0, |at| at + 1)
+    first
+        .get(..equal)
+        .unwrap_or_default()
+        .rfind(['.', ':'])
+        .map_or(0, |at| at + 1)
 }
 
 /// What is behind a host's first `shared` bytes; all of a host that does not begin so.
@@ -352,8 +371,10 @@ fn cut(name: &str, most: usize) -> String {
     let start = (most - 1) / 2;
     let end = most - 1 - start;
     let (first, last) = (characters.iter().take(start), characters.iter());
-    let last = last.skip(characters.len() - end);
-    first.chain(&['…']).chain(last).collect()
+    first
+        .chain(&['…'])
+        .chain(last.skip(characters.len() - end))
+        .collect()
 }
 
 fn length(name: &str) -> usize {

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use netreel_protocol::session::{Hole, Node, NodeId, Packet, PacketId, SessionTime, Triggered};
+use netreel_protocol::session::{
+    Hole, Node, NodeId, Observer, Packet, PacketId, SessionTime, Triggered,
+};
 use netreel_reel::{Reel, Removed, Trigger};
 
 use crate::{Model, text};
@@ -25,47 +27,54 @@ impl Model {
     /// whole.
     pub fn lane_note(&self, node: NodeId) -> Option<LaneNote> {
         let node = self.node(node)?;
-        if self.is_beginning && !node.complete {
-            let (text, lacks) = ("so far", false);
-            return Some(LaneNote { text, lacks });
-        }
-        let (text, lacks) = note(node)?;
+        let (text, lacks) = match self.is_beginning && !node.complete {
+            true => ("so far", false),
+            false => note(node)?,
+        };
         Some(LaneNote { text, lacks })
     }
 
     /// The stretches that touch `time` and are missing at a node: from its reel, or of a node that was
     /// only seen from those of its observers.
     pub fn holes(&self, node: NodeId, time: &Range<SessionTime>) -> impl Iterator<Item = &Hole> {
-        let of_observers = self.session().observers.iter().map(|it| &*it.holes);
-        let lists: Vec<&[Hole]> = match self.node(node) {
-            Some(node) if node.recorded => vec![&*node.holes],
-            Some(node) if node.seen => of_observers.collect(),
-            _ => Vec::new(),
-        };
+        let lists = self.told_by(node, |it| &it.holes, |it| &it.holes);
         let (start, end) = (time.start, time.end);
         lists.into_iter().flat_map(move |holes| {
             let first = holes.partition_point(|hole| hole.time.end < start);
-            let behind = holes.get(first..).unwrap_or_default().iter();
-            behind.take_while(move |hole| hole.time.start <= end)
+            holes
+                .get(first..)
+                .unwrap_or_default()
+                .iter()
+                .take_while(move |hole| hole.time.start <= end)
         })
     }
 
     /// Whether anybody's recording has gaps.
     pub fn has_holes(&self) -> bool {
-        let session = self.session();
+        let session = &self.session;
         session.nodes.iter().any(|node| !node.holes.is_empty())
             || session.observers.iter().any(|it| !it.holes.is_empty())
     }
 
     /// What triggers said at a node; of a node that was only seen, at its observers.
     pub fn triggers(&self, node: NodeId) -> impl Iterator<Item = &Triggered> {
-        let of_observers = self.session().observers.iter().map(|it| &*it.triggers);
-        let lists: Vec<&[Triggered]> = match self.node(node) {
-            Some(node) if node.recorded => vec![&*node.triggers],
-            Some(node) if node.seen => of_observers.collect(),
+        self.told_by(node, |it| &it.triggers, |it| &it.triggers)
+            .into_iter()
+            .flatten()
+    }
+
+    /// What the recording of a node has; of a node that was only seen, those of its observers.
+    fn told_by<T>(
+        &self,
+        node: NodeId,
+        of_node: impl Fn(&Node) -> &[T],
+        of_observer: impl Fn(&Observer) -> &[T],
+    ) -> Vec<&[T]> {
+        match self.node(node) {
+            Some(node) if node.recorded => vec![of_node(node)],
+            Some(node) if node.seen => self.session.observers.iter().map(of_observer).collect(),
             _ => Vec::new(),
-        };
-        lists.into_iter().flatten()
+        }
     }
 
     /// Whether a trigger is told at this node: at the first with a lane of those that it was pulled
@@ -78,8 +87,7 @@ impl Model {
     pub(crate) fn trigger_lanes(&self) -> BTreeMap<u64, NodeId> {
         let mut asked = BTreeMap::new();
         let mut pulled = BTreeMap::new();
-        let rows = self.lane_rows().iter();
-        for &node in rows.flat_map(|row| &row.nodes) {
+        for &node in self.lane_rows().iter().flat_map(|row| &row.nodes) {
             for Triggered { trigger, .. } in self.triggers(node) {
                 let told = if trigger.from_peer {
                     &mut asked
@@ -95,7 +103,7 @@ impl Model {
 
     /// Whether anybody's recording holds a trigger.
     pub fn has_triggers(&self) -> bool {
-        let session = self.session();
+        let session = &self.session;
         session.nodes.iter().any(|node| !node.triggers.is_empty())
             || session.observers.iter().any(|it| !it.triggers.is_empty())
     }
@@ -116,11 +124,16 @@ impl Model {
             lines.push(endpoints.join(" "));
         }
         lines.push(told(node).to_owned());
-        let (start, end) = (text::seconds(node.span.start), text::seconds(node.span.end));
-        if node.recorded {
-            lines.push(format!("recorded from {start} to {end} s"));
-        } else if node.seen {
-            lines.push(format!("seen from {start} to {end} s"));
+        let from_to = |time: &Range<SessionTime>| {
+            format!(
+                "from {} to {} s",
+                text::seconds(time.start),
+                text::seconds(time.end)
+            )
+        };
+        if node.recorded || node.seen {
+            let how = if node.recorded { "recorded" } else { "seen" };
+            lines.push(format!("{how} {}", from_to(&node.span)));
         }
         if let Some(limit) = &node.limit {
             lines.push(format!("ended because {limit}"));
@@ -137,10 +150,9 @@ impl Model {
         if let Some(sentence) = self.reel(id).and_then(redacted) {
             lines.push(sentence);
         }
-        let holes = || self.holes(id, &self.session().span);
+        let holes = || self.holes(id, &self.session.span);
         for hole in holes().take(NAMED_MAX) {
-            let (start, end) = (text::seconds(hole.time.start), text::seconds(hole.time.end));
-            lines.push(format!("missing from {start} to {end} s: {}", hole.why));
+            lines.push(format!("missing {}: {}", from_to(&hole.time), hole.why));
         }
         match holes().skip(NAMED_MAX).count() {
             0 => {}
@@ -164,34 +176,38 @@ impl Model {
             ));
         }
         let redacted = self.teller(&packet)?.header().redacted.as_ref()?;
-        let bytes = self.session().payload(id).unwrap_or_default();
-        if redacted.has(Removed::Payloads) && bytes.is_empty() {
-            return Some("redacted: the payload was taken out".into());
-        }
-        if redacted.has(Removed::Payloads) && bytes.iter().all(|&byte| byte == 0) {
-            return Some("redacted: zeros stand for the payload".into());
-        }
-        redacted
-            .has(Removed::Fields)
-            .then(|| "redacted: fields may be blanked".into())
+        let bytes = self.session.payload(id).unwrap_or_default();
+        let is_without = redacted.has(Removed::Payloads);
+        let said = if is_without && bytes.is_empty() {
+            "redacted: the payload was taken out"
+        } else if is_without && bytes.iter().all(|&byte| byte == 0) {
+            "redacted: zeros stand for the payload"
+        } else if redacted.has(Removed::Fields) {
+            "redacted: fields may be blanked"
+        } else {
+            return None;
+        };
+        Some(said.to_owned())
     }
 
     /// `4 nodes · 12 481 packets · 31 lost`
     pub fn status(&self) -> String {
-        let pieces = self.status_pieces().into_iter();
-        pieces.map(|(said, _)| said).collect()
+        self.status_pieces()
+            .into_iter()
+            .map(|(said, _)| said)
+            .collect()
     }
 
     /// The same in pieces, with the filter that takes what a number counts.
     pub fn status_pieces(&self) -> Vec<(String, Option<&'static str>)> {
-        let session = self.session();
+        let session = &self.session;
         let total = session.packet_count();
-        let mut nodes = several(session.nodes.len(), "node", "nodes");
+        let mut nodes = text::many(session.nodes.len() as u64, "node");
         match self.quiet_nodes() {
             0 => {}
             quiet => nodes.push_str(&format!(", {quiet} without packets")),
         }
-        let packets = several(total, "packet", "packets");
+        let packets = text::packets(total as u64);
         let (lost, unknown) = (self.index.lost, self.index.unknown);
         let mut pieces = vec![(format!("{nodes} · {packets} · "), None)];
         // Who only saw packets pass cannot know.
@@ -249,11 +265,11 @@ impl Model {
     }
 
     fn node(&self, node: NodeId) -> Option<&Node> {
-        self.session().node(node)
+        self.session.node(node)
     }
 
     fn reel(&self, node: NodeId) -> Option<&Reel> {
-        self.session().reels.get(usize::from(node.0))?.as_deref()
+        self.session.reels.get(usize::from(node.0))?.as_deref()
     }
 
     /// The reel that a packet's bytes come from.
@@ -262,10 +278,11 @@ impl Model {
             return self.reel(packet.from);
         }
         match packet.seen.first() {
-            Some(seen) => {
-                let observer = usize::from(seen.observer.0);
-                self.session().observers.get(observer).map(|it| &*it.reel)
-            }
+            Some(seen) => self
+                .session
+                .observers
+                .get(usize::from(seen.observer.0))
+                .map(|it| &*it.reel),
             None => self.reel(packet.to),
         }
     }
@@ -325,15 +342,16 @@ fn told(node: &Node) -> &'static str {
 
 /// What was taken out of a copy, in words.
 fn redacted(reel: &Reel) -> Option<String> {
-    let removed = &reel.header().redacted.as_ref()?.removed;
-    let kinds: Vec<&str> = removed.iter().map(|(what, _)| what.as_str()).collect();
+    let kinds: Vec<&str> = reel
+        .header()
+        .redacted
+        .as_ref()?
+        .removed
+        .iter()
+        .map(|(what, _)| what.as_str())
+        .collect();
     Some(match kinds.as_slice() {
         [] => "a redacted copy, of which nothing had to be taken out".to_owned(),
         kinds => format!("a redacted copy, changed in: {}", kinds.join(", ")),
     })
-}
-
-fn several(count: usize, one: &str, many: &str) -> String {
-    let noun = if count == 1 { one } else { many };
-    format!("{} {noun}", text::count(count as u64))
 }

@@ -47,7 +47,7 @@ impl Model {
 
     fn outcome(&self, delivery: &Delivery) -> Option<Outcome> {
         // Of a fragment, what the whole says.
-        let facts = self.history().facts(self.session(), delivery.message)?;
+        let facts = self.history().facts(&self.session, delivery.message)?;
         let kind = self.kind_name(facts.kind);
         Some(Outcome {
             message: match facts.object {

@@ -2,11 +2,12 @@
 //! before. Only the packets on the screen are decoded for them.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use netreel_protocol::session::{PacketId, Session};
 use netreel_wire::{Name, Tree, TreeId, TreeNode, Value};
 
+use crate::latest::lock;
 use crate::table::Column;
 use crate::{Command, Model, Sorting, text};
 
@@ -25,7 +26,7 @@ const LOOKED_AT_MAX: usize = 2_048;
 const OFFERS_MAX: usize = 24;
 
 /// What stands for a packet in the columns of fields, in their order.
-pub(crate) type Cells = Arc<[String]>;
+pub type Cells = Arc<[String]>;
 
 /// Which columns somebody has added to the packet table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -101,7 +102,7 @@ impl OwnColumns {
 
 /// The columns, and what was found in packets for them.
 #[derive(Debug, Default)]
-pub(crate) struct Own {
+pub struct Own {
     columns: Arc<OwnColumns>,
     known: Mutex<Known>,
 }
@@ -138,13 +139,13 @@ impl Known {
 impl Own {
     /// What stood in packets is asked again: they have other places, or another wire.
     pub fn forget(&mut self) {
-        let known = self.known.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.lock();
         known.cells.clear();
         known.order.clear();
     }
 
     fn lock(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.known)
     }
 
     fn cells(&self, session: &Session, id: PacketId) -> Cells {
@@ -169,7 +170,7 @@ impl Own {
 }
 
 /// Whether the wire of a session has a field of that name.
-pub(crate) fn has_path(session: &Session, path: &str) -> bool {
+pub fn has_path(session: &Session, path: &str) -> bool {
     let last = path.rsplit('.').next();
     let wire = session.wire.as_ref();
     wire.is_some_and(|wire| wire.has_field(last, None))
@@ -193,8 +194,7 @@ impl Model {
         let place = |path: String| self.own.columns.fields.iter().position(|it| *it == path);
         let sorting = self.sorting.and_then(|it| match it.by {
             Column::Field(_) => {
-                let place = u8::try_from(place(path?)?).ok()?;
-                let by = Column::Field(place);
+                let by = Column::Field(u8::try_from(place(path?)?).ok()?);
                 Some(Sorting { by, ..it })
             }
             _ => Some(it),
@@ -209,19 +209,25 @@ impl Model {
 
     /// The columns of fields that the wire has.
     pub(crate) fn field_columns(&self) -> impl Iterator<Item = Column> + '_ {
-        let session = self.session();
-        let fields = self.own.columns.fields.iter().enumerate();
-        let known = fields.filter(move |(_, path)| has_path(session, path));
-        known.filter_map(|(place, _)| u8::try_from(place).ok().map(Column::Field))
+        let session = &self.session;
+        self.own
+            .columns
+            .fields
+            .iter()
+            .enumerate()
+            .filter(move |(_, path)| has_path(session, path))
+            .filter_map(|(place, _)| u8::try_from(place).ok().map(Column::Field))
     }
 
     /// The path of a column that is a field; empty where it is none.
     pub fn column_path(&self, column: Column) -> &str {
         match column {
-            Column::Field(place) => {
-                let path = self.own.columns.fields.get(usize::from(place));
-                path.map_or("", String::as_str)
-            }
+            Column::Field(place) => self
+                .own
+                .columns
+                .fields
+                .get(usize::from(place))
+                .map_or("", String::as_str),
             _ => "",
         }
     }
@@ -229,7 +235,7 @@ impl Model {
     /// What stands for a packet in the columns of fields, in the order of [`OwnColumns::fields`];
     /// nothing while only decoding all packets could tell.
     pub(crate) fn cells(&self, id: PacketId) -> Cells {
-        let session = self.session();
+        let session = &self.session;
         if self.own.columns.fields.is_empty() || !session.looks_at_once() {
             Cells::default()
         } else {
@@ -251,7 +257,7 @@ impl Model {
     /// The time to a packet from the one before it on its link, whatever the filter takes. Empty for
     /// the link's first one; `?` where one of the two times is not known.
     pub fn since_on_link(&self, id: PacketId) -> String {
-        let before = self.index.links.neighbour(self.session(), id, false);
+        let before = self.index.links.neighbour(&self.session, id, false);
         match before {
             Some(_) => self.between(before, Some(id)),
             None => String::new(),
@@ -261,7 +267,7 @@ impl Model {
     /// The time from the selected packet to another one: `+1.2 ms`, `-25.0 ms`. Empty where none is
     /// selected; `?` where one of the two times is not known.
     pub fn since_selected(&self, id: PacketId) -> String {
-        let Some(selected) = self.selection().packet else {
+        let Some(selected) = self.selection.packet else {
             return String::new();
         };
         let since = self.between(Some(selected), Some(id));
@@ -283,7 +289,7 @@ impl Model {
     /// The path by which a field of the selected packet can be a column; `None` where nothing would
     /// stand in it.
     pub fn path_for_column(&self, field: TreeId) -> Option<String> {
-        let tree = &self.detail().decoded.as_ref()?.tree;
+        let tree = &self.detail.decoded.as_ref()?.tree;
         let node = tree.get(field)?;
         says(&node).then(|| path_of(tree, node))?
     }
@@ -316,8 +322,9 @@ impl Model {
 
     /// What can be drawn over time, each with its name: the fields of the selected packet.
     pub fn plot_offers(&self) -> Vec<(String, Command)> {
-        let paths = self.paths_offered().into_iter();
-        let mut offers: Vec<(String, Command)> = paths
+        let mut offers: Vec<(String, Command)> = self
+            .paths_offered()
+            .into_iter()
             .filter_map(|(field, path)| {
                 let plotted = self.plot_of(field)?;
                 let is_it = self.plotted() == Some(&plotted);
@@ -337,11 +344,13 @@ impl Model {
     fn paths_offered(&self) -> Vec<(TreeId, String)> {
         let mut known = BTreeSet::new();
         let mut paths = Vec::new();
-        let tree = self.detail().decoded.as_ref().map(|it| &it.tree);
-        let nodes = tree
+        let tree = self.detail.decoded.as_ref().map(|it| &it.tree);
+        for (tree, node) in tree
             .iter()
-            .flat_map(|tree| tree.iter().map(move |it| (tree, it)));
-        for (tree, node) in nodes.take(LOOKED_AT_MAX).filter(|(_, node)| says(node)) {
+            .flat_map(|tree| tree.iter().map(move |it| (tree, it)))
+            .take(LOOKED_AT_MAX)
+            .filter(|(_, node)| says(node))
+        {
             let Some(path) = path_of(tree, node) else {
                 continue;
             };
@@ -367,8 +376,7 @@ fn names<'t>(tree: &'t Tree, node: TreeNode<'t>) -> impl Iterator<Item = &'t str
     std::iter::from_fn(move || {
         while let Some(it) = at {
             // The root has no name.
-            let parent = it.parent()?;
-            at = tree.get(parent);
+            at = tree.get(it.parent()?);
             if let Name::Field(name) = it.name() {
                 return Some(name);
             }
@@ -385,15 +393,13 @@ fn path_of(tree: &Tree, node: TreeNode<'_>) -> Option<String> {
 }
 
 /// The first value of a packet's fields of this path; `None` where it has none.
-pub(crate) fn first_value(session: &Session, id: PacketId, path: &str) -> Option<Value> {
+pub fn first_value(session: &Session, id: PacketId, path: &str) -> Option<Value> {
     let tree = session.decode(id)?.tree;
-    let mut nodes = tree.iter();
-    let first = nodes.find(|node| is_at(&tree, *node, path))?;
-    Some(first.value())
+    Some(tree.iter().find(|node| is_at(&tree, *node, path))?.value())
 }
 
 /// Whether a field has this path, and a value of its own.
-pub(crate) fn is_at(tree: &Tree, node: TreeNode<'_>, path: &str) -> bool {
+pub fn is_at(tree: &Tree, node: TreeNode<'_>, path: &str) -> bool {
     names(tree, node).eq(path.rsplit('.')) && says(&node)
 }
 

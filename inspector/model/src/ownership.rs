@@ -46,13 +46,15 @@ impl Model {
 
     /// How many objects have rows.
     pub fn shown_object_count(&self) -> usize {
-        let rows = self.object_rows.iter();
-        rows.filter(|row| matches!(row, Row::Object(_))).count()
+        self.object_rows
+            .iter()
+            .filter(|row| matches!(row, Row::Object(_)))
+            .count()
     }
 
     /// Why there are no objects.
     pub fn why_no_objects(&self) -> &'static str {
-        let session = self.session();
+        let session = &self.session;
         let Some(wire) = &session.wire else {
             return "no wire says what packets are about";
         };
@@ -69,7 +71,7 @@ impl Model {
         let Some(known) = self.history().objects.get(&object) else {
             return object.to_string();
         };
-        let name = self.type_names.name(self.session(), self.history(), known);
+        let name = self.type_names.name(&self.session, self.history(), known);
         match (known.object_type, name) {
             (_, Some(name)) => format!("{object} {name}"),
             (Some(kind), None) => format!("{object} type {kind}"),
@@ -121,15 +123,15 @@ impl Model {
 
     /// The message of a delivery: what began a stretch.
     pub fn began(&self, delivery: u32) -> Option<MessageId> {
-        let delivery = self.history().deliveries.get(delivery as usize)?;
-        Some(delivery.message)
+        Some(self.history().deliveries.get(delivery as usize)?.message)
     }
 
     /// What a node believed of an object at a time; `None` before it heard of it.
     pub fn belief(&self, object: u64, node: NodeId, at: SessionTime) -> Option<&Span> {
         let spans = self.spans(object, node);
-        let place = spans.partition_point(|span| span.time.end <= at);
-        let span = spans.get(place).or(spans.last())?;
+        let span = spans
+            .get(spans.partition_point(|span| span.time.end <= at))
+            .or(spans.last())?;
         (span.time.start <= at).then_some(span)
     }
 
@@ -179,7 +181,7 @@ impl Model {
 }
 
 /// Builds the rows for a selection, of those objects that a filter takes and of the selected one.
-pub(crate) fn rows(
+pub fn rows(
     summaries: &[Summary],
     history: &History,
     selected: Option<u64>,

@@ -16,7 +16,7 @@ use crate::course::Course;
 use crate::links::LinkEnds;
 use crate::pyramid::{Piece, Pyramid, Span};
 use crate::scale::Scale;
-use crate::taken::Taken;
+use crate::taken::{Taken, packet_of};
 use crate::{Model, own_columns, text};
 
 /// Of up to this many packets all are decoded; of more about this many, which lie evenly among them.
@@ -105,11 +105,10 @@ impl Piece for Point {
 }
 
 /// Of which packets what is drawn.
-pub(crate) type Of = (Plotted, String);
+pub type Of = (Plotted, String);
 
 /// A field over all time.
-pub(crate) struct Track {
-    of: Of,
+pub struct Track {
     range: Option<(f64, f64)>,
     lines: Vec<(LineOf, Pyramid<Point>)>,
     /// How many lines are left out.
@@ -123,7 +122,12 @@ pub(crate) struct Track {
 
 impl Track {
     /// `None` where nobody wants it any more.
-    fn new(session: &Session, taken: Option<&Taken>, of: Of, cancel: &Cancel) -> Option<Track> {
+    fn new(
+        session: &Session,
+        taken: Option<&Taken>,
+        plotted: &Plotted,
+        cancel: &Cancel,
+    ) -> Option<Track> {
         let rows = taken.map_or(session.packet_count(), Taken::len);
         let mut lines: BTreeMap<LineOf, Vec<Point>> = BTreeMap::new();
         let (mut values, mut until, mut are_words) = (0, None, false);
@@ -135,25 +139,25 @@ impl Track {
             if !is_decoded(row, rows) {
                 continue;
             }
-            let id = match taken {
-                Some(taken) => taken.get(row),
-                None => Some(PacketId(row as u32)),
+            let Some(id) = packet_of(taken, row) else {
+                continue;
             };
-            let Some(id) = id else { continue };
-            let first = session.packet(id).and_then(|packet| packet.first());
-            let Some(time) = first.map(|stamp| stamp.time.0) else {
+            let Some(time) = session
+                .packet(id)
+                .and_then(|packet| packet.first())
+                .map(|stamp| stamp.time.0)
+            else {
                 continue;
             };
             decoded += 1;
-            for (line, value) in said(session, id, &of.0) {
+            for (line, value) in said(session, id, plotted) {
                 let number = number_of(&value);
                 are_words |= number.is_none();
-                let words = text::value(&value);
-                let words = words.split("  (").next().unwrap_or_default();
+                let text = text::value(&value);
                 lines.entry(line).or_default().push(Point {
                     time: time..time,
                     number: number.map(Span::one),
-                    words: Some(Arc::from(words)),
+                    words: text.split("  (").next().map(Arc::from),
                 });
                 values += 1;
             }
@@ -185,13 +189,12 @@ impl Track {
                 }
             }
         }
-        let lines = lines.into_iter();
+        let lines = lines
+            .into_iter()
+            .map(|(line, points)| (line, Pyramid::new(points)));
         Some(Track {
-            of,
             range,
-            lines: lines
-                .map(|(line, points)| (line, Pyramid::new(points)))
-                .collect(),
+            lines: lines.collect(),
             others,
             values,
             decoded,
@@ -251,22 +254,22 @@ fn said(session: &Session, id: PacketId, plotted: &Plotted) -> Vec<(LineOf, Valu
     if nodes.is_empty() {
         return Vec::new();
     }
-    let line: &dyn Fn(&TreeNode<'_>) -> Option<LineOf> = match plotted.by {
-        PlotBy::Link => &|_| session.link(id).map(LineOf::Link),
+    let link = session.link(id).filter(|_| plotted.by == PlotBy::Link);
+    let messages = match plotted.by {
+        PlotBy::Link => Vec::new(),
+        PlotBy::Object => session.look(id).messages,
+    };
+    let line = |node: &TreeNode<'_>| match plotted.by {
+        PlotBy::Link => link.map(LineOf::Link),
         PlotBy::Object => {
-            let messages = session.look(id).messages;
-            let lines = nodes.into_iter().map(|node| {
-                let message = message_of(tree, node.id(), &messages);
-                let object = message.and_then(|facts| facts.object);
-                (LineOf::Object(object), node.value())
-            });
-            return lines.collect();
+            let message = message_of(tree, node.id(), &messages);
+            Some(LineOf::Object(message.and_then(|facts| facts.object)))
         }
     };
-    let lines = nodes
+    nodes
         .iter()
-        .filter_map(|node| Some((line(node)?, node.value())));
-    lines.collect()
+        .filter_map(|node| Some((line(node)?, node.value())))
+        .collect()
 }
 
 /// The message that a field is in.
@@ -275,16 +278,16 @@ fn message_of<'m>(
     field: TreeId,
     messages: &'m [MessageFacts],
 ) -> Option<&'m MessageFacts> {
-    let mut around = std::iter::once(field)
+    std::iter::once(field)
         .chain(tree.ancestors(field))
-        .filter_map(|id| tree.get(id));
-    around.find_map(|node| {
-        let bits = node.bits();
-        messages.iter().find(|facts| {
-            let inside = facts.bits.start <= bits.start && bits.end <= facts.bits.end;
-            facts.stream == node.stream() && inside && !bits.is_empty()
+        .filter_map(|id| tree.get(id))
+        .find_map(|node| {
+            let bits = node.bits();
+            messages.iter().find(|facts| {
+                let inside = facts.bits.start <= bits.start && bits.end <= facts.bits.end;
+                facts.stream == node.stream() && inside && !bits.is_empty()
+            })
         })
-    })
 }
 
 /// A value as a number; `None` where it is none, or where it has a name.
@@ -332,27 +335,15 @@ impl Model {
     /// looked at all packets, and until it is worked out, which this begins.
     pub fn plot(&self, scale: &Scale) -> Option<Plot> {
         let plotted = self.plotted.clone()?;
-        if self.filter.is_looking() || self.filter.waits() || !self.session.looks_at_once() {
+        if !self.session.looks_at_once() {
             return None;
         }
-        let of: Of = (plotted, self.filter.text.clone());
-        let tracks = &self.beside.plotted;
-        // Of a session that grows one is finished before the next is begun.
-        let coming = tracks.coming().filter(|(_, coming)| *coming == of);
-        let key = coming.unwrap_or((self.grown, of.clone()));
-        let is_known = tracks.is_of(&key);
-        let taken = self.filter.taken().filter(|_| !is_known).cloned();
-        let session = Arc::clone(&self.session);
-        let wanted_of = of.clone();
-        // What is made anew with each look leaves the processor to others most of the time.
-        let is_again = tracks.latest().is_some_and(|(_, known)| known == of);
-        let pause = (is_again && !self.is_quick()).then_some(PAUSE);
-        let work = move |cancel: &Cancel| {
-            cancel.rest(pause.unwrap_or_default());
-            Track::new(&session, taken.as_ref(), wanted_of, cancel)
+        let of: Of = (plotted.clone(), self.filter.text.clone());
+        let work = move |session: &Session, taken: Option<&Taken>, cancel: &Cancel| {
+            Track::new(session, taken, &plotted, cancel)
         };
-        let (track, _) = tracks.get(&key, self.is_quick(), &self.coming.wake, work)?;
-        (track.of == of).then(|| self.drawn(&track, scale))
+        let track = self.of_taken(&self.beside.plotted, &of, (self.is_quick(), PAUSE), work)?;
+        Some(self.drawn(&track, scale))
     }
 
     fn drawn(&self, track: &Track, scale: &Scale) -> Plot {

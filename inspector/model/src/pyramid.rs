@@ -7,7 +7,7 @@ use std::ops::Range;
 const FOLD: usize = 8;
 
 /// A stretch of time, and what was in it.
-pub(crate) trait Piece: Clone {
+pub trait Piece: Clone {
     /// When it begins and ends, in ns.
     fn time(&self) -> Range<i64>;
     /// Takes in the piece behind it.
@@ -16,7 +16,7 @@ pub(crate) trait Piece: Clone {
 
 /// See the module.
 #[derive(Clone, Debug)]
-pub(crate) struct Pyramid<P> {
+pub struct Pyramid<P> {
     levels: Vec<Vec<P>>,
 }
 

@@ -57,8 +57,7 @@ impl Scale {
 
     /// The time shown `x` pixels from the left edge.
     pub fn time(&self, x: f32) -> SessionTime {
-        let at = self.axis.0.saturating_add(self.ns(x));
-        SessionTime(self.folds.session(at))
+        SessionTime(self.folds.session(self.axis.0.saturating_add(self.ns(x))))
     }
 
     /// How many ns of the axis `pixels` pixels are.
@@ -85,11 +84,13 @@ impl Scale {
 
     /// The visible times that are folded, and how long each is: `2.8 days`.
     pub fn gaps(&self) -> Vec<(Range<SessionTime>, String)> {
-        let gaps = self.folds.within(&self.range()).map(|gap| {
-            let length = text::duration(gap.end.saturating_sub(gap.start));
-            (SessionTime(gap.start)..SessionTime(gap.end), length)
-        });
-        gaps.collect()
+        self.folds
+            .within(&self.range())
+            .map(|gap| {
+                let length = text::duration(gap.end.saturating_sub(gap.start));
+                (SessionTime(gap.start)..SessionTime(gap.end), length)
+            })
+            .collect()
     }
 
     /// Columns of a pixel each, which stand where they stand when the visible time moves.
@@ -104,7 +105,7 @@ impl Scale {
         i128::from(self.axis.1) - i128::from(self.axis.0)
     }
 
-    fn edge(&self, column: usize) -> i64 {
+    pub(crate) fn edge(&self, column: usize) -> i64 {
         let columns = self.columns() as i128;
         let (left, right) = (i128::from(self.axis.0), i128::from(self.axis.1));
         let at = left + (right - left) * column as i128 / columns.max(1);
@@ -122,7 +123,7 @@ impl Scale {
 /// Columns that do not move with the visible time: one begins at 0 of the axis, and all are as wide as
 /// a pixel was when they were laid out.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Grid {
+pub struct Grid {
     /// How much of the axis, in ns, ...
     length: i128,
     /// ... is this many columns.
@@ -252,8 +253,8 @@ fn clock_step(least: i64) -> i64 {
     let seconds = least / SECOND + i64::from(least % SECOND > 0);
     let step = STEPS.into_iter().find(|step| *step >= seconds);
     let days = seconds / DAY + i64::from(seconds % DAY > 0);
-    let step = step.unwrap_or_else(|| round_step(days).saturating_mul(DAY));
-    step.saturating_mul(SECOND)
+    step.unwrap_or_else(|| round_step(days).saturating_mul(DAY))
+        .saturating_mul(SECOND)
 }
 
 /// A time with as many decimals of a second as `step` needs.
@@ -262,8 +263,7 @@ fn label(time: i64, step: i64) -> String {
     let sign = if time < 0 { "-" } else { "" };
     let absolute = time.unsigned_abs();
     let seconds = absolute / 1_000_000_000;
-    let fraction = format!("{:09}", absolute % 1_000_000_000);
-    match fraction.get(..decimals) {
+    match format!("{:09}", absolute % 1_000_000_000).get(..decimals) {
         Some(digits) if !digits.is_empty() => format!("{sign}{seconds}.{digits} s"),
         _ => format!("{sign}{seconds} s"),
     }

@@ -3,11 +3,13 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use netreel_protocol::history::Level;
 use netreel_protocol::session::{Fate, NodeId, PacketId, SessionTime};
 use netreel_wire::KindId;
+
+use crate::latest::lock;
 
 /// Above this many packets in the visible time there is density instead of arrows.
 pub const ARROWS_MAX: usize = 3_000;
@@ -46,7 +48,7 @@ const KNOWN_MAX: usize = 4 * ARROWS_MAX;
 
 /// What was worked out for the frames before.
 #[derive(Debug, Default)]
-pub(crate) struct Seen {
+pub struct Seen {
     known: Mutex<Known>,
 }
 
@@ -64,7 +66,7 @@ type Visible = Option<(Key, Option<Arc<[PacketId]>>)>;
 
 /// The visible time, how many packets are too many, and how often the filter had changed; none of all
 /// packets.
-pub(crate) type Key = (Range<i64>, usize, Option<u64>);
+pub type Key = (Range<i64>, usize, Option<u64>);
 
 impl Seen {
     /// A packet's arrow; `make` works it out, and says whether it stays so.
@@ -112,16 +114,21 @@ impl Seen {
     }
 
     fn lock(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.known)
     }
 }
 
 impl Known {
     /// All but those that were seen last.
     fn forget(&mut self) {
-        let visible = self.visible.iter().flatten();
-        let packets = visible.filter_map(|(_, packets)| packets.as_deref());
-        let mut kept: Vec<PacketId> = packets.flatten().copied().collect();
+        let mut kept: Vec<PacketId> = self
+            .visible
+            .iter()
+            .flatten()
+            .filter_map(|(_, packets)| packets.as_deref())
+            .flatten()
+            .copied()
+            .collect();
         kept.sort_unstable();
         self.arrows.retain(|id, _| kept.binary_search(id).is_ok());
     }

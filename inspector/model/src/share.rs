@@ -41,7 +41,7 @@ impl Model {
         }
         text.push_str(&self.packet_text(id));
         text.push('\n');
-        if self.selection().packet != Some(id) {
+        if self.selection.packet != Some(id) {
             return text;
         }
         for problem in self.detail.problems() {
@@ -66,8 +66,7 @@ impl Model {
     pub fn bytes_text(&self) -> String {
         let bytes = self.detail.bytes().unwrap_or_default();
         let mut text = String::new();
-        let lines = bytes.chunks(LINE).take(BYTES_MAX / LINE);
-        for (place, line) in lines.enumerate() {
+        for (place, line) in bytes.chunks(LINE).take(BYTES_MAX / LINE).enumerate() {
             let line = line.iter().map(|byte| format!(" {byte:02x}"));
             text.push_str(&format!(
                 "{:04x} {}\n",
@@ -84,8 +83,9 @@ impl Model {
     /// The bytes of the shown stream in which something is lit.
     pub fn lit_bytes(&self) -> Option<&[u8]> {
         let bits = self.lit_bits()?;
-        let bytes = self.detail.stream_bytes(self.selection().stream)?;
-        bytes.get((bits.start / 8) as usize..bits.end.div_ceil(8) as usize)
+        self.detail
+            .stream_bytes(self.selection.stream)?
+            .get((bits.start / 8) as usize..bits.end.div_ceil(8) as usize)
     }
 
     /// The filter that takes what went the packet's way.
@@ -103,16 +103,18 @@ impl Model {
     /// The filter that takes the packets with a message of a kind; `None` where its name is no word.
     pub fn filter_of_kind(&self, kind: KindId) -> Option<String> {
         let name = self.kind_name(Some(kind));
-        let mut letters = name.chars();
-        let is_word = letters.all(|it| it.is_alphanumeric() || it == '_');
-        is_word.then(|| format!("kind == {name}"))
+        name.chars()
+            .all(|it| it.is_alphanumeric() || it == '_')
+            .then(|| format!("kind == {name}"))
     }
 
     /// The filter that takes what is about the same objects as a packet; `None` where that is about
     /// none.
     pub fn filter_of_objects(&self, id: PacketId) -> Option<String> {
-        let messages = self.messages_of(id);
-        let objects: BTreeSet<u64> = messages.filter_map(|(_, facts)| facts.object).collect();
+        let objects: BTreeSet<u64> = self
+            .messages_of(id)
+            .filter_map(|(_, facts)| facts.object)
+            .collect();
         let each: Vec<String> = objects
             .iter()
             .take(OBJECTS_MAX)
@@ -145,7 +147,7 @@ impl Model {
         let mut path = String::new();
         let mut is_place = false;
         // Repeats have no place in a filter's names.
-        for letter in self.detail().path(row.id).chars() {
+        for letter in self.detail.path(row.id).chars() {
             match letter {
                 '[' => is_place = true,
                 ']' => is_place = false,
@@ -158,15 +160,17 @@ impl Model {
             None => row.value.as_str(),
         };
         let text = format!("{path} == {}", value.trim());
-        let query = Query::parse(&text).ok()?;
-        let is_known = query.unknown_names(self.session()).is_empty();
+        let is_known = Query::parse(&text)
+            .ok()?
+            .unknown_names(&self.session)
+            .is_empty();
         (is_known && !value.is_empty()).then_some(text)
     }
 
     /// The filter that takes a finding, and the others of its rule about the same object at the same
     /// node.
     pub fn finding_filter(&self, finding: usize) -> Option<String> {
-        let finding = self.history().findings.get(finding)?;
+        let finding = self.finding(finding)?;
         let node = self.quoted(finding.node)?;
         let object = finding
             .object()
@@ -179,7 +183,7 @@ impl Model {
 
     /// A node's name as a filter has it; `None` where no filter can.
     fn quoted(&self, node: NodeId) -> Option<String> {
-        let name = self.session().name(node);
+        let name = self.session.name(node);
         let mut quotes = ['"', '\''].into_iter();
         let quote = quotes.find(|quote| !name.contains(*quote))?;
         Some(format!("{quote}{name}{quote}"))
@@ -199,15 +203,15 @@ impl Model {
                 piece.node, piece.what
             ));
         }
-        let known = self.history().findings.get(finding);
-        for (sentence, _, _) in known
+        for (sentence, _, _) in self
+            .finding(finding)
             .iter()
             .filter(|it| !it.each.is_empty())
             .flat_map(|it| it.told())
         {
             text.push_str(&format!("  {sentence}\n"));
         }
-        if self.selection().finding == Some(finding) {
+        if self.selection.finding == Some(finding) {
             for why in self.why_rows().iter() {
                 let indent = "  ".repeat(why.depth + 1);
                 text.push_str(&format!("{indent}because {}\n", why.sentence));
@@ -221,7 +225,7 @@ impl Model {
     pub fn report(&self, title: &str) -> String {
         let version = env!("CARGO_PKG_VERSION");
         let mut text = format!("netreel {version}: {title}\n{}\n", self.status());
-        let wire = self.session().wire.as_ref();
+        let wire = self.session.wire.as_ref();
         text.push_str(&match wire {
             Some(wire) => format!("wire {}\n", wire.name()),
             None => "no wire\n".to_owned(),
@@ -238,7 +242,7 @@ impl Model {
             text.push_str(&format!("note: {warning}\n"));
         }
         let mut command = format!("netreel inspect {title}");
-        let filter = self.filter().text.trim();
+        let filter = self.filter.text.trim();
         if !filter.is_empty() {
             text.push_str(&format!("\nfilter: {filter}\n"));
             command.push_str(&format!(" --filter '{}'", filter.replace('\'', r"'\''")));

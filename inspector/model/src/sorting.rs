@@ -5,7 +5,7 @@
 //! came since stand behind those that are in order.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -41,7 +41,7 @@ pub struct Sorting {
 
 /// What the order of a table depends on.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Of {
+pub struct Of {
     sorting: Sorting,
     /// Of a column of a field.
     path: String,
@@ -50,7 +50,7 @@ pub(crate) struct Of {
 }
 
 /// The rows of a table, in order: the numbers that they have in the order of time.
-pub(crate) struct Order {
+pub struct Order {
     of: Of,
     rows: Vec<u32>,
     /// Where somebody found a row last: whoever goes from row to row finds the next one near it.
@@ -93,8 +93,11 @@ impl Order {
     /// The same of any row.
     fn far(&self, row: u32) -> Option<usize> {
         // Many at once are compared faster than one after the other.
-        let mut parts = self.rows.chunks(1024).enumerate();
-        let (number, part) = parts.find(|(_, part)| part.contains(&row))?;
+        let (number, part) = self
+            .rows
+            .chunks(1024)
+            .enumerate()
+            .find(|(_, part)| part.contains(&row))?;
         Some(number * 1024 + part.iter().position(|it| *it == row)?)
     }
 }
@@ -102,9 +105,10 @@ impl Order {
 impl Column {
     /// The fields that can be columns, each with the name by which settings keep it.
     pub fn fields() -> impl Iterator<Item = (&'static str, PacketField)> {
-        let shown = SHOWN.into_iter();
-        let named = shown.map(|field| (field.declared().window, field));
-        named.filter(|(name, _)| !name.is_empty())
+        SHOWN
+            .into_iter()
+            .map(|field| (field.declared().window, field))
+            .filter(|(name, _)| !name.is_empty())
     }
 
     /// Whether its order is that of time.
@@ -175,8 +179,7 @@ impl Model {
         if let Some(why) = too_many(sorting.by, self.row_count()) {
             return Some(why);
         }
-        let of_history = matches!(sorting.by, Column::Of(field) if field.declared().of_history);
-        if of_history {
+        if matches!(sorting.by, Column::Of(field) if field.declared().of_history) {
             return Some("the table cannot be sorted by this column".to_owned());
         }
         let told = match sorting.by {
@@ -211,28 +214,17 @@ impl Model {
             filter: self.filter.text.clone(),
         };
         self.order = self.order.take().filter(|order| order.of == of);
-        if self.filter.is_looking() || self.filter.waits() || self.cannot_sort(sorting).is_some() {
+        if self.cannot_sort(sorting).is_some() {
             return;
         }
-        let orders = &self.beside.order;
-        // Of a session that grows one order is finished before the next is begun.
-        let coming = orders.coming().filter(|(_, coming)| *coming == of);
-        let key = coming.unwrap_or((self.grown, of.clone()));
-        let session = Arc::clone(&self.session);
-        let is_known = orders.is_of(&key);
-        let taken = self.filter.taken().filter(|_| !is_known).cloned();
-        // What is made anew with each look leaves the processor to others most of the time.
-        let again = self.order.as_ref().filter(|_| !self.is_quick());
-        let pause = again.map(|order| order.pause());
-        let work = move |cancel: &Cancel| {
-            cancel.rest(pause.unwrap_or_default());
-            Order::new(&session, taken.as_ref(), of, cancel)
+        let pause = self.order.as_ref().map_or(Duration::ZERO, |it| it.pause());
+        let wanted = of.clone();
+        let work = |session: &Session, taken: Option<&Taken>, cancel: &Cancel| {
+            Order::new(session, taken, wanted, cancel)
         };
-        let got = orders.get(&key, self.is_quick(), &self.coming.wake, work);
-        if let Some((order, _)) = got
-            && order.of == key.1
-        {
-            self.order = Some(order);
+        let found = self.of_taken(&self.beside.order, &of, (self.is_quick(), pause), work);
+        if found.is_some() {
+            self.order = found;
         }
     }
 
@@ -245,8 +237,9 @@ impl Model {
     /// The row in the order of time that stands in a row of the table.
     pub(crate) fn row_by_time(&self, row: usize) -> usize {
         let order = self.order_in_force();
-        let known = order.and_then(|order| order.rows.get(row));
-        known.map_or(row, |row| *row as usize)
+        order
+            .and_then(|order| order.rows.get(row))
+            .map_or(row, |row| *row as usize)
     }
 
     /// The row of the table in which a row of the order of time stands.
@@ -285,8 +278,9 @@ impl Order {
                 if down {
                     // What is equal stays in the order of time, and what is not known at the end.
                     let end = keys.partition_point(known);
-                    let known = keys.get_mut(..end).unwrap_or_default();
-                    known.sort_by(|one, other| other.0.cmp(&one.0));
+                    keys.get_mut(..end)
+                        .unwrap_or_default()
+                        .sort_by(|one, other| other.0.cmp(&one.0));
                 }
                 keys.into_iter().map(|(_, row)| row).collect()
             }
@@ -316,8 +310,7 @@ impl Order {
 
 /// That a table has too many rows to be sorted by a column.
 fn too_many(by: Column, rows: usize) -> Option<String> {
-    let decodes = matches!(by, Column::Field(_));
-    (decodes && rows > SORTED_BY_FIELD_MAX).then(|| {
+    (matches!(by, Column::Field(_)) && rows > SORTED_BY_FIELD_MAX).then(|| {
         format!(
             "{} packets are more than the {} that are decoded for it: filter first",
             text::count(rows as u64),
@@ -442,8 +435,8 @@ impl Keys<'_> {
 
     /// What a packet has in a field, without what followed from it.
     fn value(&self, at: (PacketId, Option<&Look>), field: PacketField) -> FieldValue {
-        let value = PacketAt::with(self.session, &|| &self.none, at, |it| it.named(field));
-        value.unwrap_or(FieldValue::Nothing)
+        PacketAt::with(self.session, &|| &self.none, at, |it| it.named(field))
+            .unwrap_or(FieldValue::Nothing)
     }
 
     fn messages(&mut self, messages: &[MessageFacts]) -> Option<u64> {
@@ -451,8 +444,10 @@ impl Keys<'_> {
             return None;
         }
         let mut kinds: Kinds = Vec::new();
-        let places = most_telling_first(self.session, messages);
-        for facts in places.into_iter().filter_map(|it| messages.get(it)) {
+        for facts in most_telling_first(self.session, messages)
+            .into_iter()
+            .filter_map(|it| messages.get(it))
+        {
             let kind = facts.kind.map(|kind| kind.0);
             match kinds.iter_mut().find(|(known, _)| *known == kind) {
                 Some((_, count)) => *count += 1,

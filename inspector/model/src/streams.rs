@@ -73,9 +73,12 @@ impl Detail {
 
     /// The field that is in a stream of its own.
     fn opener(&self, stream: StreamId) -> Option<TreeId> {
-        let tree = &self.decoded.as_ref()?.tree;
-        let first = tree.iter().find(|node| node.stream() == stream)?;
-        first.parent()
+        self.decoded
+            .as_ref()?
+            .tree
+            .iter()
+            .find(|node| node.stream() == stream)?
+            .parent()
     }
 
     /// The bytes of a stream; of stream 0, the packet's, which are there without a wire too.
@@ -88,8 +91,11 @@ impl Detail {
 
     /// The stream that a field's bits are in.
     pub(crate) fn stream_of(&self, field: TreeId) -> Option<StreamId> {
-        let tree = &self.decoded.as_ref()?.tree;
-        tree.get(field).map(|node| node.stream())
+        self.decoded
+            .as_ref()?
+            .tree
+            .get(field)
+            .map(|node| node.stream())
     }
 
     /// The stream of this packet that is the same as one of another packet: the one that the same
@@ -99,19 +105,19 @@ impl Detail {
             return PACKET;
         }
         let path = other.opener(stream).map(|field| other.path(field));
-        let mut streams = self.streams().into_iter();
-        let same = streams.find(|it| path.as_ref() == Some(&it.path));
-        same.map_or(PACKET, |it| it.stream)
+        self.streams()
+            .into_iter()
+            .find(|it| path.as_ref() == Some(&it.path))
+            .map_or(PACKET, |it| it.stream)
     }
 
     /// The bits of a stream that a field has: its own, or those of the field that its stream was
     /// unpacked from. `None` where nothing of the stream became it.
     pub fn bits(&self, field: TreeId, stream: StreamId) -> Option<Range<u32>> {
         let tree = &self.decoded.as_ref()?.tree;
-        let mut around = std::iter::once(field)
+        std::iter::once(field)
             .chain(tree.ancestors(field))
-            .filter_map(|id| tree.get(id));
-        around
+            .filter_map(|id| tree.get(id))
             .find(|node| node.stream() == stream)
             .map(|node| node.bits())
     }
@@ -128,9 +134,10 @@ impl Detail {
             // What was joined from several packets is not of this one's own bytes.
             return (bits.end as usize <= end).then(|| bits.clone());
         }
-        let tree = &self.decoded.as_ref()?.tree;
-        let field = tree.at_bit_of(of, bits.start)?;
-        self.bits(field, stream)
+        self.bits(
+            self.decoded.as_ref()?.tree.at_bit_of(of, bits.start)?,
+            stream,
+        )
     }
 
     /// The innermost fields that own bits of a byte of a stream, in wire order.

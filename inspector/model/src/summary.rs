@@ -19,7 +19,7 @@ pub enum Shown {
 }
 
 /// What is computed once for an object.
-pub(crate) struct Summary {
+pub struct Summary {
     pub object: u64,
     /// The worst finding about it.
     pub level: Option<Level>,
@@ -42,7 +42,7 @@ impl Summary {
 }
 
 /// Summaries of all objects: those with errors first, then by number.
-pub(crate) fn summaries(history: &History) -> Vec<Summary> {
+pub fn summaries(history: &History) -> Vec<Summary> {
     let mut levels = BTreeMap::new();
     for finding in &history.findings {
         for &object in &finding.objects {

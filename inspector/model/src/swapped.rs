@@ -8,7 +8,7 @@ use netreel_wire::Role;
 
 /// Two messages of different senders that came to a node in one order here, and in the other one there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Swapped {
+pub struct Swapped {
     /// For people.
     pub words: String,
     /// Here and there, the packet that brought what came second.
@@ -25,7 +25,7 @@ type Arrived = BTreeMap<(String, u64), BTreeMap<Message, (Stamp, PacketId)>>;
 
 /// The pairs that came the other way round, in the order of nodes and objects; UPDATEs, of which there are
 /// many, are left out. Nothing where it is no longer wanted.
-pub(crate) fn swapped(sides: [&Session; 2], cancel: &Cancel) -> Vec<Swapped> {
+pub fn swapped(sides: [&Session; 2], cancel: &Cancel) -> Vec<Swapped> {
     let [here, there] = sides.map(|session| arrived(session, cancel));
     let mut found = Vec::new();
     for ((node, object), messages) in &here {
@@ -74,8 +74,9 @@ fn arrived(session: &Session, cancel: &Cancel) -> Arrived {
             if kind.role == Role::Update {
                 continue;
             }
-            let of = arrived.entry((to.clone(), object)).or_default();
-            let known = of
+            let known = arrived
+                .entry((to.clone(), object))
+                .or_default()
                 .entry((kind.name.clone(), from.clone()))
                 .or_insert((came, id));
             if came.number < known.0.number {

@@ -45,9 +45,10 @@ impl PacketRow {
     /// What stands in the column of a field: `A → X`, `create, rpc ready(slot 3), 3 update`,
     /// `42 43 44 45 +2`, `2 copies`.
     pub fn cell(&self, field: PacketField) -> &str {
-        let mut cells = self.cells.iter();
-        let found = cells.find(|(known, _)| *known == field);
-        found.map_or("", |(_, cell)| cell)
+        self.cells
+            .iter()
+            .find(|(known, _)| *known == field)
+            .map_or("", |(_, cell)| cell)
     }
 }
 
@@ -82,7 +83,7 @@ impl Model {
                 PacketField::Objects => self.has_objects(),
                 PacketField::Sequence => self.has_sequences(),
                 PacketField::Late => self.index.links.have_latency(),
-                _ => !field.declared().of_wire || self.session().wire.is_some(),
+                _ => !field.declared().of_wire || self.session.wire.is_some(),
             };
             columns.extend(has_some.then_some(Column::Of(field)));
             if field == PacketField::Objects {
@@ -94,7 +95,7 @@ impl Model {
 
     /// Whether a message may be about an object; once the history is known, whether one is.
     fn has_objects(&self) -> bool {
-        let wire = self.session().wire.as_ref();
+        let wire = self.session.wire.as_ref();
         self.object_count() > 0
             || (self.lacks_history() && wire.is_some_and(|it| it.has_field(None, Some("object"))))
     }
@@ -102,7 +103,7 @@ impl Model {
     /// Whether any packet has a sequence number; of a session that is not
     /// [small](netreel_protocol::session::Session::is_small), whether the wire has any.
     fn has_sequences(&self) -> bool {
-        let session = self.session();
+        let session = &self.session;
         *self.has_sequences.get_or_init(|| match &session.wire {
             None => false,
             Some(wire) if !session.is_small() => wire.has_field(None, Some("sequence")),
@@ -116,22 +117,22 @@ impl Model {
     /// What the latency of all links is measured between: `in proxy`; `None`: from node to node, or
     /// not the same for all.
     pub fn measured_alike(&self) -> Option<&'static str> {
-        let mut links = self.session().links().iter();
-        let of = |&(from, to)| self.session().measured(from, to);
+        let mut links = self.session.links().iter();
+        let of = |&(from, to)| self.session.measured(from, to);
         let first = of(links.next()?);
         links.all(|link| of(link) == first).then(|| first.words())?
     }
 
     /// What a packet's latency is measured between, if it is not the whole way.
     pub(crate) fn measured(&self, packet: &Packet) -> Option<&'static str> {
-        self.session().measured(packet.from, packet.to).words()
+        self.session.measured(packet.from, packet.to).words()
     }
 
     /// How many packets the filter takes.
     pub fn row_count(&self) -> usize {
         match self.filter.taken() {
             Some(taken) => taken.len(),
-            None => self.session().packet_count(),
+            None => self.session.packet_count(),
         }
     }
 
@@ -157,7 +158,7 @@ impl Model {
     pub(crate) fn packet_by_time(&self, row: usize) -> Option<PacketId> {
         match self.filter.taken() {
             Some(taken) => taken.get(row),
-            None => (row < self.session().packet_count()).then_some(PacketId(row as u32)),
+            None => (row < self.session.packet_count()).then_some(PacketId(row as u32)),
         }
     }
 
@@ -173,7 +174,7 @@ impl Model {
         let row = packet.0 as usize;
         match self.filter.taken() {
             Some(taken) => taken.has(packet).then(|| taken.row(packet)),
-            None => (row < self.session().packet_count()).then_some(row),
+            None => (row < self.session.packet_count()).then_some(row),
         }
     }
 
@@ -194,8 +195,10 @@ impl Model {
         while low < high {
             let middle = low + (high - low) / 2;
             let packet = self.packet_by_time(middle).and_then(|id| self.packet(id));
-            let begins = packet.and_then(|packet| packet.first());
-            if begins.is_none_or(|stamp| stamp.time < time) {
+            if packet
+                .and_then(|packet| packet.first())
+                .is_none_or(|stamp| stamp.time < time)
+            {
                 low = middle + 1
             } else {
                 high = middle
@@ -223,7 +226,7 @@ impl Model {
             && (watched || packet.received.is_some())
             && !self.lacks_history()
             && let Some(seen) = packet.departed().or(packet.received)
-            && let Some(acked) = self.history().acked(self.session(), id)
+            && let Some(acked) = self.history().acked(&self.session, id)
         {
             let after = acked.time.0.saturating_sub(seen.time.0);
             return format!("seen, acked +{}", text::duration(after));
@@ -233,14 +236,13 @@ impl Model {
 
     /// How many characters fates take: more where observers saw packets and acks told the rest.
     pub fn fate_length(&self) -> usize {
-        let session = self.session();
+        let session = &self.session;
         let sees = session.nodes.iter().any(|node| node.seen);
         let acks = |wire: &Arc<Wire>| {
             let mut marks = ["ack", "acknowledges", "acknowledges_before", "range_first"].iter();
             marks.any(|mark| wire.has_field(None, Some(mark)))
         };
-        let acks = session.wire.as_ref().is_some_and(acks);
-        if sees && acks {
+        if sees && session.wire.as_ref().is_some_and(acks) {
             "seen, acked +25.8 ms".len()
         } else {
             "received ".len()
@@ -276,7 +278,7 @@ impl Model {
             missing: matches!(packet.fate, Fate::Lost | Fate::SendFailed),
             level: self.worst(id),
             selected: self.selection.packet == Some(id),
-            evidence: self.story().iter().any(|piece| piece.packet == id),
+            evidence: self.story.iter().any(|piece| piece.packet == id),
             own: self.cells(id),
             in_view: self.touches_view(&packet),
         })
@@ -285,14 +287,14 @@ impl Model {
     /// What a packet has in a field, as a table shows it.
     fn field_text(&self, (id, look): (PacketId, &Look), field: PacketField) -> String {
         let history = || self.history();
-        let value = PacketAt::with(self.session(), &history, (id, Some(look)), |it| {
+        let value = PacketAt::with(&self.session, &history, (id, Some(look)), |it| {
             it.named(field)
         })
         .unwrap_or(FieldValue::Nothing);
         match (field.declared().of, &value) {
             (FieldType::Utc, value) => {
-                let time = value.number().map(|ns| SessionTime(ns as i64));
-                self.clock(time).1
+                self.clock(value.number().map(|ns| SessionTime(ns as i64)))
+                    .1
             }
             (FieldType::Moment, FieldValue::Nothing) => "?".to_owned(),
             (FieldType::Bytes, FieldValue::Number(bytes)) => text::count(*bytes as u64),
@@ -304,7 +306,7 @@ impl Model {
     /// A moment on the wall clock, UTC: `2026-11-28` and `14:03:22.123456`. Both are empty where nobody
     /// knows when the session was.
     pub(crate) fn clock(&self, time: Option<SessionTime>) -> (String, String) {
-        let start = self.session().start_utc_ns;
+        let start = self.session.start_utc_ns;
         match time.filter(|_| start != 0) {
             Some(time) => text::clock(start.saturating_add(time.0)),
             None => Default::default(),
@@ -334,8 +336,10 @@ impl Model {
             "" | "?" => {
                 let fate = self.fate_text(id, &packet);
                 // That it was seen is said with its time.
-                let more = fate.strip_prefix("seen").unwrap_or(&fate);
-                let more = more.trim_start_matches(", ");
+                let more = fate
+                    .strip_prefix("seen")
+                    .unwrap_or(&fate)
+                    .trim_start_matches(", ");
                 words.extend((!more.is_empty()).then(|| more.to_owned()));
             }
             took => words.push(took.to_owned()),
@@ -388,8 +392,7 @@ impl Model {
                 .iter()
                 .map(|fault| self.session.verdict(*fault, text::duration)),
         );
-        let outcomes = self.outcomes(id, 3);
-        lines.extend(outcomes.iter().map(Outcome::sentence));
+        lines.extend(self.outcomes(id, 3).iter().map(Outcome::sentence));
         lines.join("\n")
     }
 
@@ -415,8 +418,7 @@ impl Model {
     pub(crate) fn kinds_of(&self, id: PacketId, messages: &[MessageFacts]) -> String {
         let calls = self.calls(id, messages);
         let mut groups: Vec<(String, usize)> = Vec::new();
-        let places = most_telling_first(self.session(), messages);
-        let messages = places
+        let messages = most_telling_first(&self.session, messages)
             .into_iter()
             .filter_map(|it| Some((it, messages.get(it)?)));
         for (place, facts) in messages {
@@ -429,11 +431,14 @@ impl Model {
                 None => groups.push((said, 1)),
             }
         }
-        let groups = groups.into_iter().map(|(said, count)| match count {
-            1 => said,
-            _ => format!("{count} {said}"),
-        });
-        groups.collect::<Vec<_>>().join(", ")
+        groups
+            .into_iter()
+            .map(|(said, count)| match count {
+                1 => said,
+                _ => format!("{count} {said}"),
+            })
+            .collect::<Vec<_>>()
+            .join(", ")
     }
 
     /// Whether a packet's most telling message was sent before; `false` before the history is known.
@@ -442,9 +447,9 @@ impl Model {
             return false;
         }
         let lead = self.lead(id);
-        let mut messages = self.messages_of(id);
-        let told = messages.find(|(_, facts)| facts.kind == lead);
-        told.is_some_and(|(message, _)| self.history().resend_of(message).is_some())
+        self.messages_of(id)
+            .find(|(_, facts)| facts.kind == lead)
+            .is_some_and(|(message, _)| self.history().resend_of(message).is_some())
     }
 
     /// Whether a packet took much longer than the quickest one of its link.
@@ -466,8 +471,10 @@ impl Model {
         let object = messages.iter().find(about).and_then(|facts| facts.object);
         let mut text = self.kind_name(lead).to_owned();
         let calls = self.calls(id, &messages);
-        let mut named = messages.iter().zip(calls.iter());
-        let named = named.find(|(facts, call)| facts.kind == lead && call.is_some());
+        let named = messages
+            .iter()
+            .zip(calls.iter())
+            .find(|(facts, call)| facts.kind == lead && call.is_some());
         if let Some((_, Some((name, _)))) = named {
             text.push_str(&format!(" {name}"));
         }
@@ -492,7 +499,7 @@ fn first_of(numbers: &[i128]) -> String {
 }
 
 /// From send to first receive: `205 ms`; `?` where one of them is not known.
-pub(crate) fn late(packet: &Packet) -> String {
+pub fn late(packet: &Packet) -> String {
     match (packet.sent, packet.received) {
         (Some(sent), Some(received)) if packet.fate == Fate::Received => {
             text::duration(received.time.0.saturating_sub(sent.time.0))
@@ -503,7 +510,7 @@ pub(crate) fn late(packet: &Packet) -> String {
 }
 
 /// What became of a packet, in a word.
-pub(crate) fn fate(packet: &Packet) -> String {
+pub fn fate(packet: &Packet) -> String {
     match packet.fate {
         Fate::Received if !packet.duplicates.is_empty() => {
             format!("{} copies", packet.duplicates.len() + 1)

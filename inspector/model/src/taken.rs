@@ -8,7 +8,7 @@ const WORDS: usize = 8;
 /// The packets that were taken of those that were looked at so far, in their order: a bit and an
 /// eighth for each that was looked at.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Taken {
+pub struct Taken {
     words: Vec<u64>,
     /// How many are taken before each [`WORDS`] words.
     before: Vec<u32>,
@@ -48,17 +48,16 @@ impl Taken {
         if row >= self.count {
             return None;
         }
-        let after = self
+        let block = self
             .before
-            .partition_point(|&before| before as usize <= row);
-        let block = after.checked_sub(1)?;
+            .partition_point(|&before| before as usize <= row)
+            .checked_sub(1)?;
         let mut left = row - *self.before.get(block)? as usize;
         let words = self.words.iter().enumerate().skip(block * WORDS);
         for (place, &word) in words {
             let ones = word.count_ones() as usize;
             if left < ones {
-                let bit = nth(word, left);
-                return Some(PacketId((place * 64) as u32 + bit));
+                return Some(PacketId((place * 64) as u32 + nth(word, left)));
             }
             left -= ones;
         }
@@ -79,8 +78,13 @@ impl Taken {
         };
         let block = at / WORDS;
         let before = self.before.get(block).copied().unwrap_or(0) as usize;
-        let words = self.words.get(block * WORDS..at).unwrap_or_default();
-        let between: u32 = words.iter().map(|word| word.count_ones()).sum();
+        let between: u32 = self
+            .words
+            .get(block * WORDS..at)
+            .unwrap_or_default()
+            .iter()
+            .map(|word| word.count_ones())
+            .sum();
         let below = (1u64 << (packet.0 % 64)) - 1;
         before + between as usize + (word & below).count_ones() as usize
     }
@@ -88,6 +92,14 @@ impl Taken {
     /// How many bytes of memory it takes.
     pub fn memory(&self) -> usize {
         self.words.capacity() * size_of::<u64>() + self.before.capacity() * size_of::<u32>()
+    }
+}
+
+/// The packet of a row of those that were taken, or of all.
+pub fn packet_of(taken: Option<&Taken>, row: usize) -> Option<PacketId> {
+    match taken {
+        Some(taken) => taken.get(row),
+        None => Some(PacketId(row as u32)),
     }
 }
 

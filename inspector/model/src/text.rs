@@ -142,8 +142,10 @@ pub fn narrow(value: &str, characters: usize) -> String {
         return close;
     }
     let rounded = [2, 1, 0].map(|decimals| rounded(&close, decimals));
-    let found = rounded.into_iter().find(|text| fits(text));
-    found.unwrap_or_else(|| value.to_owned())
+    rounded
+        .into_iter()
+        .find(|text| fits(text))
+        .unwrap_or_else(|| value.to_owned())
 }
 
 /// With at most this many digits behind each point.
@@ -156,8 +158,7 @@ fn rounded(text: &str, decimals: usize) -> String {
             Ok(value) if behind > decimals => {
                 let text = format!("{value:.decimals$}");
                 // Nothing is less than nothing.
-                let is_zero = text.chars().all(|c| matches!(c, '-' | '0' | '.'));
-                out.push_str(if is_zero {
+                out.push_str(if text.chars().all(|c| matches!(c, '-' | '0' | '.')) {
                     text.trim_start_matches('-')
                 } else {
                     &text

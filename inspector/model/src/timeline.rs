@@ -2,17 +2,19 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use netreel_protocol::history::Level;
-use netreel_protocol::session::{NodeId, PacketId, Session, SessionTime};
+use netreel_protocol::session::{NodeId, PacketId, SessionTime};
 
 use crate::Model;
-use crate::crowd::{Crowd, Lane};
-use crate::density::{Bucket, Drawn};
+use crate::crowd::Crowd;
+use crate::density::{Bucket, count};
 use crate::judged::rank as rank_of;
+use crate::latest::Latest;
 use crate::scale::Scale;
 use crate::seen::{ARROWS_MAX, Arrow};
+use crate::taken::packet_of;
 
 /// Where more packets than these lie on a pixel there is density as well: arrows would be one colour.
 const ARROWS_PER_PIXEL: f32 = 1.0;
@@ -55,36 +57,12 @@ pub struct Flag {
 /// A column of the minimap.
 pub type MinimapColumn = Bucket;
 
-/// The minimap as it was drawn last.
+/// The minimap as it was drawn last: over a scale, and of what has a number that changes with it.
 #[derive(Debug, Default)]
-pub(crate) struct Minimap {
-    all: Latest<MinimapColumn>,
-    taken: Latest<MinimapColumn>,
-    flags: Latest<Flag>,
-}
-
-/// What was worked out last, and of what: a scale, and a number that changes with what else it was of.
-#[derive(Debug)]
-struct Latest<T>(Mutex<Option<(Of, Arc<[T]>)>>);
-
-type Of = (Scale, u64);
-
-impl<T> Default for Latest<T> {
-    fn default() -> Latest<T> {
-        Latest(Mutex::new(None))
-    }
-}
-
-impl<T> Latest<T> {
-    fn of(&self, key: Of, make: impl FnOnce() -> Arc<[T]>) -> Arc<[T]> {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, made)) = known.as_ref().filter(|(of, _)| *of == key) {
-            return Arc::clone(made);
-        }
-        let made = make();
-        *known = Some((key, Arc::clone(&made)));
-        made
-    }
+pub struct Minimap {
+    all: Latest<Scale, Arc<[MinimapColumn]>>,
+    taken: Latest<(Scale, u64), Arc<[MinimapColumn]>>,
+    flags: Latest<(Scale, Option<usize>), Arc<[Flag]>>,
 }
 
 /// The first of these, from a place on, that is not before a time. It is looked for close by at first: most
@@ -95,8 +73,7 @@ fn first_from(times: &[(i64, u32)], place: usize, time: i64) -> usize {
         low += reach;
         reach *= 2;
     }
-    let high = times.len().min(low + reach);
-    let rest = times.get(low..high).unwrap_or(&[]);
+    let rest = times.get(low..times.len().min(low + reach)).unwrap_or(&[]);
     low + rest.partition_point(|&(at, _)| at < time)
 }
 
@@ -104,77 +81,61 @@ impl Model {
     /// What happened in the visible time, over `scale`'s pixels: at most [`ARROWS_MAX`] arrows, and no
     /// more than there are pixels, beside those of the selection.
     pub fn traffic(&self, scale: &Scale) -> Traffic {
-        let all = |row| Some(PacketId(row as u32));
         let most = ARROWS_MAX.min((scale.columns() as f32 * ARROWS_PER_PIXEL) as usize);
         let range = (scale.range(), most);
-        if let Some(packets) = self.touching(&self.index.all, None, all, range.clone()) {
+        if let Some(packets) = self.touching(&self.index.all, None, range.clone()) {
             return Traffic {
                 arrows: self.arrows(&packets),
                 ..Traffic::default()
             };
         }
-        let whole = || {
-            let densities = &self.densities;
-            densities.all(self.session(), &self.index.all, scale)
-        };
-        let of = |Drawn { left, lanes }: Drawn| Traffic {
-            density: lanes,
-            density_left: left,
-            ..Traffic::default()
-        };
-        let (Some(crowd), Some(taken)) = (self.filter.crowd(), self.filter.taken()) else {
-            return Traffic {
-                arrows: self.marked_arrows(),
-                ..of(whole())
-            };
-        };
-        let changed = self.filter.changed();
-        match self.touching(crowd, Some(changed), |row| taken.get(row), range) {
-            Some(packets) => {
-                let mut arrows = self.arrows(&packets);
-                let marked = self.marked_arrows().into_iter();
-                arrows.extend(marked.filter(|arrow| !arrow.matches));
-                Traffic {
-                    density_is_rest: true,
-                    arrows,
-                    ..of(whole())
+        let mut arrows = self.marked_arrows();
+        let (mut crowd, mut changed) = (&self.index.all, None);
+        let mut density_is_rest = false;
+        if let Some(taken) = self.filter.crowd() {
+            let now = Some(self.filter.changed());
+            match self.touching(taken, now, range) {
+                Some(packets) => {
+                    arrows.retain(|arrow| !arrow.matches);
+                    arrows.splice(0..0, self.arrows(&packets));
+                    density_is_rest = true;
                 }
+                None => (crowd, changed) = (taken, now),
             }
-            None => {
-                let densities = &self.densities;
-                Traffic {
-                    arrows: self.marked_arrows(),
-                    ..of(densities.taken(self.session(), crowd, scale, changed))
-                }
-            }
+        }
+        let drawn = self.densities.draw(&self.session, crowd, scale, changed);
+        Traffic {
+            density: drawn.lanes,
+            density_left: drawn.left,
+            density_is_rest,
+            arrows,
         }
     }
 
     /// The packets that are drawn as arrows: how many pixels there are decides nothing about it.
     pub(crate) fn arrows_in_view(&self) -> Vec<Arrow> {
         let range = (self.scale(1.0).range(), ARROWS_MAX);
-        let all = |row| Some(PacketId(row as u32));
-        if let Some(packets) = self.touching(&self.index.all, None, all, range.clone()) {
+        if let Some(packets) = self.touching(&self.index.all, None, range.clone()) {
             return self.arrows(&packets);
         }
         let mut arrows = self.marked_arrows();
-        if let (Some(crowd), Some(taken)) = (self.filter.crowd(), self.filter.taken()) {
-            let changed = Some(self.filter.changed());
-            let packets = self.touching(crowd, changed, |row| taken.get(row), range);
+        if let Some(crowd) = self.filter.crowd() {
+            let packets = self.touching(crowd, Some(self.filter.changed()), range);
             arrows.extend(self.arrows(packets.as_deref().unwrap_or_default()));
         }
         arrows
     }
 
-    /// The packets of a crowd that touch a time, unless there are more than `most`. `packet` gives the
-    /// packet of a row.
+    /// The packets of a crowd that touch a time, unless there are more than `most`: of all packets, or of
+    /// those that the filter takes, which has `changed` so often.
     fn touching(
         &self,
         crowd: &Crowd,
         changed: Option<u64>,
-        packet: impl Fn(usize) -> Option<PacketId>,
         (range, most): (Range<i64>, usize),
     ) -> Option<Arc<[PacketId]>> {
+        let taken = self.filter.taken().filter(|_| changed.is_some());
+        let packet = |row: usize| packet_of(taken, row);
         let find = || {
             let stretch = |row: usize| {
                 let arrow = self.plain_arrow(packet(row)?)?;
@@ -183,9 +144,7 @@ impl Model {
             };
             let touching = crowd.arrows.touching(&range, most, stretch);
             let rows = touching.rows.into_iter();
-            touching
-                .complete
-                .then(|| rows.filter_map(&packet).collect())
+            touching.complete.then(|| rows.filter_map(packet).collect())
         };
         self.seen.visible((range.clone(), most, changed), find)
     }
@@ -202,7 +161,7 @@ impl Model {
 
     /// The selected packet and the packets of the story.
     fn marked_arrows(&self) -> Vec<Arrow> {
-        let mut packets: Vec<PacketId> = self.story().iter().map(|e| e.packet).collect();
+        let mut packets: Vec<PacketId> = self.story.iter().map(|e| e.packet).collect();
         packets.extend(self.selection.packet);
         packets.sort_unstable();
         packets.dedup();
@@ -221,7 +180,7 @@ impl Model {
             .take(DUPLICATES_MAX)
             .filter_map(|place| {
                 let packet = PacketId(self.index.duplicate_packets.get(place) as u32);
-                let (_, to) = self.session().link(packet)?;
+                let (_, to) = self.session.link(packet)?;
                 Some((to, SessionTime(times.get(place)?), packet))
             })
             .collect()
@@ -246,14 +205,13 @@ impl Model {
                     && time < range.end
                 {
                     let next = first_from(times, place, time.saturating_add(step));
-                    let node = NodeId(node as u16);
-                    flags.extend(self.flag(node, time, finding, next - place));
+                    flags.extend(self.flag(NodeId(node as u16), time, finding, next - place));
                     place = next;
                 }
             }
         }
         if let Some(finding) = self.selection.finding
-            && let Some(found) = self.history().findings.get(finding)
+            && let Some(found) = self.finding(finding)
             && !flags.iter().any(|flag| flag.finding == finding)
             && range.contains(&found.time.0)
         {
@@ -268,7 +226,7 @@ impl Model {
             node,
             time: SessionTime(time),
             finding: place,
-            level: self.history().findings.get(place)?.level,
+            level: self.finding(place)?.level,
             count,
             selected: self.selection.finding == Some(place),
         })
@@ -282,39 +240,48 @@ impl Model {
     /// The whole session over `width` columns.
     pub fn minimap(&self, width: f32) -> Arc<[MinimapColumn]> {
         let scale = self.whole_scale(width);
-        let make = || self.columns_of(&self.index.all, &scale).into();
-        self.minimap.all.of((scale.clone(), 0), make)
+        let make = || self.columns_of(&self.index.all, &scale);
+        self.minimap.all.of(scale.clone(), make)
     }
 
     /// The same of the packets that the filter takes; `None` where it takes all.
     pub fn minimap_taken(&self, width: f32) -> Option<Arc<[MinimapColumn]>> {
         let crowd = self.filter.crowd()?;
         let scale = self.whole_scale(width);
-        let make = || self.columns_of(crowd, &scale).into();
         let key = (scale.clone(), self.filter.changed());
-        Some(self.minimap.taken.of(key, make))
+        Some(
+            self.minimap
+                .taken
+                .of(key, || self.columns_of(crowd, &scale)),
+        )
     }
 
     /// The findings of the whole session over `width` columns: see [`Model::flags`].
     pub fn minimap_flags(&self, width: f32) -> Arc<[Flag]> {
         let scale = self.whole_scale(width);
-        let selected = self.selection.finding.map_or(0, |place| place as u64 + 1);
-        let make = || self.flags(&scale, 1.0).into();
-        self.minimap.flags.of((scale.clone(), selected), make)
+        let key = (scale.clone(), self.selection.finding);
+        self.minimap
+            .flags
+            .of(key, || self.flags(&scale, 1.0).into())
     }
 
     /// A crowd over the columns of pixels, all lanes together.
-    fn columns_of(&self, crowd: &Crowd, scale: &Scale) -> Vec<MinimapColumn> {
+    fn columns_of(&self, crowd: &Crowd, scale: &Scale) -> Arc<[MinimapColumn]> {
         let mut columns: BTreeMap<u32, Bucket> = BTreeMap::new();
+        let time = |column| scale.edge(column as usize);
+        let place = |time| scale.x(SessionTime(time)).floor().max(0.0) as i64;
         for lane in &crowd.lanes {
-            for bucket in buckets(self.session(), lane, scale) {
-                let all = columns.entry(bucket.column).or_insert(Bucket {
+            let all = 0..scale.columns() as i64;
+            for counted in count(&self.session, lane, all, (time, place)) {
+                let column = counted.place as u32;
+                let none = Bucket {
+                    column,
                     events: 0,
                     lost: 0,
-                    ..bucket
-                });
-                all.events += bucket.events;
-                all.lost += bucket.lost;
+                };
+                let all = columns.entry(column).or_insert(none);
+                all.events += counted.events;
+                all.lost += counted.lost;
             }
         }
         columns.into_values().collect()
@@ -325,7 +292,7 @@ impl Model {
         let mut arrow = self.plain_arrow(id)?;
         arrow.matches = self.filter.taken().is_none_or(|taken| taken.has(id));
         arrow.selected = self.selection.packet == Some(id);
-        arrow.evidence = self.story().iter().any(|piece| piece.packet == id);
+        arrow.evidence = self.story.iter().any(|piece| piece.packet == id);
         Some(arrow)
     }
 
@@ -352,42 +319,4 @@ impl Model {
         };
         self.seen.arrow(id, make)
     }
-}
-
-/// The columns of pixels of a lane in which something happened.
-fn buckets(session: &Session, lane: &Lane, scale: &Scale) -> Vec<Bucket> {
-    let events = [lane.sends(session), lane.receipts(session)];
-    let lost = lane.lost(session);
-    let from = |time: i64| events.each_ref().map(|times| times.place(time));
-    let mut buckets = Vec::new();
-    let mut column = 0;
-    let end = scale.range().end;
-    let mut first = from(scale.range().start);
-    while column < scale.columns() {
-        let range = scale.column(column);
-        let ahead = events
-            .iter()
-            .zip(first)
-            .filter_map(|(times, place)| times.get(place));
-        let Some(next) = ahead.min() else { break };
-        if next < range.end {
-            let last = from(range.end);
-            let count = last.iter().sum::<usize>() - first.iter().sum::<usize>();
-            buckets.push(Bucket {
-                column: column as u32,
-                events: count as u32,
-                lost: (lost.place(range.end) - lost.place(range.start)) as u32,
-            });
-            first = last;
-            column += 1;
-        } else if next < end {
-            // Jump over columns in which nothing happened.
-            let ahead = scale.x(SessionTime(next)).floor().max(0.0) as usize;
-            column = ahead.saturating_sub(1).max(column + 1);
-            first = from(scale.column(column).start);
-        } else {
-            break;
-        }
-    }
-    buckets
 }

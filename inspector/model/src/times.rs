@@ -5,7 +5,7 @@ use netreel_table::Column;
 
 /// Moments in order: each may stand there several times.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Times {
+pub struct Times {
     column: Column,
 }
 
@@ -60,7 +60,7 @@ const OPEN: usize = 2048;
 /// Where the session may have the same ones, they are compared with those (`like`) and not kept,
 /// until one differs.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Gathering {
+pub struct Gathering {
     /// How many were the same, as long as all are.
     same: Option<usize>,
     sorted: Times,
@@ -119,8 +119,7 @@ impl Gathering {
     /// Keeps what was compared until now.
     fn keep(&mut self, like: Option<Moments<'_>>) {
         if let (Some(same), Some(like)) = (self.same.take(), like) {
-            let same = like.iter().take(same);
-            self.sorted.column = same.map(|time| key(time.0)).collect();
+            self.sorted.column = like.iter().take(same).map(|time| key(time.0)).collect();
         }
     }
 
@@ -139,12 +138,14 @@ impl Gathering {
         self.late.sort_unstable();
         let mut late = self.late.iter().copied().peekable();
         let mut sorted = self.sorted.iter().peekable();
-        let merged = std::iter::from_fn(|| match (sorted.peek(), late.peek()) {
-            (Some(one), Some(other)) if one <= other => sorted.next(),
-            (_, Some(_)) => late.next(),
-            (_, None) => sorted.next(),
-        });
-        Some(merged.collect())
+        Some(
+            std::iter::from_fn(|| match (sorted.peek(), late.peek()) {
+                (Some(one), Some(other)) if one <= other => sorted.next(),
+                (_, Some(_)) => late.next(),
+                (_, None) => sorted.next(),
+            })
+            .collect(),
+        )
     }
 }
 

@@ -46,7 +46,7 @@ enum Kind {
 
 /// Where somebody has been.
 #[derive(Debug, Default)]
-pub(crate) struct Trail {
+pub struct Trail {
     back: Vec<Place>,
     forward: Vec<Place>,
     last: Option<Kind>,
@@ -104,8 +104,7 @@ impl Model {
 
     pub(crate) fn go_forward(&mut self) {
         if let Some(place) = self.trail.forward.pop() {
-            let now = self.place();
-            self.trail.back.push(now);
+            self.trail.back.push(self.place());
             self.go_to(place);
         }
     }

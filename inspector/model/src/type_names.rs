@@ -15,7 +15,7 @@ const DELIVERIES_MAX: usize = 64;
 
 /// Names of object types, looked for when an object of the type is drawn.
 #[derive(Debug, Default)]
-pub(crate) struct TypeNames {
+pub struct TypeNames {
     found: Mutex<BTreeMap<u64, Name>>,
 }
 
@@ -41,13 +41,13 @@ impl TypeNames {
 impl Name {
     /// Decodes packets that say the type until one of them names it.
     fn look(&mut self, session: &Session, history: &History, object: &Object, kind: u64) {
-        let deliveries = object
+        let telling = object
             .deliveries
             .iter()
             .take(DELIVERIES_MAX)
-            .filter_map(|&place| history.deliveries.get(place as usize));
-        let messages = deliveries.filter_map(|delivery| session.message(delivery.message));
-        let telling = messages.filter(|message| message.facts.object_type == Some(kind));
+            .filter_map(|&place| history.deliveries.get(place as usize))
+            .filter_map(|delivery| session.message(delivery.message))
+            .filter(|message| message.facts.object_type == Some(kind));
         for message in telling {
             if self.name.is_some() || self.tries == TRIES_MAX {
                 return;
@@ -56,15 +56,18 @@ impl Name {
             let Some(decoded) = session.decode(message.packet) else {
                 continue;
             };
-            let fields = decoded.tree.iter();
-            let types = fields.filter(|field| field.annotation() == Some("object_type"));
-            self.name = types.into_iter().find_map(|field| match field.value() {
-                Value::Enum {
-                    raw,
-                    name: Some(name),
-                } if raw == kind => Some(name.to_string()),
-                _ => None,
-            });
+            self.name = decoded
+                .tree
+                .iter()
+                .filter(|field| field.annotation() == Some("object_type"))
+                .into_iter()
+                .find_map(|field| match field.value() {
+                    Value::Enum {
+                        raw,
+                        name: Some(name),
+                    } if raw == kind => Some(name.to_string()),
+                    _ => None,
+                });
         }
     }
 }

@@ -23,7 +23,7 @@ impl Model {
         let payloads: Vec<Vec<u8>> = self
             .near_on_link(id)
             .into_iter()
-            .filter_map(|id| self.session().payload(id))
+            .filter_map(|id| self.session.payload(id))
             .collect();
         columns(&payloads)
     }
@@ -34,7 +34,7 @@ impl Model {
         let walk = |forward: bool| {
             let mut at = id;
             std::iter::from_fn(move || {
-                at = links.neighbour(self.session(), at, forward)?;
+                at = links.neighbour(&self.session, at, forward)?;
                 Some(at)
             })
             .take(PACKETS_MAX / 2)
@@ -49,8 +49,11 @@ impl Model {
     /// What is known of the selected packet's link without a wire: how many packets, how long they
     /// are, how many a second.
     pub fn link_text(&self, id: PacketId) -> String {
-        let near = self.near_on_link(id);
-        let packets: Vec<_> = near.iter().filter_map(|&id| self.packet(id)).collect();
+        let packets: Vec<_> = self
+            .near_on_link(id)
+            .iter()
+            .filter_map(|&id| self.packet(id))
+            .collect();
         let lengths = packets.iter().map(|packet| packet.length);
         let (least, most) = (
             lengths.clone().min().unwrap_or(0),

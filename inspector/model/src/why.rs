@@ -1,6 +1,6 @@
 //! What led to the selected finding, as rows.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use netreel_protocol::why::{Certainty, Fact, Step, Why};
 
@@ -36,17 +36,9 @@ impl Model {
         let Some(finding) = self.selection.finding.filter(|_| self.session.is_small()) else {
             return Arc::default();
         };
-        let mut known = self
-            .judged
+        self.judged
             .why
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, led)) = known.as_ref().filter(|(of, _)| *of == finding) {
-            return Arc::clone(led);
-        }
-        let led = Arc::new(self.find_led(finding));
-        *known = Some((finding, Arc::clone(&led)));
-        led
+            .of(finding, || Arc::new(self.find_led(finding)))
     }
 
     fn find_led(&self, finding: usize) -> Led {
@@ -55,14 +47,18 @@ impl Model {
             return Led::default();
         };
         // The finding itself stands above.
-        let order = why.in_order().into_iter().filter(|&(_, _, again)| !again);
-        let rows: Arc<[WhyRow]> = order
+        let rows: Arc<[WhyRow]> = why
+            .in_order()
+            .into_iter()
+            .filter(|&(_, _, again)| !again)
             .filter_map(|(id, depth, _)| self.why_row(why.step(id)?, depth))
             .collect();
         let chain = chain(&why);
         // That a packet took no longer than others is where a chain ends that leads to nothing.
-        let telling = chain.iter().rposition(|step| !is_usual(&step.fact));
-        let cause = telling.and_then(|place| self.why_row(chain.get(place)?, place));
+        let cause = chain
+            .iter()
+            .rposition(|step| !is_usual(&step.fact))
+            .and_then(|place| self.why_row(chain.get(place)?, place));
         let transit = chain.iter().rev().copied().chain(&why.steps);
         let held = transit.clone().find_map(|step| match step.fact {
             Fact::Held {

@@ -33,12 +33,9 @@ pub struct Held {
 
 /// What led to one finding.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Led {
+pub struct Led {
     pub rows: Arc<[WhyRow]>,
     pub cause: Option<WhyRow>,
     pub link: Option<LinkEnds>,
     pub held: Option<Held>,
 }
-
-/// The finding that was asked about last.
-pub(crate) type Known = Option<(usize, Arc<Led>)>;

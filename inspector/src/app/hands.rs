@@ -55,10 +55,11 @@ impl Inspector {
             let wires = held.iter().filter_map(|file| file.path.as_deref());
             dialogs::held(ui, wires.clone().count() > 0 && wires.clone().all(is_wire));
         }
-        let dropped = ui.input(|input| input.raw.dropped_files.clone());
-        let paths = dropped.into_iter().map(|file| file.path().to_owned());
-        let (wires, recordings): (Vec<PathBuf>, Vec<PathBuf>) =
-            paths.partition(|path| path.extension().is_some_and(|it| it == "wire"));
+        let (wires, recordings): (Vec<PathBuf>, Vec<PathBuf>) = ui
+            .input(|input| input.raw.dropped_files.clone())
+            .into_iter()
+            .map(|file| file.path().to_owned())
+            .partition(|path| path.extension().is_some_and(|it| it == "wire"));
         if !recordings.is_empty() {
             self.requests.push(Request::Open(recordings));
         }
@@ -108,8 +109,12 @@ impl Inspector {
             return;
         };
         let panes = self.arrangement.tree(self.workspace).panes();
-        let sits = self.seat.standing.is_some();
-        match finder::show(ui, &self.model, (&panes, sits), finder) {
+        match finder::show(
+            ui,
+            &self.model,
+            (&panes, self.seat.standing.is_some()),
+            finder,
+        ) {
             Said::Nothing => return,
             Said::Close => {}
             Said::Answer(Do::Asked(asked)) => self.asked(ui, asked),
@@ -235,15 +240,19 @@ impl Inspector {
                 None => self.bar.say("Nothing is selected that could be copied."),
             },
             Asked::Report => {
-                let report = self.model.report(&self.named);
-                copied(ui, &mut self.bar, "the report", report);
+                copied(
+                    ui,
+                    &mut self.bar,
+                    "the report",
+                    self.model.report(&self.named),
+                );
             }
             Asked::Picture => self.path_box = Some(PathBox::new(PathKind::Picture)),
             Asked::Cut => self.path_box = Some(PathBox::new(PathKind::Cut)),
             Asked::Candidates => {
                 self.candidates = Some(Candidates::default());
-                let shown = Shown(self.model.shared_session());
-                self.requests.push(Request::Candidates(shown));
+                self.requests
+                    .push(Request::Candidates(Shown(self.model.shared_session())));
             }
             Asked::Run => match &mut self.run {
                 Some(list) => list.is_shown = true,

@@ -49,8 +49,10 @@ impl Inspector {
             }
             minimap::show(ui, model, commands);
             panes::show(ui, model, workspace, arrangement, &mut |ui, pane| {
-                let pointer = ui.input(|input| input.pointer.hover_pos());
-                if pointer.is_some_and(|at| ui.max_rect().contains(at)) {
+                if ui
+                    .input(|input| input.pointer.hover_pos())
+                    .is_some_and(|at| ui.max_rect().contains(at))
+                {
                     *pointed = Some(pane);
                 }
                 // What was selected in the session below is shown where one packet is.
@@ -82,8 +84,10 @@ impl Inspector {
                     Pane::Links => links::show(ui, model, commands),
                     Pane::Link => link::show(ui, model, commands),
                     Pane::Notes => {
-                        let spot = notes::show(ui, model, &mut looks.notes, commands);
-                        bar.asked.extend(spot.map(bar::Asked::Bookmark));
+                        bar.asked.extend(
+                            notes::show(ui, model, &mut looks.notes, commands)
+                                .map(bar::Asked::Bookmark),
+                        );
                     }
                     Pane::Ledger => ledger::show(ui, model, &mut looks.ledger, commands),
                 }

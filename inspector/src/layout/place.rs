@@ -51,12 +51,12 @@ fn lay(tree: &Tree, rect: Rect, sizes: &dyn Sizes, path: &mut Vec<bool>, placed:
         }
         return;
     };
-    let length = along(axis, rect.size());
+    let length = axis.along(rect.size());
     let own = |tree: &Tree| wanted(tree, axis, length, sizes);
     let (first, second) = (own(&cut.first), own(&cut.second));
     // A pane that is nothing of itself leaves all to the other one; one that is a line stays one.
     let is_line = |wanted: Option<f32>, tree: &Tree| match tree {
-        Tree::Pane(pane) => wanted.filter(|it| *it <= along(axis, sizes.least(*pane))),
+        Tree::Pane(pane) => wanted.filter(|it| *it <= axis.along(sizes.least(*pane))),
         _ => None,
     };
     let fixed = match (is_line(first, &cut.first), is_line(second, &cut.second)) {
@@ -72,7 +72,7 @@ fn lay(tree: &Tree, rect: Rect, sizes: &dyn Sizes, path: &mut Vec<bool>, placed:
             (None, None, None) => length / 2.0,
         };
         let (one, other) = (least(&cut.first, sizes), least(&cut.second, sizes));
-        let (one, other) = (along(axis, one), along(axis, other));
+        let (one, other) = (axis.along(one), axis.along(other));
         let floor = one.min(length * 0.7);
         let most = (length - other).max(length * 0.3).max(floor);
         of_first.clamp(floor, most).round()
@@ -94,7 +94,7 @@ fn lay(tree: &Tree, rect: Rect, sizes: &dyn Sizes, path: &mut Vec<bool>, placed:
         });
     }
     for (tree, rect, is_second) in [(&cut.first, one, false), (&cut.second, other, true)] {
-        if along(axis, rect.size()) < 1.0 {
+        if axis.along(rect.size()) < 1.0 {
             continue;
         }
         path.push(is_second);
@@ -112,13 +112,6 @@ fn wanted(tree: &Tree, axis: Axis, room: f32, sizes: &dyn Sizes) -> Option<f32> 
             parts.into_iter().flatten().reduce(f32::max)
         }
         _ => None,
-    }
-}
-
-fn along(axis: Axis, size: Vec2) -> f32 {
-    match axis {
-        Axis::Beside => size.x,
-        Axis::Above => size.y,
     }
 }
 
@@ -142,11 +135,8 @@ fn least(tree: &Tree, sizes: &dyn Sizes) -> Vec2 {
 /// The last pane of a tree, or the first.
 fn nearest(tree: &Tree, is_last: bool) -> Option<Pane> {
     let panes = tree.panes();
-    if is_last {
-        panes.last().copied()
-    } else {
-        panes.first().copied()
-    }
+    let nearest = if is_last { panes.last() } else { panes.first() };
+    nearest.copied()
 }
 
 #[cfg(test)]

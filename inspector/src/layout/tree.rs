@@ -1,5 +1,6 @@
 //! Panes beside and above each other: a tree of cuts, as it is kept in a file.
 
+use egui::Vec2;
 use serde::{Deserialize, Serialize};
 
 use super::Pane;
@@ -34,6 +35,16 @@ pub enum Axis {
     Beside,
     /// One above the other.
     Above,
+}
+
+impl Axis {
+    /// What of a size lies in its direction.
+    pub(crate) fn along(self, size: Vec2) -> f32 {
+        match self {
+            Axis::Beside => size.x,
+            Axis::Above => size.y,
+        }
+    }
 }
 
 /// Where something goes, seen from something else.
@@ -163,38 +174,30 @@ impl Tree {
             return self;
         }
         if side == Edge::Swap {
-            return self.swapped(pane, at);
+            return self.with_each(&|it| match it {
+                it if it == pane => at.into(),
+                it if it == at => pane.into(),
+                it => it.into(),
+            });
         }
         let Some(rest) = self.clone().without(pane) else {
             return self;
         };
-        rest.put(pane, at, side)
+        rest.with_each(&|own| match side {
+            _ if own != at => own.into(),
+            Edge::Left => Tree::beside(Some(0.5), pane, own),
+            Edge::Right => Tree::beside(Some(0.5), own, pane),
+            Edge::Top => Tree::above(Some(0.5), pane, own),
+            Edge::Bottom | Edge::Swap => Tree::above(Some(0.5), own, pane),
+        })
     }
 
-    fn put(self, pane: Pane, at: Pane, side: Edge) -> Tree {
+    /// With something else in the place of each pane.
+    fn with_each(self, put: &dyn Fn(Pane) -> Tree) -> Tree {
         match self {
-            Tree::Pane(own) if own == at => match side {
-                Edge::Left => Tree::beside(Some(0.5), pane, own),
-                Edge::Right => Tree::beside(Some(0.5), own, pane),
-                Edge::Top => Tree::above(Some(0.5), pane, own),
-                Edge::Bottom | Edge::Swap => Tree::above(Some(0.5), own, pane),
-            },
-            Tree::Pane(own) => Tree::Pane(own),
-            Tree::Beside(cut) => Tree::Beside(cut.put(pane, at, side)),
-            Tree::Above(cut) => Tree::Above(cut.put(pane, at, side)),
-        }
-    }
-
-    fn swapped(self, one: Pane, other: Pane) -> Tree {
-        let swap = |pane| match pane {
-            pane if pane == one => other,
-            pane if pane == other => one,
-            pane => pane,
-        };
-        match self {
-            Tree::Pane(pane) => Tree::Pane(swap(pane)),
-            Tree::Beside(cut) => Tree::Beside(cut.swapped(one, other)),
-            Tree::Above(cut) => Tree::Above(cut.swapped(one, other)),
+            Tree::Pane(pane) => put(pane),
+            Tree::Beside(cut) => Tree::Beside(cut.with_each(put)),
+            Tree::Above(cut) => Tree::Above(cut.with_each(put)),
         }
     }
 
@@ -234,21 +237,11 @@ impl Cut {
         })
     }
 
-    fn put(self, pane: Pane, at: Pane, side: Edge) -> Box<Cut> {
-        let (first, second) = (self.first, self.second);
+    fn with_each(self, put: &dyn Fn(Pane) -> Tree) -> Box<Cut> {
         Cut::new(
             self.share,
-            first.put(pane, at, side),
-            second.put(pane, at, side),
-        )
-    }
-
-    fn swapped(self, one: Pane, other: Pane) -> Box<Cut> {
-        let (first, second) = (self.first, self.second);
-        Cut::new(
-            self.share,
-            first.swapped(one, other),
-            second.swapped(one, other),
+            self.first.with_each(put),
+            self.second.with_each(put),
         )
     }
 }

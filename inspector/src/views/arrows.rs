@@ -39,8 +39,7 @@ pub fn prominence(model: &Model, arrow: &Arrow) -> u8 {
 
 /// What an arrow's most telling message does.
 pub fn role(model: &Model, arrow: &Arrow) -> Option<Role> {
-    let kind = arrow.kind?;
-    Some(model.kinds().get(usize::from(kind.0))?.role)
+    Some(model.kinds().get(usize::from(arrow.kind?.0))?.role)
 }
 
 /// How far a packet that did not arrive is drawn, of half a lane: never near a lane that it was not
@@ -193,8 +192,7 @@ fn thin(mesh: &mut Mesh, line: Line, width: f32, color: Color32, arrives: bool) 
     for [a, b, c] in [[0, 1, 3], [1, 3, 4], [1, 2, 4], [2, 4, 5]] {
         mesh.add_triangle(first + a, first + b, first + c);
     }
-    let foot = Rect::from_center_size(line.start, vec2(2.0, 2.0));
-    mesh.add_colored_rect(foot, color);
+    mesh.add_colored_rect(Rect::from_center_size(line.start, vec2(2.0, 2.0)), color);
     if arrives {
         let along = along.normalized();
         let (back, across) = (line.end - along * 5.0, along.rot90() * 2.1);

@@ -73,8 +73,11 @@ impl TimeView {
         cursor(&self.painter, self.time, &self.scale, model);
         navigate(ui, &self.response, self.time, &self.scale, commands);
         if self.response.clicked() {
-            let at = time_at(&self.response, self.time, &self.scale);
-            commands.push(Command::SetCursor(at));
+            commands.push(Command::SetCursor(time_at(
+                &self.response,
+                self.time,
+                &self.scale,
+            )));
         }
         if self.response.secondary_clicked() {
             commands.push(Command::SetCursor(None));
@@ -105,8 +108,10 @@ pub fn show(painter: &Painter, axis: Rect, bottom: f32, scale: &Scale) {
         painter.galley(behind.min, label, color);
     };
     let width = |text: &str| {
-        let galley = painter.layout_no_wrap(text.to_owned(), theme::small(), theme::weak());
-        galley.size().x
+        painter
+            .layout_no_wrap(text.to_owned(), theme::small(), theme::weak())
+            .size()
+            .x
     };
     for (gap, length) in scale.gaps() {
         let x = |at| (axis.left() + scale.x(at)).clamp(axis.left(), axis.right());
@@ -326,8 +331,7 @@ pub fn pointer_time(ui: &Ui) -> Option<SessionTime> {
 
 /// The time at a place that was clicked or is pointed at.
 pub fn time_at(response: &Response, time: Rect, scale: &Scale) -> Option<SessionTime> {
-    let pointer = response.interact_pointer_pos().or(response.hover_pos())?;
-    Some(scale.time(pointer.x - time.left()))
+    Some(scale.time(response.interact_pointer_pos().or(response.hover_pos())?.x - time.left()))
 }
 
 /// How far the wheel was turned in this frame, in lines away from the user.
@@ -338,19 +342,22 @@ pub fn wheel_lines(ui: &Ui) -> f32 {
 /// How far the wheel was turned in this frame with Ctrl held down, in lines away from the user.
 pub fn wheel_with_command(ui: &Ui) -> f32 {
     ui.input(|input| {
-        let lines = input.events.iter().map(|event| match event {
-            Event::MouseWheel {
-                unit,
-                delta,
-                modifiers,
-                ..
-            } if modifiers.command => match unit {
-                MouseWheelUnit::Line | MouseWheelUnit::Page => delta.y,
-                MouseWheelUnit::Point => delta.y / 50.0,
-            },
-            _ => 0.0,
-        });
-        lines.sum()
+        input
+            .events
+            .iter()
+            .map(|event| match event {
+                Event::MouseWheel {
+                    unit,
+                    delta,
+                    modifiers,
+                    ..
+                } if modifiers.command => match unit {
+                    MouseWheelUnit::Line | MouseWheelUnit::Page => delta.y,
+                    MouseWheelUnit::Point => delta.y / 50.0,
+                },
+                _ => 0.0,
+            })
+            .sum()
     })
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use egui::{Button, Color32, Role, Ui, vec2};
+use egui::{Button, Color32, Response, Role, Ui, Vec2, WidgetText, vec2};
 use netreel_inspector_model::Spot;
 
 use super::lane_hands::LaneKey;
@@ -45,6 +45,19 @@ impl Bar {
     /// Says that something was done, or why nothing was.
     pub fn say(&mut self, said: &str) {
         self.done = Some(said.to_owned());
+    }
+
+    /// What a menu offers, each with its name.
+    pub fn items<T: Into<WidgetText>>(
+        &mut self,
+        ui: &mut Ui,
+        items: impl IntoIterator<Item = (T, Asked)>,
+    ) {
+        for (name, asked) in items {
+            if ui.button(name.into()).clicked() {
+                self.asked.push(asked);
+            }
+        }
     }
 }
 
@@ -112,12 +125,16 @@ pub struct Completion {
 
 /// A small button; `what` says what it does.
 pub(super) fn small(ui: &mut Ui, name: &str, what: &str) -> bool {
-    let text = label::mono(name).color(theme::text());
-    let button = Button::new(text).min_size(vec2(24.0, 20.0));
-    let response = ui.add(button.fill(Color32::TRANSPARENT));
+    let response = flat(ui, name, vec2(24.0, 20.0));
     if !name.starts_with(char::is_alphabetic) {
         // A sign is no name.
         control::named(&response, Role::Button, what);
     }
     response.on_hover_text(what).clicked()
+}
+
+/// A button that looks like text, at least so large.
+pub(super) fn flat(ui: &mut Ui, name: &str, size: Vec2) -> Response {
+    let button = Button::new(label::mono(name).color(theme::text())).min_size(size);
+    ui.add(button.fill(Color32::TRANSPARENT))
 }

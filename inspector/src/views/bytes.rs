@@ -97,8 +97,7 @@ fn streams(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         ui.horizontal(|ui| {
             ui.add_space(8.0);
             for row in all {
-                let name = label::body(&row.name);
-                let response = ui.selectable_label(row.stream == shown, name);
+                let response = ui.selectable_label(row.stream == shown, label::body(&row.name));
                 let label = format!("stream {}", row.name);
                 response.widget_info(|| {
                     WidgetInfo::selected(Role::Tab, true, row.stream == shown, &label)
@@ -143,11 +142,15 @@ fn line(
         let offset = hex.offset + column as u32;
         let left = rect.left() + LEFT + column as f32 * width + if column >= 8 { GAP } else { 0.0 };
         let cell = Rect::from_min_size(pos2(left, rect.top()), vec2(width, ROW));
-        let response = control::clickable(ui, cell, ("byte", offset));
         let mask = lit.map_or(0, |bits| model.detail().mask(bits, offset, shown));
         let held = pinned.map_or(0, |bits| model.detail().mask(bits, offset, shown));
-        let label = format!("byte {offset}{}", if mask != 0 { " lit" } else { "" });
-        control::selectable(&response, Role::Button, mask != 0, &label);
+        let response = control::choice(
+            ui,
+            cell,
+            ("byte", offset),
+            mask != 0,
+            &format!("byte {offset}{}", if mask != 0 { " lit" } else { "" }),
+        );
         bits(
             &painter,
             cell,
@@ -170,8 +173,12 @@ fn line(
             color,
         );
         if let Some(left) = text_left {
-            let at = pos2(left + column as f32 * TEXT_CELL, y);
-            character(&painter, at, byte, mask != 0);
+            character(
+                &painter,
+                pos2(left + column as f32 * TEXT_CELL, y),
+                byte,
+                mask != 0,
+            );
         }
         if response.hovered() {
             commands.push(Command::Hover(Some(Hover::Byte(offset))));

@@ -55,8 +55,12 @@ pub fn width_min(model: &Model) -> f32 {
 }
 
 fn width(columns: &[Column], model: &Model) -> f32 {
-    let widths = columns.iter().map(|column| width_of(*column, model));
-    widths.map(|width| width + GAP).sum::<f32>() + 14.0
+    columns
+        .iter()
+        .map(|column| width_of(*column, model))
+        .map(|width| width + GAP)
+        .sum::<f32>()
+        + 14.0
 }
 
 /// As wide as what stands in it; messages are as wide as there is room, this is the least.
@@ -76,10 +80,12 @@ fn width_of(column: Column, model: &Model) -> f32 {
         },
         Column::Since | Column::OnLink => characters("100.0 ms".len()),
         Column::Selected => characters("-100.0 ms".len()),
-        Column::Field(_) => {
-            let head = head(column, model).chars().count();
-            characters(head.clamp(FIELD_LENGTHS.0, FIELD_LENGTHS.1))
-        }
+        Column::Field(_) => characters(
+            head(column, model)
+                .chars()
+                .count()
+                .clamp(FIELD_LENGTHS.0, FIELD_LENGTHS.1),
+        ),
     }
 }
 
@@ -105,8 +111,11 @@ pub fn fitting(model: &Model, room: f32) -> (Vec<(Column, f32)>, Vec<Column>) {
         .collect();
     // What a fate begins with says most of it; who sent a packet stands at both ends of the link.
     for (narrower, least) in [(FATE, FATE_MIN), (LINK, LINK_MIN)] {
-        let known = widths.iter_mut().find(|(column, _)| *column == narrower);
-        if let Some((_, width)) = known.filter(|_| over > 0.0) {
+        if let Some((_, width)) = widths
+            .iter_mut()
+            .find(|(column, _)| *column == narrower)
+            .filter(|_| over > 0.0)
+        {
             let narrow = (*width - over).max(least.min(*width));
             over -= *width - narrow;
             *width = narrow;
@@ -118,8 +127,7 @@ pub fn fitting(model: &Model, room: f32) -> (Vec<(Column, f32)>, Vec<Column>) {
         over -= *width - narrow;
         *width = narrow;
     }
-    let own = model.own_columns();
-    if own.is_empty() {
+    if model.own_columns().is_empty() {
         return (widths, without);
     }
     // Where somebody adds more than there is room for, the others go, and that is told.
@@ -172,8 +180,12 @@ pub fn head(column: Column, model: &Model) -> Cow<'_, str> {
 fn short(column: Column, model: &Model) -> String {
     let path = model.column_path(column);
     let last = |path: &str| path.rsplit('.').next().map(str::to_owned);
-    let fields = model.own_columns().fields.iter();
-    let alike = fields.filter(|other| last(other) == last(path)).count();
+    let alike = model
+        .own_columns()
+        .fields
+        .iter()
+        .filter(|other| last(other) == last(path))
+        .count();
     let names: Vec<&str> = path.split('.').collect();
     let count = if alike > 1 { 2 } else { 1 };
     names[names.len().saturating_sub(count)..].join(".")

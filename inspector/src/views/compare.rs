@@ -151,27 +151,29 @@ pub fn differences(
     let parted = || compared.bytes.links.iter().filter(|it| !it.is_same());
     let count = compared.rows.len() + parted().count();
     ui.spacing_mut().item_spacing.y = 0.0;
-    let area = ScrollArea::vertical()
+    ScrollArea::vertical()
         .id_salt("differences")
-        .auto_shrink(false);
-    area.show_rows(ui, ROW, count, |ui, range| {
-        for place in range {
-            let line = match compared.rows.get(place) {
-                Some(difference) => Some(Line::Meaning(difference)),
-                None => parted().nth(place - compared.rows.len()).map(Line::Bytes),
-            };
-            if let Some(line) = line.filter(|line| row(ui, line)) {
-                go(other, &line, commands);
+        .auto_shrink(false)
+        .show_rows(ui, ROW, count, |ui, range| {
+            for place in range {
+                let line = match compared.rows.get(place) {
+                    Some(difference) => Some(Line::Meaning(difference)),
+                    None => parted().nth(place - compared.rows.len()).map(Line::Bytes),
+                };
+                if let Some(line) = line.filter(|line| row(ui, line)) {
+                    go(other, &line, commands);
+                }
             }
-        }
-    });
+        });
 }
 
 /// Why the two are not held against each other yet.
 fn waits(model: &Model, other: &Model) -> String {
     let why = [model, other].map(Model::why_waits);
-    let given_up = why.iter().find(|it| **it != NOT_YET);
-    given_up.map_or(NOT_YET, |it| *it).to_owned()
+    why.iter()
+        .find(|it| **it != NOT_YET)
+        .map_or(NOT_YET, |it| *it)
+        .to_owned()
 }
 
 fn open(ui: &mut Ui, other: &mut Other, settings: &Settings, requests: &mut Vec<Request>) {
@@ -186,16 +188,14 @@ fn open(ui: &mut Ui, other: &mut Other, settings: &Settings, requests: &mut Vec<
         let entered = label::is_entered(ui, &path);
         let path = other.path.trim().to_owned();
         let is_free = !other.waits && !path.is_empty();
-        let clicked = ui.add_enabled(is_free, Button::new("compare")).clicked();
-        if (clicked || entered) && is_free {
+        if (ui.add_enabled(is_free, Button::new("compare")).clicked() || entered) && is_free {
             other.waits = true;
             requests.push(Request::Compare(path.into()));
         }
         ui.menu_button("recent", |ui| {
             let paths = settings.recent.iter().filter(|paths| paths.len() == 1);
             for path in paths.map(|paths| Settings::named(paths)) {
-                let name = label::mono(&path);
-                if ui.button(name).clicked() {
+                if ui.button(label::mono(&path)).clicked() {
                     other.path = path;
                 }
             }
@@ -237,8 +237,7 @@ fn row(ui: &mut Ui, line: &Line<'_>) -> bool {
         Line::Meaning(difference) => (difference.mark, difference.words.clone()),
         Line::Bytes(link) => ("bytes", bytes_words(link)),
     };
-    let label = format!("{mark}: {words}");
-    control::named(&response, Role::Button, &label);
+    control::named(&response, Role::Button, &format!("{mark}: {words}"));
     control::shade(&painter, rect, 0.0, false, &response);
     let color = match mark {
         "only here" | "only there" | "first" | "swapped" => theme::accent(),
@@ -249,8 +248,12 @@ fn row(ui: &mut Ui, line: &Line<'_>) -> bool {
         level: Some(level), ..
     }) = line
     {
-        let at = pos2(rect.left() + 102.0, rect.center().y);
-        glyph::level(&painter, at, 11.0, *level);
+        glyph::level(
+            &painter,
+            pos2(rect.left() + 102.0, rect.center().y),
+            11.0,
+            *level,
+        );
     }
     label::cell(
         &painter,
@@ -260,14 +263,12 @@ fn row(ui: &mut Ui, line: &Line<'_>) -> bool {
         &words,
         theme::text(),
     );
-    let hover = label::mono(words);
-    response.on_hover_text(hover).clicked()
+    response.on_hover_text(label::mono(words)).clicked()
 }
 
 fn bytes_words(link: &LinkBytes) -> String {
     let when = |side: usize| {
-        let number = link.at[side].zip(link.time[side]);
-        number.map_or_else(
+        link.at[side].zip(link.time[side]).map_or_else(
             || "no further packet".to_owned(),
             |(packet, time)| format!("packet {} at {} s", packet.0, text::seconds(time)),
         )
@@ -285,10 +286,10 @@ fn bytes_words(link: &LinkBytes) -> String {
 fn go(other: &mut Other, line: &Line<'_>, commands: &mut Vec<Command>) {
     let (shown_by, time) = match line {
         Line::Meaning(difference) => (difference.shown_by.clone(), difference.time),
-        Line::Bytes(link) => {
-            let packets = link.at.map(|it| it.map(Command::SelectPacket));
-            (packets, link.time[0])
-        }
+        Line::Bytes(link) => (
+            link.at.map(|it| it.map(Command::SelectPacket)),
+            link.time[0],
+        ),
     };
     let [here, there] = shown_by;
     other.is_focus = here.is_none() && there.is_some();

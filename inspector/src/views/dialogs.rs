@@ -68,30 +68,30 @@ pub fn keys(ui: &Ui) -> bool {
         let width = (room.x / columns as f32).min(COLUMN * 1.25);
         let groups = keys::groups();
         let rows: usize = groups.iter().map(|(_, acts)| acts.len() + 2).sum();
-        let area = egui::ScrollArea::vertical()
+        egui::ScrollArea::vertical()
             .max_height(room.y)
-            .min_scrolled_height(room.y);
-        area.show(ui, |ui| {
-            ui.set_width(width * columns as f32);
-            ui.horizontal_top(|ui| {
-                let mut rest = &groups[..];
-                for column in 0..columns {
-                    // A group stands whole in one column.
-                    let mut taken = 0;
-                    let end = rest.iter().position(|(_, acts)| {
-                        let is_full = taken >= rows.div_ceil(columns);
-                        taken += acts.len() + 2;
-                        is_full && column + 1 < columns
-                    });
-                    let (here, later) = rest.split_at(end.unwrap_or(rest.len()));
-                    rest = later;
-                    ui.vertical(|ui| {
-                        ui.set_width(width);
-                        here.iter().for_each(|group| key_group(ui, group, width));
-                    });
-                }
+            .min_scrolled_height(room.y)
+            .show(ui, |ui| {
+                ui.set_width(width * columns as f32);
+                ui.horizontal_top(|ui| {
+                    let mut rest = &groups[..];
+                    for column in 0..columns {
+                        // A group stands whole in one column.
+                        let mut taken = 0;
+                        let end = rest.iter().position(|(_, acts)| {
+                            let is_full = taken >= rows.div_ceil(columns);
+                            taken += acts.len() + 2;
+                            is_full && column + 1 < columns
+                        });
+                        let (here, later) = rest.split_at(end.unwrap_or(rest.len()));
+                        rest = later;
+                        ui.vertical(|ui| {
+                            ui.set_width(width);
+                            here.iter().for_each(|group| key_group(ui, group, width));
+                        });
+                    }
+                });
             });
-        });
         ui.add_space(6.0);
         ui.button("close").clicked()
     });
@@ -103,23 +103,22 @@ const COLUMN: f32 = 400.0;
 
 fn key_group(ui: &mut Ui, (name, acts): &(&str, Vec<(String, &str)>), width: f32) {
     ui.label(label::body(*name).strong());
-    let grid = egui::Grid::new(("keys list", *name))
+    egui::Grid::new(("keys list", *name))
         .num_columns(2)
-        .spacing(vec2(12.0, 3.0));
-    grid.show(ui, |ui| {
-        for (keys, what) in acts {
-            let cell = |ui: &mut Ui, text: RichText, share: f32| {
-                ui.scope(|ui| {
-                    ui.set_max_width(width * share);
-                    ui.add(egui::Label::new(text).wrap());
-                });
-            };
-            let keys = label::mono(keys);
-            cell(ui, keys.color(theme::accent()), 0.36);
-            cell(ui, label::body(*what), 0.56);
-            ui.end_row();
-        }
-    });
+        .spacing(vec2(12.0, 3.0))
+        .show(ui, |ui| {
+            for (keys, what) in acts {
+                let cell = |ui: &mut Ui, text: RichText, share: f32| {
+                    ui.scope(|ui| {
+                        ui.set_max_width(width * share);
+                        ui.add(egui::Label::new(text).wrap());
+                    });
+                };
+                cell(ui, label::mono(keys).color(theme::accent()), 0.36);
+                cell(ui, label::body(*what), 0.56);
+                ui.end_row();
+            }
+        });
     ui.add_space(8.0);
 }
 
@@ -228,8 +227,10 @@ pub fn path(
         let chosen = list_keys(ui, asked);
         let keeps_tab = !asked.listed.is_empty();
         let (id, entered) = line(ui, (label::body(title), hint), &mut asked.typed, keeps_tab);
-        let clicked = list(ui, asked);
-        if let Some(path) = chosen.or(clicked).and_then(|at| asked.listed.get(at)) {
+        if let Some(path) = chosen
+            .or(list(ui, asked))
+            .and_then(|at| asked.listed.get(at))
+        {
             asked.typed.text.clone_from(path);
             filter_box::to_end(ui, id, path.chars().count());
             ui.memory_mut(|memory| memory.request_focus(id));
@@ -244,8 +245,8 @@ pub fn path(
                 *said = Said::Answer(text.to_owned());
             }
             for &(words, picks) in asked.wanted.picks() {
-                let button = ui.button(words);
-                if button
+                if ui
+                    .button(words)
                     .on_hover_text("with the system's own dialog")
                     .clicked()
                 {
@@ -329,8 +330,11 @@ pub struct NoteBox {
 impl NoteBox {
     /// With the note that the spot has already.
     pub fn new(model: &Model, at: Spot) -> NoteBox {
-        let known = model.bookmarks().iter().find(|it| it.at == at);
-        let text = known.map_or_else(String::new, |it| it.note.clone());
+        let text = model
+            .bookmarks()
+            .iter()
+            .find(|it| it.at == at)
+            .map_or_else(String::new, |it| it.note.clone());
         NoteBox {
             title: format!("Mark {}", model.spot_text(&at)),
             typed: Typed { text, begun: false },

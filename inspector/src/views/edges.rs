@@ -105,8 +105,11 @@ fn places(
             Way::Hidden => format!("{}, on a hidden lane", focus.name),
         };
         let size = vec2(width(&said) + POINT + 12.0, HEIGHT);
-        let shown = focus.nodes.iter().find(|node| lanes.has(**node));
-        let y = shown.map_or(time.bottom() - HEIGHT, |node| lanes.y(*node) - HEIGHT / 2.0);
+        let y = focus
+            .nodes
+            .iter()
+            .find(|node| lanes.has(**node))
+            .map_or(time.bottom() - HEIGHT, |node| lanes.y(*node) - HEIGHT / 2.0);
         let x = match way {
             Way::Earlier => time.left() + 2.0,
             Way::Later => time.right() - size.x - 2.0,
@@ -143,8 +146,10 @@ pub fn show(
     commands: &mut Vec<Command>,
 ) -> bool {
     let width = |said: &str| {
-        let galley = painter.layout_no_wrap(said.to_owned(), theme::small(), theme::text());
-        galley.size().x
+        painter
+            .layout_no_wrap(said.to_owned(), theme::small(), theme::text())
+            .size()
+            .x
     };
     let mut is_on_one = false;
     for (place, (rect, way, command, said)) in

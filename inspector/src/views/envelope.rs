@@ -17,8 +17,7 @@ pub fn show(ui: &mut Ui, model: &Model, id: PacketId, commands: &mut Vec<Command
     let line = words.join("  ");
     let (rect, response) = control::row(ui, ROW, Sense::click());
     control::named(&response, Role::Label, &line);
-    let fate = model.packet(id).map(|packet| packet.fate);
-    let color = match fate {
+    let color = match model.packet(id).map(|packet| packet.fate) {
         Some(Fate::Lost | Fate::SendFailed) => theme::warning(),
         _ => theme::text(),
     };

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use egui::{Color32, Painter, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
+use egui::{Color32, Painter, Rect, Role, Sense, Ui, WidgetInfo, pos2, vec2};
 use netreel_inspector_model::{Change, Command, FieldRow, Hover, Model};
 
 use netreel_protocol::session::PacketId;
@@ -65,29 +65,18 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     let lit = model.lit_fields();
     let message = model.selected_message();
     let is_within = |row: &FieldRow| {
-        let message = message.as_ref();
-        message.is_some_and(|(bits, stream)| *stream == row.stream && within(bits, row))
+        message
+            .as_ref()
+            .is_some_and(|(bits, stream)| *stream == row.stream && within(bits, row))
     };
-    ui.spacing_mut().item_spacing.y = 0.0;
-    let mut area = ScrollArea::vertical().id_salt("fields").auto_shrink(false);
     let told = model.selection().message.map(|message| message.0);
-    if scroll::changed(ui.ctx(), "fields selection", (id.0, told)) {
-        let first = rows.iter().position(is_within).unwrap_or(0);
-        area = area.vertical_scroll_offset(scroll::offset(
-            ui,
-            "fields",
-            (first, 2.0),
-            rows.len(),
-            ROW,
-        ));
-    }
-    scroll::note_length(ui.ctx(), "fields", rows.len());
-    area.show_rows(ui, ROW, rows.len(), |ui, range| {
-        let values = values_left(ui, &rows);
-        for row in rows.get(range).unwrap_or_default() {
-            let lights = (lit.contains(&row.id), is_within(row));
-            line(ui, model, row, values, lights, commands);
-        }
+    let to = scroll::changed(ui.ctx(), "fields selection", (id.0, told))
+        .then(|| (rows.iter().position(is_within).unwrap_or(0), 2.0));
+    let mut values = None;
+    scroll::rows(ui, "fields", ROW, &rows, to, |ui, row| {
+        let values = *values.get_or_insert_with(|| values_left(ui, &rows));
+        let lights = (lit.contains(&row.id), is_within(row));
+        line(ui, model, row, values, lights, commands);
     });
 }
 
@@ -97,21 +86,26 @@ fn variety(ui: &mut Ui, model: &Model, id: PacketId, commands: &mut Vec<Command>
         "No wire says what these bytes are: open one in the menu, or drop it here. {}.",
         model.link_text(id)
     );
-    let frame = egui::Frame::NONE.inner_margin(egui::Margin::symmetric(10, 6));
-    frame.show(ui, |ui| {
-        let text = label::body(said);
-        ui.add(egui::Label::new(text.color(theme::weak())).wrap());
-    });
+    egui::Frame::NONE
+        .inner_margin(egui::Margin::symmetric(10, 6))
+        .show(ui, |ui| {
+            ui.add(egui::Label::new(label::body(said).color(theme::weak())).wrap());
+        });
     candidates::offer(ui);
     ui.add_space(4.0);
-    ui.spacing_mut().item_spacing.y = 0.0;
-    let columns = model.detail().columns();
-    let area = ScrollArea::vertical().id_salt("variety").auto_shrink(false);
-    area.show_rows(ui, ROW, columns.len(), |ui, range| {
-        for column in columns.get(range).unwrap_or_default() {
+    scroll::rows(
+        ui,
+        "variety",
+        ROW,
+        model.detail().columns(),
+        None,
+        |ui, column| {
             let (rect, response) = control::row(ui, ROW, Sense::hover());
-            let label = format!("byte column {}: {}", column.offset, column.what);
-            control::named(&response, Role::Row, &label);
+            control::named(
+                &response,
+                Role::Row,
+                &format!("byte column {}: {}", column.offset, column.what),
+            );
             let painter = ui.painter_at(rect);
             if model.hover() == Some(Hover::Byte(column.offset)) {
                 painter.rect_filled(rect, 0.0, theme::related());
@@ -129,8 +123,8 @@ fn variety(ui: &mut Ui, model: &Model, id: PacketId, commands: &mut Vec<Command>
             if response.hovered() {
                 commands.push(Command::Hover(Some(Hover::Byte(column.offset))));
             }
-        }
-    });
+        },
+    );
 }
 
 /// Whether a field is a part of these bits.
@@ -334,8 +328,7 @@ fn written(
     if bits_left - value_left < 40.0 {
         bits_left = rect.right();
     } else {
-        let at = pos2(bits_left, y - bits.size().y / 2.0);
-        painter.galley(at, bits, theme::dim());
+        painter.galley(pos2(bits_left, y - bits.size().y / 2.0), bits, theme::dim());
     }
     let text = match &row.problem {
         Some(problem) => problem.clone(),

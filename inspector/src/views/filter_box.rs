@@ -39,17 +39,19 @@ pub fn show(ui: &mut Ui, model: &Model, bar: &mut Bar, commands: &mut Vec<Comman
     };
     let chosen = keys(ui, &mut bar.completion, &words);
     let is_wrong = model.filter().error.is_some() && !bar.completion.types;
-    let hint = "press /  ·  for example: object == 42 && lost";
-    let edit = label::typed(&mut bar.filter, hint)
-        .id_salt("filter")
-        .text_color(if is_wrong {
-            theme::error()
-        } else {
-            theme::text()
-        })
-        .lock_focus(!words.is_empty())
-        .desired_width(room - chips);
-    let output = edit.show(ui);
+    let output = label::typed(
+        &mut bar.filter,
+        "press /  ·  for example: object == 42 && lost",
+    )
+    .id_salt("filter")
+    .text_color(if is_wrong {
+        theme::error()
+    } else {
+        theme::text()
+    })
+    .lock_focus(!words.is_empty())
+    .desired_width(room - chips)
+    .show(ui);
     let response = output.response.response.labelled_by(label.id);
     if std::mem::take(&mut bar.wants_filter) {
         response.request_focus();
@@ -67,8 +69,9 @@ pub fn show(ui: &mut Ui, model: &Model, bar: &mut Bar, commands: &mut Vec<Comman
         .cursor_range
         .is_none_or(|it| it.primary.index.0 == end);
     let is_list = bar.completion.types && at_end && !words.is_empty();
-    let list = is_list.then(|| list(ui, response.rect.left_bottom(), &words, &bar.completion));
-    let (clicked, held) = list.unwrap_or_default();
+    let (clicked, held) = is_list
+        .then(|| list(ui, response.rect.left_bottom(), &words, &bar.completion))
+        .unwrap_or_default();
     if let Some(chosen) = clicked.or(chosen)
         && let Some((text, _)) = words.get(chosen)
     {
@@ -89,8 +92,11 @@ pub fn show(ui: &mut Ui, model: &Model, bar: &mut Bar, commands: &mut Vec<Comman
         commands.push(Command::SetFilter(without));
     }
     if model.filter().is_narrow() {
-        let said = RichText::new(taken(model));
-        ui.label(said.font(theme::mono()).color(theme::weak()));
+        ui.label(
+            RichText::new(taken(model))
+                .font(theme::mono())
+                .color(theme::weak()),
+        );
     }
     if !bar.filter.is_empty() && small(ui, "clear", "clear the filter") {
         bar.filter.clear();
@@ -116,48 +122,54 @@ fn taken(model: &Model) -> String {
 /// cross was clicked.
 fn chips(ui: &mut Ui, parts: &[(String, String)], room: f32) -> Option<String> {
     let mut chosen = None;
-    let size = vec2(room, 20.0);
-    ui.allocate_ui_with_layout(size, Layout::left_to_right(Align::Center), |ui| {
-        ui.set_min_width(room);
-        ui.spacing_mut().item_spacing.x = 4.0;
-        let each = room / parts.len().min(CHIPS_MAX) as f32 - 4.0;
-        for (part, without) in parts.iter().take(CHIPS_MAX) {
-            let galley = label::elided(
-                ui.painter(),
-                part,
-                theme::mono(),
-                each - 26.0,
-                theme::text(),
-            );
-            let (rect, _) =
-                ui.allocate_exact_size(vec2(galley.size().x + 26.0, 18.0), Sense::hover());
+    ui.allocate_ui_with_layout(
+        vec2(room, 20.0),
+        Layout::left_to_right(Align::Center),
+        |ui| {
+            ui.set_min_width(room);
+            ui.spacing_mut().item_spacing.x = 4.0;
+            let each = room / parts.len().min(CHIPS_MAX) as f32 - 4.0;
+            for (part, without) in parts.iter().take(CHIPS_MAX) {
+                let galley = label::elided(
+                    ui.painter(),
+                    part,
+                    theme::mono(),
+                    each - 26.0,
+                    theme::text(),
+                );
+                let (rect, _) =
+                    ui.allocate_exact_size(vec2(galley.size().x + 26.0, 18.0), Sense::hover());
 
-            let label = format!("remove {part} from the filter");
-            let response = control::button(ui, rect, ("part of the filter", part), &label);
-            let is_over = response.hovered();
-            let fill = if is_over {
-                theme::selected()
-            } else {
-                theme::related()
-            };
-            ui.painter().rect_filled(rect, 9.0, fill);
-            let y = rect.center().y - galley.size().y / 2.0;
-            ui.painter()
-                .galley(pos2(rect.left() + 8.0, y), galley, theme::text());
-            let cross = pos2(rect.right() - 9.0, rect.center().y);
-            glyph::cross(ui.painter(), cross, 6.0, theme::weak());
-            if response
-                .on_hover_text(format!("{part}\nclick: without it"))
-                .clicked()
-            {
-                chosen = Some(without.clone());
+                let response = control::button(
+                    ui,
+                    rect,
+                    ("part of the filter", part),
+                    &format!("remove {part} from the filter"),
+                );
+                let fill = if response.hovered() {
+                    theme::selected()
+                } else {
+                    theme::related()
+                };
+                ui.painter().rect_filled(rect, 9.0, fill);
+                let y = rect.center().y - galley.size().y / 2.0;
+                ui.painter()
+                    .galley(pos2(rect.left() + 8.0, y), galley, theme::text());
+                let cross = pos2(rect.right() - 9.0, rect.center().y);
+                glyph::cross(ui.painter(), cross, 6.0, theme::weak());
+                if response
+                    .on_hover_text(format!("{part}\nclick: without it"))
+                    .clicked()
+                {
+                    chosen = Some(without.clone());
+                }
             }
-        }
-        let more = parts.len().saturating_sub(CHIPS_MAX);
-        if more > 0 {
-            ui.label(RichText::new(format!("+{more}")).color(theme::dim()));
-        }
-    });
+            let more = parts.len().saturating_sub(CHIPS_MAX);
+            if more > 0 {
+                ui.label(RichText::new(format!("+{more}")).color(theme::dim()));
+            }
+        },
+    );
     chosen
 }
 
@@ -173,8 +185,8 @@ fn keys(ui: &Ui, completion: &mut Completion, words: &[(String, String)]) -> Opt
 /// Moves through a list up to its place `last`; the place that a key chose.
 pub(super) fn picked_by_keys(ui: &Ui, picked: &mut usize, last: usize) -> Option<usize> {
     moved_by_keys(ui, picked, last);
-    let is_chosen = ui.input_mut(|input| input.consume_key(Modifiers::NONE, Key::Tab));
-    is_chosen.then_some((*picked).min(last))
+    ui.input_mut(|input| input.consume_key(Modifiers::NONE, Key::Tab))
+        .then_some((*picked).min(last))
 }
 
 /// Moves through it.
@@ -197,37 +209,42 @@ fn list(
     words: &[(String, String)],
     completion: &Completion,
 ) -> (Option<usize>, bool) {
-    let area = Area::new(Id::unique("what the filter can go on with"));
-    let area = area.fixed_pos(at).order(Order::Foreground);
-    let shown = area.show(ui.ctx(), |ui| {
-        let frame = Frame::popup(ui.style()).show(ui, |ui| {
-            ui.style_mut().wrap_mode = Some(egui::TextWrapMode::Extend);
-            let mut clicked = None;
-            for (place, (_, word)) in words.iter().take(WORDS_MAX).enumerate() {
-                let text = label::mono(word);
-                let row = ui.selectable_label(place == completion.picked, text);
-                if row.clicked() {
-                    clicked = Some(place);
-                }
-            }
-            let more = words.len().saturating_sub(WORDS_MAX);
-            let said = match more {
-                0 => "Tab takes it".to_owned(),
-                more => format!("Tab takes it; and {more} more"),
-            };
-            ui.label(label::small(said).color(theme::dim()));
-            clicked
+    let shown = Area::new(Id::unique("what the filter can go on with"))
+        .fixed_pos(at)
+        .order(Order::Foreground)
+        .show(ui.ctx(), |ui| {
+            Frame::popup(ui.style())
+                .show(ui, |ui| {
+                    ui.style_mut().wrap_mode = Some(egui::TextWrapMode::Extend);
+                    let mut clicked = None;
+                    for (place, (_, word)) in words.iter().take(WORDS_MAX).enumerate() {
+                        let text = label::mono(word);
+                        if ui
+                            .selectable_label(place == completion.picked, text)
+                            .clicked()
+                        {
+                            clicked = Some(place);
+                        }
+                    }
+                    let more = words.len().saturating_sub(WORDS_MAX);
+                    let said = match more {
+                        0 => "Tab takes it".to_owned(),
+                        more => format!("Tab takes it; and {more} more"),
+                    };
+                    ui.label(label::small(said).color(theme::dim()));
+                    clicked
+                })
+                .inner
         });
-        frame.inner
-    });
     (shown.inner, shown.response.contains_pointer())
 }
 
 /// Puts the cursor behind all that is typed.
 pub(super) fn to_end(ui: &Ui, id: Id, end: usize) {
     if let Some(mut state) = TextEditState::load(ui.ctx(), id) {
-        let end = CCursorRange::one(CCursor::new(end));
-        state.cursor.set_char_range(Some(end));
+        state
+            .cursor
+            .set_char_range(Some(CCursorRange::one(CCursor::new(end))));
         state.store(ui.ctx(), id);
     }
 }

@@ -108,8 +108,11 @@ fn find(model: &Model, shown: (&[Pane], bool), text: &str, names: &mut Names) ->
     }
     if !words.is_empty() {
         names.look(model);
-        let named = names.fitting(&lower, &words);
-        fits.extend(named.map(|(first, it)| (first, it.found.clone())));
+        fits.extend(
+            names
+                .fitting(&lower, &words)
+                .map(|(first, it)| (first, it.found.clone())),
+        );
     }
     fits.sort_by_key(|(first, _)| *first);
     let mut found: Vec<Found> = direct(model, text).into_iter().collect();
@@ -127,11 +130,16 @@ fn find(model: &Model, shown: (&[Pane], bool), text: &str, names: &mut Names) ->
 
 /// Whether a name has all words: 0 where it begins so, which comes first.
 fn fit(lower: &str, words: &[&str]) -> Option<usize> {
-    let places = words
-        .iter()
-        .map(|word| lower.find(word))
-        .collect::<Option<Vec<usize>>>()?;
-    Some(places.first().copied().unwrap_or(0).min(1))
+    Some(
+        words
+            .iter()
+            .map(|word| lower.find(word))
+            .collect::<Option<Vec<usize>>>()?
+            .first()
+            .copied()
+            .unwrap_or(0)
+            .min(1),
+    )
 }
 
 impl Names {
@@ -161,18 +169,25 @@ impl Names {
     /// The first that fit, those that begin so before the others.
     fn fitting(&mut self, text: &str, words: &[&str]) -> impl Iterator<Item = (usize, &Named)> {
         if self.fit.as_ref().is_none_or(|(of, _)| of != text) {
-            let rows = self.rows.iter().enumerate();
-            let mut fits: Vec<(usize, usize)> = rows
+            let mut fits: Vec<(usize, usize)> = self
+                .rows
+                .iter()
+                .enumerate()
                 .filter_map(|(place, row)| Some((fit(&row.lower, words)?, place)))
                 .collect();
             fits.sort_unstable();
             fits.truncate(ROWS);
-            let places = fits.into_iter().map(|(_, place)| place);
-            self.fit = Some((text.to_owned(), places.collect()));
+            self.fit = Some((
+                text.to_owned(),
+                fits.into_iter().map(|(_, place)| place).collect(),
+            ));
         }
-        let places = self.fit.as_ref().map_or(&[][..], |(_, places)| places);
-        let rows = places.iter().filter_map(|&place| self.rows.get(place));
-        rows.filter_map(move |row| Some((fit(&row.lower, words)?, row)))
+        self.fit
+            .as_ref()
+            .map_or(&[][..], |(_, places)| places)
+            .iter()
+            .filter_map(|&place| self.rows.get(place))
+            .filter_map(move |row| Some((fit(&row.lower, words)?, row)))
     }
 }
 
@@ -234,8 +249,7 @@ fn to_do(model: &Model, (panes, sits): (&[Pane], bool)) -> Vec<Found> {
     }
     let sorts = columns::sort_offers(model, &model.columns());
     let plots = model.plot_offers();
-    let columns = model.column_offers().into_iter().chain(sorts);
-    for (name, command) in columns.chain(plots) {
+    for (name, command) in model.column_offers().into_iter().chain(sorts).chain(plots) {
         add(name, String::new(), Do::Command(command));
     }
     for (name, asked) in [
@@ -257,11 +271,18 @@ fn to_do(model: &Model, (panes, sits): (&[Pane], bool)) -> Vec<Found> {
         add(format!("{word} the rule {rule}"), String::new(), command);
     }
     for (_, name, command) in replay::BUTTONS.into_iter().filter(|_| sits) {
-        let say = Do::Asked(Asked::Say(command));
-        add(format!("replay: {name}"), String::new(), say);
+        add(
+            format!("replay: {name}"),
+            String::new(),
+            Do::Asked(Asked::Say(command)),
+        );
     }
-    let nodes = model.session().nodes.iter();
-    for node in nodes.filter(|node| node.recorded && !sits) {
+    for node in model
+        .session()
+        .nodes
+        .iter()
+        .filter(|node| node.recorded && !sits)
+    {
         let sit = Do::Asked(Asked::Sit(node.name.clone()));
         add(format!("replay {}", node.name), String::new(), sit);
     }
@@ -305,16 +326,22 @@ fn named(model: &Model) -> Vec<Found> {
         });
     };
     for &link in model.session().traffic().keys().take(NAMES_MAX) {
-        let name = format!("link {}", model.link_label(link));
-        add(name, Command::SelectLink(Some(link)));
+        add(
+            format!("link {}", model.link_label(link)),
+            Command::SelectLink(Some(link)),
+        );
     }
     for &object in model.history().objects.keys().take(NAMES_MAX) {
-        let name = format!("object {}", model.object_name(object));
-        add(name, Command::SelectObject(Some(object)));
+        add(
+            format!("object {}", model.object_name(object)),
+            Command::SelectObject(Some(object)),
+        );
     }
     for row in model.bookmark_rows().iter().take(NAMES_MAX) {
-        let name = format!("bookmark {}: {}", row.title, row.note);
-        add(name, Command::GoToBookmark(row.place));
+        add(
+            format!("bookmark {}: {}", row.title, row.note),
+            Command::GoToBookmark(row.place),
+        );
     }
     for &node in model.lanes().iter().take(NAMES_MAX) {
         let name = model.lane_name(node);
@@ -331,8 +358,7 @@ fn named(model: &Model) -> Vec<Found> {
             add(format!("lane {name}: {what}"), Command::Lanes(change));
         }
     }
-    let findings = model.history().findings.iter().enumerate();
-    for (place, finding) in findings.take(NAMES_MAX) {
+    for (place, finding) in model.history().findings.iter().enumerate().take(NAMES_MAX) {
         let name = format!("finding {}: {}", finding.rule, finding.sentence);
         add(name, Command::SelectFinding(place));
     }

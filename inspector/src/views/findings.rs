@@ -28,8 +28,7 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         let count = model.finding_count(level);
         if count > 0 {
             let noun = if count == 1 { one } else { many };
-            let filter = format!("level == {one}");
-            pieces.push((format!("{count} {noun}"), Some(filter)));
+            pieces.push((format!("{count} {noun}"), Some(format!("level == {one}"))));
         }
     }
     if let Some(why) = model.why_not_yet() {
@@ -98,8 +97,12 @@ fn rows(ui: &mut Ui, viewport: Rect, model: &Model, count: usize, commands: &mut
         None => 0.0,
     };
     let top_of = |row: usize| {
-        let below = opened.is_some_and(|opened| row > opened);
-        row as f32 * height + if below { extra } else { 0.0 }
+        row as f32 * height
+            + if opened.is_some_and(|opened| row > opened) {
+                extra
+            } else {
+                0.0
+            }
     };
     ui.set_height(count as f32 * height + extra);
     let origin = ui.max_rect().min;
@@ -136,15 +139,21 @@ fn offers(model: &Model, finding: &FindingRow) -> Vec<(&'static str, What)> {
     if let Some(filter) = model.finding_filter(finding.finding) {
         offers.push(("filter by it", What::Filter(filter)));
     }
-    let mute = Command::Mute(finding.rule.to_owned(), true);
-    offers.push(("mute its rule", What::Do(mute)));
+    offers.push((
+        "mute its rule",
+        What::Do(Command::Mute(finding.rule.to_owned(), true)),
+    ));
     offers
 }
 
 fn one(ui: &mut Ui, rect: Rect, finding: &FindingRow) -> Response {
-    let response = control::clickable(ui, rect, ("finding", finding.finding));
-    let label = format!("finding {}: {}", finding.rule, finding.sentence);
-    control::selectable(&response, Role::Button, finding.selected, &label);
+    let response = control::choice(
+        ui,
+        rect,
+        ("finding", finding.finding),
+        finding.selected,
+        &format!("finding {}: {}", finding.rule, finding.sentence),
+    );
     let painter = ui.painter_at(rect);
     let fill = match (finding.selected, response.hovered()) {
         (true, _) => theme::selected(),
@@ -190,8 +199,11 @@ fn proof(ui: &mut Ui, rect: Rect, model: &Model, finding: usize, commands: &mut 
         let of = piece
             .of
             .map_or_else(String::new, |rule| format!(", of {rule}"));
-        let label = format!("evidence packet {}: {}{of}", piece.packet.0, piece.what);
-        control::named(&response, Role::Button, &label);
+        control::named(
+            &response,
+            Role::Button,
+            &format!("evidence packet {}: {}{of}", piece.packet.0, piece.what),
+        );
         if piece.selected || response.hovered() {
             painter.rect_filled(line, 0.0, theme::selected());
         }
@@ -211,8 +223,7 @@ fn proof(ui: &mut Ui, rect: Rect, model: &Model, finding: usize, commands: &mut 
         for (text, characters, color) in columns {
             let width = characters as f32 * character;
             let galley = elided(&painter, &text, theme::mono(), width + 4.0, color);
-            let is_number = text.starts_with(|c: char| c.is_ascii_digit() || c == '#');
-            let left = if is_number {
+            let left = if text.starts_with(|c: char| c.is_ascii_digit() || c == '#') {
                 x + width - galley.size().x
             } else {
                 x

@@ -61,14 +61,23 @@ pub fn with_numbers(
         let at = pos2(x, room.center().y);
         let rect = label::write(&painter, at, left, said, theme::mono(), theme::weak());
         if let Some(filter) = filter {
-            let label = format!("{said}: show these alone");
-            let response = control::button(ui, rect, ("number of the head", said), &label);
+            let response = control::button(
+                ui,
+                rect,
+                ("number of the head", said),
+                &format!("{said}: show these alone"),
+            );
             let y = rect.bottom() - 1.0;
             let strength = if response.hovered() { 1.0 } else { 0.5 };
-            let line = theme::faded(theme::weak(), strength);
-            painter.hline(rect.x_range(), y, (1.0, line));
-            let what = format!("click: show these alone\n{filter}");
-            if response.on_hover_text(what).clicked() {
+            painter.hline(
+                rect.x_range(),
+                y,
+                (1.0, theme::faded(theme::weak(), strength)),
+            );
+            if response
+                .on_hover_text(format!("click: show these alone\n{filter}"))
+                .clicked()
+            {
                 commands.push(Command::SetFilter(model.joined(Join::And, filter)));
             }
         }
@@ -78,14 +87,14 @@ pub fn with_numbers(
 
 /// Controls below a head, in as many lines as they need, all of them as far from the left edge.
 pub fn wrapped(ui: &mut Ui, add: impl FnOnce(&mut Ui)) {
-    let frame = egui::Frame::NONE.inner_margin(egui::Margin::symmetric(8, 0));
-    frame.show(ui, |ui| ui.horizontal_wrapped(add));
+    egui::Frame::NONE
+        .inner_margin(egui::Margin::symmetric(8, 0))
+        .show(ui, |ui| ui.horizontal_wrapped(add));
 }
 
 /// Draws a head and returns what room it leaves.
 pub fn bar(ui: &mut Ui, title: &str) -> Rect {
-    let width = ui.available_width();
-    let (rect, _) = ui.allocate_exact_size(vec2(width, HEIGHT), Sense::hover());
+    let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), HEIGHT), Sense::hover());
     let within: Option<Within> = ui.ctx().data(|data| data.get_temp(within_key()));
     let mut holds = rect;
     if within.is_some() {
@@ -93,8 +102,7 @@ pub fn bar(ui: &mut Ui, title: &str) -> Rect {
     }
     let id = ui.scope_id().with("head");
     let response = ui.interact(holds, id, Sense::click_and_drag());
-    let label = format!("pane {title}");
-    control::named(&response, Role::Heading, &label);
+    control::named(&response, Role::Heading, &format!("pane {title}"));
     if let Some(within) = within {
         ui.ctx().data_mut(|data| {
             let heads: &mut Vec<(Id, Pane)> = data.get_temp_mut_or_default(key());
@@ -140,8 +148,12 @@ fn menu(ui: &mut Ui, rect: Rect, within: Within) {
     } = within;
     let button = Rect::from_min_max(pos2(rect.right() - MENU, rect.top()), rect.max);
 
-    let label = format!("menu of {}", pane.name());
-    let response = control::button(ui, button, "menu of the head", &label);
+    let response = control::button(
+        ui,
+        button,
+        "menu of the head",
+        &format!("menu of {}", pane.name()),
+    );
     let color = if response.hovered() {
         theme::text()
     } else {
@@ -249,18 +261,19 @@ fn heads(ctx: &Context) -> Vec<(Id, Pane)> {
 /// The pane that has the keyboard, by the heads of the last frame.
 pub fn focused(ctx: &Context) -> Option<Pane> {
     let focused = ctx.memory(|memory| memory.focused())?;
-    let heads = heads(ctx);
-    let found = heads.iter().find(|(head, _)| *head == focused);
-    found.map(|(_, pane)| *pane)
+    heads(ctx)
+        .iter()
+        .find(|(head, _)| *head == focused)
+        .map(|(_, pane)| *pane)
 }
 
 /// Gives the keyboard to the pane behind the one that has it, by the heads of the last frame.
 pub fn next(ctx: &Context) {
     let heads = heads(ctx);
-    let focused = ctx.memory(|memory| memory.focused());
-    let at = focused.and_then(|id| heads.iter().position(|(head, _)| *head == id));
-    let next = at.map_or(0, |at| (at + 1) % heads.len().max(1));
-    if let Some(&(id, _)) = heads.get(next) {
+    let at = ctx
+        .memory(|memory| memory.focused())
+        .and_then(|id| heads.iter().position(|(head, _)| *head == id));
+    if let Some(&(id, _)) = heads.get(at.map_or(0, |at| (at + 1) % heads.len().max(1))) {
         ctx.memory_mut(|memory| memory.request_focus(id));
     }
 }

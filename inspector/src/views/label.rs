@@ -59,8 +59,14 @@ pub fn write(
 
 /// Writes into a row, in the face of numbers.
 pub fn cell(painter: &Painter, row: Rect, left: f32, room: f32, text: &str, color: Color32) {
-    let at = Pos2::new(row.left() + left, row.center().y);
-    write(painter, at, room, text, theme::mono(), color);
+    write(
+        painter,
+        Pos2::new(row.left() + left, row.center().y),
+        room,
+        text,
+        theme::mono(),
+        color,
+    );
 }
 
 /// Text that explains.
@@ -85,9 +91,12 @@ pub fn edit(
     width: impl FnOnce(f32) -> f32,
 ) -> Response {
     let label = ui.label(weak(name));
-    let width = width(ui.available_width());
-    ui.add(typed(text, hint).id_salt(name).desired_width(width))
-        .labelled_by(label.id)
+    ui.add(
+        typed(text, hint)
+            .id_salt(name)
+            .desired_width(width(ui.available_width())),
+    )
+    .labelled_by(label.id)
 }
 
 /// Whether Enter was pressed in a line to type in.

@@ -64,8 +64,11 @@ pub fn begin(ctx: &Context) {
 pub fn at_hand(ctx: &Context, model: &Model) -> Option<NodeId> {
     let at_hand: AtHand = ctx.data(|data| data.get_temp(key()))?;
     let name = at_hand.focused.or(at_hand.pointed)?;
-    let mut nodes = model.lanes().iter().copied();
-    nodes.find(|node| model.node_name(*node) == name)
+    model
+        .lanes()
+        .iter()
+        .copied()
+        .find(|node| model.node_name(*node) == name)
 }
 
 /// Draws nothing but menus and where a lane goes; `view` is all of the timeline, `ruler` its axis.
@@ -105,13 +108,19 @@ pub fn show(
             drag(ui, painter, &response, (view, lanes), place, commands);
             continue;
         }
-        let told = response.clone().on_hover_cursor(CursorIcon::Grab);
-        told.on_hover_ui_at_pointer(|ui| {
-            let of_nodes = row.nodes.iter().take(TOLD_MAX);
-            for text in of_nodes.map(|node| model.node_text(*node)) {
-                ui.label(label::mono(text));
-            }
-        });
+        response
+            .clone()
+            .on_hover_cursor(CursorIcon::Grab)
+            .on_hover_ui_at_pointer(|ui| {
+                for text in row
+                    .nodes
+                    .iter()
+                    .take(TOLD_MAX)
+                    .map(|node| model.node_text(*node))
+                {
+                    ui.label(label::mono(text));
+                }
+            });
         menu(&response, model, (place, lanes.rows()), commands);
     }
 }
@@ -157,8 +166,11 @@ fn drag(
         return;
     }
     ui.ctx().set_cursor_icon(CursorIcon::Grabbing);
-    let held = lanes.whole(view, place);
-    painter.rect_filled(held, 0.0, theme::faded(theme::accent(), 0.1));
+    painter.rect_filled(
+        lanes.whole(view, place),
+        0.0,
+        theme::faded(theme::accent(), 0.1),
+    );
     let there = lanes.whole(view, target);
     let y = match target.cmp(&place) {
         std::cmp::Ordering::Less => there.top(),
@@ -277,22 +289,28 @@ fn all(ui: &Ui, painter: &Painter, model: &Model, corner: Rect, commands: &mut V
         theme::small(),
         color,
     );
-    let behind = pos2(name.right() + 5.0, corner.center().y);
-    label::text(painter, behind, "▾", theme::small(), color);
-    let popup = Popup::menu(&response).close_behavior(PopupCloseBehavior::CloseOnClickOutside);
-    popup.show(|ui| {
-        by_host(ui, model.lane_plan(), commands);
-        as_at_first(ui, model.lane_plan(), commands);
-        ui.separator();
-        let hidden: BTreeSet<NodeId> = model.hidden_lanes().into_iter().collect();
-        ScrollArea::vertical().max_height(320.0).show(ui, |ui| {
-            for &node in model.lane_order() {
-                let mut is_shown = !hidden.contains(&node);
-                let name = format!("show {}", model.lane_name(node));
-                if ui.checkbox(&mut is_shown, name).clicked() {
-                    commands.push(Command::Lanes(LaneMove::Toggle(node)));
+    label::text(
+        painter,
+        pos2(name.right() + 5.0, corner.center().y),
+        "▾",
+        theme::small(),
+        color,
+    );
+    Popup::menu(&response)
+        .close_behavior(PopupCloseBehavior::CloseOnClickOutside)
+        .show(|ui| {
+            by_host(ui, model.lane_plan(), commands);
+            as_at_first(ui, model.lane_plan(), commands);
+            ui.separator();
+            let hidden: BTreeSet<NodeId> = model.hidden_lanes().into_iter().collect();
+            ScrollArea::vertical().max_height(320.0).show(ui, |ui| {
+                for &node in model.lane_order() {
+                    let mut is_shown = !hidden.contains(&node);
+                    let name = format!("show {}", model.lane_name(node));
+                    if ui.checkbox(&mut is_shown, name).clicked() {
+                        commands.push(Command::Lanes(LaneMove::Toggle(node)));
+                    }
                 }
-            }
+            });
         });
-    });
 }

@@ -95,8 +95,10 @@ impl Lanes {
     }
 
     fn place(&self, node: NodeId) -> Place {
-        let place = self.places.get(usize::from(node.0));
-        place.copied().unwrap_or(Place::Nowhere)
+        self.places
+            .get(usize::from(node.0))
+            .copied()
+            .unwrap_or(Place::Nowhere)
     }
 
     /// Whether a node has a lane.
@@ -178,8 +180,7 @@ fn hosts(painter: &Painter, view: Rect, lanes: &Lanes) {
     let mut place = 0;
     while let Some(row) = lanes.rows.get(place) {
         let of_host = |it: &&LaneRow| it.host == row.host;
-        let behind = lanes.rows.iter().skip(place);
-        let count = behind.take_while(of_host).count();
+        let count = lanes.rows.iter().skip(place).take_while(of_host).count();
         let (first, last) = (
             lanes.whole(view, place),
             lanes.whole(view, place + count - 1),
@@ -263,8 +264,12 @@ fn holes(painter: &Painter, model: &Model, lanes: &Lanes, scale: &Scale, node: N
         behind = to;
         let rect = Rect::from_min_max(pos2(from, y - half), pos2(to, y + half));
         painter.rect_filled(rect, 0.0, theme::background());
-        let line = Stroke::new(1.0, theme::faded(theme::warning(), 0.6));
-        glyph::hatch(painter, rect, 5.0, line);
+        glyph::hatch(
+            painter,
+            rect,
+            5.0,
+            Stroke::new(1.0, theme::faded(theme::warning(), 0.6)),
+        );
         drawn += 1;
         if drawn == HOLES_MAX {
             break;
@@ -338,8 +343,7 @@ fn name(
     let left = view.left() + 26.0;
     let room = theme::gutter(model) - 34.0;
     let font = FontId::new(size, FontFamily::Proportional);
-    let title = model.lane_title(row);
-    let name = elided(painter, &title, font, room, theme::text());
+    let name = elided(painter, &model.lane_title(row), font, room, theme::text());
     let half = name.size().y / 2.0;
     let note = model
         .lane_note(id)

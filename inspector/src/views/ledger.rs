@@ -15,15 +15,14 @@ use crate::theme;
 pub fn show(ui: &mut Ui, model: &Model, by: &mut LedgerBy, commands: &mut Vec<Command>) {
     let waits = || model.why_waits().to_owned();
     let told = match *by {
-        LedgerBy::Field => {
-            let by_field = model.by_field();
-            by_field.map(|it| (it.of_text(), it.rows()))
-        }
+        LedgerBy::Field => model.by_field().map(|it| (it.of_text(), it.rows())),
         by => model.bandwidth().map(|stats| {
             let bytes = text::bytes(stats.all.bytes);
             let packets = text::packets(stats.all.packets);
-            let said = format!("{bytes} of payload in {packets}");
-            (said, model.ledger_rows(&stats, by))
+            (
+                format!("{bytes} of payload in {packets}"),
+                model.ledger_rows(&stats, by),
+            )
         }),
     };
     let (more, rows) = told.map_or_else(|| (waits(), None), |(said, rows)| (said, Some(rows)));
@@ -32,8 +31,7 @@ pub fn show(ui: &mut Ui, model: &Model, by: &mut LedgerBy, commands: &mut Vec<Co
     ui.horizontal(|ui| {
         ui.add_space(8.0);
         for (name, of) in LedgerBy::ALL {
-            let text = label::body(name);
-            if ui.selectable_label(*by == of, text).clicked() {
+            if ui.selectable_label(*by == of, label::body(name)).clicked() {
                 *by = of;
             }
         }
@@ -62,8 +60,9 @@ pub fn show(ui: &mut Ui, model: &Model, by: &mut LedgerBy, commands: &mut Vec<Co
     let mut unnamed: Vec<(&LedgerRow, Color32)> = Vec::new();
     for (place, row) in rows.iter().enumerate() {
         let [left, top, width, height] = row.place;
-        let rect = Rect::from_min_size(map.min + vec2(left, top), vec2(width, height));
-        let rect = rect.shrink(0.5).intersect(map);
+        let rect = Rect::from_min_size(map.min + vec2(left, top), vec2(width, height))
+            .shrink(0.5)
+            .intersect(map);
         let color = color(model, row, place);
         if is_small(&row) {
             unnamed.push((row, color));
@@ -74,8 +73,12 @@ pub fn show(ui: &mut Ui, model: &Model, by: &mut LedgerBy, commands: &mut Vec<Co
         let response = part(ui, model, (row, *by), rect, ("ledger", place), commands);
         painter.rect_filled(rect, 1.0, color);
         if response.hovered() {
-            let edge = Stroke::new(2.0, theme::ink());
-            painter.rect_stroke(rect, 1.0, edge, StrokeKind::Inside);
+            painter.rect_stroke(
+                rect,
+                1.0,
+                Stroke::new(2.0, theme::ink()),
+                StrokeKind::Inside,
+            );
         }
         write(&painter, rect, row, theme::ink_on(color));
     }
@@ -156,8 +159,7 @@ fn names(
     let (named, left) = rows.split_at(shown);
     for (place, (row, color)) in named.iter().enumerate() {
         let rect = cell(place);
-        let response = part(ui, model, (row, by), rect, ("ledger name", place), commands);
-        if response.hovered() {
+        if part(ui, model, (row, by), rect, ("ledger name", place), commands).hovered() {
             painter.rect_filled(rect, 2.0, theme::related());
         }
         links::chip(&painter, rect.left_center() + vec2(7.0, 0.0), *color);

@@ -18,8 +18,11 @@ type Sign<'a> = (String, Box<dyn Fn(&Painter, Pos2) + 'a>);
 pub fn show(ui: &Ui, rect: Rect, model: &Model) {
     let painter = ui.painter_at(rect);
     let width = |text: &str| {
-        let galley = painter.layout_no_wrap(text.to_owned(), theme::small(), theme::weak());
-        9.0 + galley.size().x + GAP
+        9.0 + painter
+            .layout_no_wrap(text.to_owned(), theme::small(), theme::weak())
+            .size()
+            .x
+            + GAP
     };
     let fates = fates(model);
     let needed: f32 = fates.iter().map(|(text, _)| width(text)).sum();
@@ -27,8 +30,13 @@ pub fn show(ui: &Ui, rect: Rect, model: &Model) {
     let draw = |x: &mut f32, (text, sign): &Sign<'_>| {
         let y = rect.center().y;
         sign(&painter, pos2(*x, y));
-        let at = pos2(*x + 9.0, y);
-        label::text(&painter, at, text, theme::small(), theme::weak());
+        label::text(
+            &painter,
+            pos2(*x + 9.0, y),
+            text,
+            theme::small(),
+            theme::weak(),
+        );
         *x += width(text);
     };
     let kinds = kinds(model);

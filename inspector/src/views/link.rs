@@ -1,7 +1,7 @@
 //! One link over time, under the one ruler: how much it carried and lost, how long packets took, and
 //! how many were under way.
 
-use egui::{Painter, Rect, Stroke, Ui, pos2};
+use egui::{Color32, Painter, Rect, Stroke, Ui, pos2};
 use netreel_inspector_model::{
     Command, Flow, Flows, Join, LinkEnds, Model, Rate, Scale, Span, text,
 };
@@ -77,8 +77,11 @@ fn at_pointer(shown: &TimeView, flows: &Flows) -> Option<String> {
         let packets = text::packets(rate.packets.round() as u64);
         said.push(format!("rate {bytes}/s, {packets}"));
     }
-    let before = flows.pieces.partition_point(|piece| piece.time.start <= at);
-    let piece = before.checked_sub(1).and_then(|it| flows.pieces.get(it));
+    let piece = flows
+        .pieces
+        .partition_point(|piece| piece.time.start <= at)
+        .checked_sub(1)
+        .and_then(|it| flows.pieces.get(it));
     let span = |name: &str, span: Option<Span>, words: &dyn Fn(f64) -> String| {
         let span = span?;
         let (least, most) = (words(span.min), words(span.max));
@@ -112,8 +115,7 @@ fn bar(
     if let Some(rate) = rate.filter(|_| shown.response.double_clicked()) {
         let time = shown.scale.time(rate.x.start)..shown.scale.time(rate.x.end);
         let filter = model.filter_of_link(link);
-        let joined = filter.map(|filter| Command::SetFilter(model.joined(Join::And, &filter)));
-        commands.extend(joined);
+        commands.extend(filter.map(|filter| Command::SetFilter(model.joined(Join::And, &filter))));
         commands.push(Command::Show(time));
     }
 }
@@ -166,8 +168,10 @@ fn pieces(model: &Model, link: LinkEnds) -> Vec<head::Piece> {
     pieces.extend(links::lost(model, &stats, filter.as_deref()));
     let late = model.late_packets(link);
     if late > 0 && !model.filter().is_narrow() {
-        let said = format!("{} late", text::count(late));
-        pieces.push((said, model.filter_of_late(link)));
+        pieces.push((
+            format!("{} late", text::count(late)),
+            model.filter_of_late(link),
+        ));
     }
     let mut said = Vec::new();
     if let Some(rtt) = stats.rtt_ns {
@@ -200,11 +204,8 @@ fn strips(
         ("one way", StripOf::Delay),
         ("under way", StripOf::InFlight),
     ];
-    let has = |of: StripOf| match of {
-        StripOf::Rate => true,
-        StripOf::Rtt => flows.pieces.iter().any(|piece| piece.rtt.is_some()),
-        StripOf::Delay => flows.pieces.iter().any(|piece| piece.delay.is_some()),
-        StripOf::InFlight => flows.pieces.iter().any(|piece| piece.in_flight.is_some()),
+    let has = |of: StripOf| {
+        of == StripOf::Rate || flows.pieces.iter().any(|piece| of.value(piece).is_some())
     };
     let mut shown: Vec<(&str, StripOf)> = all.into_iter().filter(|(_, of)| has(*of)).collect();
     let fit = (time.height() / STRIP_MIN).floor().max(1.0) as usize;
@@ -231,9 +232,25 @@ enum StripOf {
     InFlight,
 }
 
+impl StripOf {
+    fn value(self, piece: &Flow) -> Option<Span> {
+        match self {
+            StripOf::Rtt => piece.rtt,
+            StripOf::Delay => piece.delay,
+            StripOf::InFlight => piece.in_flight,
+            StripOf::Rate => None,
+        }
+    }
+}
+
 fn rate(painter: &Painter, row: Rect, time: Rect, flows: &Flows) {
-    let most = flows.rates.iter().map(|rate| rate.bytes_per_s);
-    let most = plot::round_up(most.fold(0.0, f64::max));
+    let most = plot::round_up(
+        flows
+            .rates
+            .iter()
+            .map(|rate| rate.bytes_per_s)
+            .fold(0.0, f64::max),
+    );
     let head = Head {
         name: "rate",
         note: match flows.rates.iter().any(|rate| rate.lost > 0.0) {
@@ -272,19 +289,11 @@ fn measured(
     (name, of, late_above): (&str, StripOf, Option<f64>),
     flows: &Flows,
 ) {
-    let value = |piece: &Flow| -> Option<Span> {
-        match of {
-            StripOf::Rtt => piece.rtt,
-            StripOf::Delay => piece.delay,
-            StripOf::InFlight => piece.in_flight,
-            StripOf::Rate => None,
-        }
-    };
     let error = match of {
         StripOf::Delay => flows.clock_error_ns.unwrap_or(0) as f64,
         _ => 0.0,
     };
-    let (least, most) = ends(of, flows, &value, error);
+    let (least, most) = ends(of, flows, error);
     let words = |value: f64| match of {
         StripOf::InFlight => text::count(value as u64),
         _ => text::duration(value as i64),
@@ -311,34 +320,29 @@ fn measured(
         _ => theme::owner(2),
     };
     let line_color = theme::quiet(color, 1.0);
+    let pieces: Vec<Drawn> = flows
+        .pieces
+        .iter()
+        .filter_map(|piece| {
+            let (start, end) = (piece.time.start, piece.time.end);
+            let x = [start, start + (end - start) / 2, end].map(x);
+            Some(Drawn {
+                x,
+                span: of.value(piece)?,
+            })
+        })
+        .collect();
     if error > 0.0 {
-        bands(
-            &inside,
-            &strip,
-            flows,
-            &value,
-            x,
-            error,
-            theme::faded(color, 0.22),
-        );
+        bands(&inside, &strip, &pieces, error, theme::faded(color, 0.22));
     }
-    bands(
-        &inside,
-        &strip,
-        flows,
-        &value,
-        x,
-        0.0,
-        theme::quiet(color, 0.55),
-    );
-    let points = flows.pieces.iter().map(|piece| {
-        let span = value(piece)?;
-        let middle = piece.time.start + (piece.time.end - piece.time.start) / 2;
-        Some(pos2(x(middle), strip.y(span.mean)))
-    });
-    let points: Vec<Option<egui::Pos2>> = points.filter(Option::is_some).collect();
-    plot::line(&inside, points.into_iter(), Stroke::new(1.4, line_color));
-    late(&inside, &strip, flows, &value, x, late_above);
+    bands(&inside, &strip, &pieces, 0.0, theme::quiet(color, 0.55));
+    let points = pieces
+        .iter()
+        .map(|it| Some(pos2(it.x[1], strip.y(it.span.mean))));
+    plot::line(&inside, points, Stroke::new(1.4, line_color));
+    if let Some(above) = late_above {
+        late(&inside, &strip, &pieces, above);
+    }
     plot::ends(painter, &strip, &head);
 }
 
@@ -353,13 +357,8 @@ fn note(of: StripOf, flows: &Flows, error: f64) -> String {
 }
 
 /// What a strip reaches from and to, where each value may be wrong by `error`.
-fn ends(
-    of: StripOf,
-    flows: &Flows,
-    value: &dyn Fn(&Flow) -> Option<Span>,
-    error: f64,
-) -> (f64, f64) {
-    let spans = || flows.pieces.iter().filter_map(value);
+fn ends(of: StripOf, flows: &Flows, error: f64) -> (f64, f64) {
+    let spans = || flows.pieces.iter().filter_map(|piece| of.value(piece));
     // With room above the highest.
     let highest = spans().map(|span| span.max).fold(0.0, f64::max) + error;
     let most = match of {
@@ -375,46 +374,29 @@ fn ends(
     (least, most)
 }
 
+/// What packets that left together were like, and where their first, their middle and their last one lie.
+struct Drawn {
+    x: [f32; 3],
+    span: Span,
+}
+
 /// Late packets, on top: where each left, as high as it took.
-fn late(
-    painter: &Painter,
-    strip: &Strip,
-    flows: &Flows,
-    value: &dyn Fn(&Flow) -> Option<Span>,
-    x: impl Fn(i64) -> f32,
-    late_above: Option<f64>,
-) {
+fn late(painter: &Painter, strip: &Strip, pieces: &[Drawn], above: f64) {
     let mut late = plot::Bands::default();
-    for piece in &flows.pieces {
-        let span = value(piece).filter(|span| late_above.is_some_and(|above| span.max > above));
-        let Some(span) = span else { continue };
-        let wide = (x(piece.time.start) - 1.0, x(piece.time.end) + 1.0);
-        let from = span.min.max(late_above.unwrap_or(0.0));
-        let high = (strip.y(span.max) - 1.0, strip.y(from) + 1.0);
-        late.add(wide, high, theme::warning());
+    for Drawn { x, span } in pieces.iter().filter(|it| it.span.max > above) {
+        let high = (strip.y(span.max) - 1.0, strip.y(span.min.max(above)) + 1.0);
+        late.add((x[0] - 1.0, x[2] + 1.0), high, theme::warning());
     }
     late.draw(painter);
 }
 
-/// From the least to the most of each piece.
-fn bands(
-    painter: &Painter,
-    strip: &Strip,
-    flows: &Flows,
-    value: &dyn Fn(&Flow) -> Option<Span>,
-    x: impl Fn(i64) -> f32,
-    more: f64,
-    color: egui::Color32,
-) {
+/// From the least to the most of each piece, and so much `more`.
+fn bands(painter: &Painter, strip: &Strip, pieces: &[Drawn], more: f64, color: Color32) {
     let mut bands = plot::Bands::default();
-    for piece in &flows.pieces {
-        let Some(span) = value(piece) else { continue };
-        if span.min == span.max && more == 0.0 {
-            continue;
-        }
-        let wide = (x(piece.time.start), x(piece.time.end));
+    let is_one = |it: &&Drawn| it.span.min == it.span.max && more == 0.0;
+    for Drawn { x, span } in pieces.iter().filter(|it| !is_one(it)) {
         let high = (strip.y(span.max + more), strip.y(span.min - more));
-        bands.add(wide, high, color);
+        bands.add((x[0], x[2]), high, color);
     }
     bands.draw(painter);
 }

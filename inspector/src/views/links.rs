@@ -1,15 +1,13 @@
 //! All links: from whom, to whom, and what is to be known of each. A click opens one.
 
-use egui::{
-    Color32, Painter, Pos2, Rect, Role, ScrollArea, Sense, Stroke, StrokeKind, Ui, Vec2, pos2, vec2,
-};
+use egui::{Color32, Painter, Pos2, Rect, Role, Sense, Stroke, StrokeKind, Ui, Vec2, pos2, vec2};
 use netreel_inspector_model::{Command, Join, LinkEnds, Model, text};
 use netreel_protocol::history::Level;
 use netreel_protocol::session::NodeId;
 use netreel_protocol::stats::{LinkStats, Stats};
 
 use super::copy::{self, What};
-use super::{control, findings, head, label};
+use super::{control, findings, head, label, scroll};
 use crate::{glyph, theme};
 
 /// Up to this many nodes have a matrix; more have a list.
@@ -46,11 +44,17 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         return;
     }
     let is_end = |node: NodeId| {
-        let mut links = stats.links.keys();
-        links.any(|link| link.0 == node || link.1 == node)
+        stats
+            .links
+            .keys()
+            .any(|link| link.0 == node || link.1 == node)
     };
-    let lanes = model.lanes().iter().copied();
-    let nodes: Vec<NodeId> = lanes.filter(|&node| is_end(node)).collect();
+    let nodes: Vec<NodeId> = model
+        .lanes()
+        .iter()
+        .copied()
+        .filter(|&node| is_end(node))
+        .collect();
     let room = ui.available_size();
     let names = name_width(model);
     let cell = vec2(
@@ -140,16 +144,25 @@ fn heads(
         let (name, font, color) = (model.lane_name(node), theme::body(), theme::text());
         let above = label::elided(painter, name, font.clone(), cell.x - 8.0, color);
         let centre = origin.x + (place as f32 + 0.5) * cell.x;
-        let at = pos2(centre - above.size().x / 2.0, view.top() + 2.0);
-        painter.galley(at, above, color);
+        painter.galley(
+            pos2(centre - above.size().x / 2.0, view.top() + 2.0),
+            above,
+            color,
+        );
         let y = origin.y + (place as f32 + 0.5) * cell.y;
         chip(
             painter,
             pos2(view.left() + 14.0, y),
             node_color(model, node),
         );
-        let at = pos2(view.left() + 24.0, y);
-        label::write(painter, at, names - 28.0, name, font, color);
+        label::write(
+            painter,
+            pos2(view.left() + 24.0, y),
+            names - 28.0,
+            name,
+            font,
+            color,
+        );
     }
 }
 
@@ -174,10 +187,14 @@ impl Square<'_> {
             is_selected,
             is_worst,
         } = *self;
-        let response = control::clickable(ui, rect, ends);
         let said = words(model, ends, link);
-        let label = format!("link {}: {said}", model.link_label(ends));
-        control::selectable(&response, Role::Button, is_selected, &label);
+        let response = control::choice(
+            ui,
+            rect,
+            ends,
+            is_selected,
+            &format!("link {}: {said}", model.link_label(ends)),
+        );
         // The square root keeps quiet links from all being alike.
         let part = (link.bytes as f32 / bytes_max.max(1) as f32).sqrt();
         let fill = theme::panel().lerp_to_gamma(theme::accent(), 0.08 + 0.22 * part);
@@ -210,21 +227,27 @@ impl Square<'_> {
         copy::menu(&response, model, commands, || offers(model, ends, link));
         let worst = if is_worst { "\nthe worst of all" } else { "" };
         let said = said.replace(", ", "\n");
-        let text = format!("{}{worst}\n{said}", model.link_label(ends));
-        response.on_hover_text(label::mono(text));
+        response.on_hover_text(label::mono(format!(
+            "{}{worst}\n{said}",
+            model.link_label(ends)
+        )));
     }
 }
 
 /// A small square in the colour of what stands beside it.
 pub fn chip(painter: &Painter, centre: Pos2, color: Color32) {
-    let rect = Rect::from_center_size(centre, vec2(8.0, 8.0));
-    painter.rect_filled(rect, 2.0, color);
+    painter.rect_filled(Rect::from_center_size(centre, vec2(8.0, 8.0)), 2.0, color);
 }
 
 /// The colour of a node, wherever it is shown.
 pub fn node_color(model: &Model, node: NodeId) -> Color32 {
-    let known = model.session().node(node);
-    theme::owner(known.and_then(|it| it.peer).unwrap_or(u64::from(node.0)))
+    theme::owner(
+        model
+            .session()
+            .node(node)
+            .and_then(|it| it.peer)
+            .unwrap_or(u64::from(node.0)),
+    )
 }
 
 /// How much of what a link carried was lost or late, from 0 to 1.
@@ -271,8 +294,12 @@ fn number(
         return false;
     };
 
-    let label = format!("what was lost or late on {}", model.link_label(ends));
-    let response = control::button(ui, place, ("number of a link", ends), &label);
+    let response = control::button(
+        ui,
+        place,
+        ("number of a link", ends),
+        &format!("what was lost or late on {}", model.link_label(ends)),
+    );
     let strength = if response.hovered() { 1.0 } else { 0.4 };
     let line = theme::faded(theme::text(), strength);
     ui.painter()
@@ -387,39 +414,39 @@ fn list(ui: &mut Ui, model: &Model, stats: &Stats, commands: &mut Vec<Command>) 
         (!is_worst, std::cmp::Reverse(link.bytes), **ends)
     });
     let selected = model.link();
-    ui.spacing_mut().item_spacing.y = 0.0;
-    let area = ScrollArea::vertical().id_salt("links").auto_shrink(false);
-    area.show_rows(ui, ROW, links.len(), |ui, range| {
-        for (ends, link) in links.get(range).unwrap_or_default() {
-            let (rect, response) = control::row(ui, ROW, Sense::click());
-            let is_selected = selected == Some(**ends);
-            let name = model.link_label(**ends);
-            let said = words(model, **ends, link);
-            let label = format!("link {name}: {said}");
-            control::selectable(&response, Role::Button, is_selected, &label);
-            let painter = ui.painter_at(rect);
-            control::shade(&painter, rect, 0.0, is_selected, &response);
-            let split = (rect.width() * 0.45).min(360.0);
-            label::cell(&painter, rect, 10.0, split - 18.0, &name, theme::text());
-            let is_bad = bad_part(model, **ends, link) > 0.0;
-            let color = if is_bad {
-                theme::warning()
-            } else {
-                theme::weak()
-            };
-            label::cell(
-                &painter,
-                rect,
-                split,
-                rect.width() - split - 6.0,
-                &said,
-                color,
-            );
-            if response.clicked() {
-                commands.push(Command::SelectLink(Some(**ends)));
-            }
-            copy::menu(&response, model, commands, || offers(model, **ends, link));
+    scroll::rows(ui, "links", ROW, &links, None, |ui, (ends, link)| {
+        let (rect, response) = control::row(ui, ROW, Sense::click());
+        let is_selected = selected == Some(**ends);
+        let name = model.link_label(**ends);
+        let said = words(model, **ends, link);
+        control::selectable(
+            &response,
+            Role::Button,
+            is_selected,
+            &format!("link {name}: {said}"),
+        );
+        let painter = ui.painter_at(rect);
+        control::shade(&painter, rect, 0.0, is_selected, &response);
+        let split = (rect.width() * 0.45).min(360.0);
+        label::cell(&painter, rect, 10.0, split - 18.0, &name, theme::text());
+        let is_bad = bad_part(model, **ends, link) > 0.0;
+        let color = if is_bad {
+            theme::warning()
+        } else {
+            theme::weak()
+        };
+        label::cell(
+            &painter,
+            rect,
+            split,
+            rect.width() - split - 6.0,
+            &said,
+            color,
+        );
+        if response.clicked() {
+            commands.push(Command::SelectLink(Some(**ends)));
         }
+        copy::menu(&response, model, commands, || offers(model, **ends, link));
     });
 }
 

@@ -79,8 +79,11 @@ pub fn show(ui: &mut Ui, model: &Model, look: &mut Look, commands: &mut Vec<Comm
     let believed = model.believed();
     let Some(believed) = believed else {
         let why = model.why_no_values();
-        let more = why.is_none().then(|| model.why_waits());
-        head::show(ui, title, more.unwrap_or_default());
+        head::show(
+            ui,
+            title,
+            why.is_none().then(|| model.why_waits()).unwrap_or_default(),
+        );
         let why = why.unwrap_or_else(|| model.why_waits().to_owned());
         findings::empty(ui, &format!("Where objects are: {why}."));
         return;
@@ -104,8 +107,11 @@ pub fn show(ui: &mut Ui, model: &Model, look: &mut Look, commands: &mut Vec<Comm
     let view = ui.available_rect_before_wrap();
     ui.advance_cursor_after_rect(view);
     let response = ui.interact(view, ui.scope_id().with("map"), Sense::click_and_drag());
-    let label = format!("objects from above: {more}");
-    control::named(&response, Role::Canvas, &label);
+    control::named(
+        &response,
+        Role::Canvas,
+        &format!("objects from above: {more}"),
+    );
     navigate(ui, &response, look);
     let ground = Ground::new(view, extent, *look);
     let painter = ui.painter_at(view);
@@ -134,8 +140,7 @@ pub fn show(ui: &mut Ui, model: &Model, look: &mut Look, commands: &mut Vec<Comm
         if response.clicked() {
             commands.push(Command::SelectObject(Some(object)));
         }
-        let words = words(model, &objects, object);
-        response.on_hover_text_at_pointer(label::mono(words));
+        response.on_hover_text_at_pointer(label::mono(words(model, &objects, object)));
     }
 }
 
@@ -222,8 +227,11 @@ fn name(painter: &Painter, name: String, at: Pos2, (view, written): (Rect, &mut 
         view.contains_rect(**place) && !written.iter().any(is_other)
     };
     if let Some(&place) = places.iter().find(is_free) {
-        let behind = theme::faded(theme::panel(), 0.8);
-        painter.rect_filled(place.expand2(vec2(2.0, 0.0)), 2.0, behind);
+        painter.rect_filled(
+            place.expand2(vec2(2.0, 0.0)),
+            2.0,
+            theme::faded(theme::panel(), 0.8),
+        );
         painter.galley(place.min, galley, theme::text());
         written.push(place);
     }
@@ -267,8 +275,12 @@ fn grid(painter: &Painter, ground: &Ground, extent: [f64; 4], unit: &str) {
         ground.at([extent[2], extent[3]]),
     );
     let all = Rect::from_two_pos(least, most).expand(6.0);
-    let edge = Stroke::new(1.0, theme::line());
-    painter.rect_stroke(all, 2.0, edge, egui::StrokeKind::Outside);
+    painter.rect_stroke(
+        all,
+        2.0,
+        Stroke::new(1.0, theme::line()),
+        egui::StrokeKind::Outside,
+    );
     // No line strikes a number out.
     let write = |at: Pos2, label: String| {
         let galley = painter.layout_no_wrap(label, theme::small(), theme::dim());
@@ -290,8 +302,7 @@ fn grid(painter: &Painter, ground: &Ground, extent: [f64; 4], unit: &str) {
             match axis {
                 0 => {
                     painter.vline(at.x.round() + 0.5, view.y_range(), line);
-                    let at = pos2(at.x + 3.0, view.bottom() - 2.0);
-                    write(at, label);
+                    write(pos2(at.x + 3.0, view.bottom() - 2.0), label);
                 }
                 _ => {
                     painter.hline(view.x_range(), at.y.round() + 0.5, line);
@@ -333,8 +344,7 @@ fn draw(
             // It is where the owner has it.
             Some(_) if !mark.differs => continue,
             Some(owner) => {
-                let line = Stroke::new(1.5, theme::error());
-                painter.line_segment([ground.at(owner.at), at], line);
+                painter.line_segment([ground.at(owner.at), at], Stroke::new(1.5, theme::error()));
             }
             None => {}
         }
@@ -367,11 +377,9 @@ fn controls(
             continue;
         }
         let rect = Rect::from_center_size(at, Vec2::splat(14.0));
-        let response = control::clickable(ui, rect, ("on the map", object));
         let label = format!("object {object} from above");
         let is_selected = selected == Some(object);
-        control::selectable(&response, Role::Button, is_selected, &label);
-        if response.clicked() {
+        if control::choice(ui, rect, ("on the map", object), is_selected, &label).clicked() {
             commands.push(Command::SelectObject(Some(object)));
         }
     }

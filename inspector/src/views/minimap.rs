@@ -7,7 +7,7 @@ use netreel_protocol::session::SessionTime;
 
 use super::timeline::bar;
 use super::{axis, control, label};
-use crate::theme;
+use crate::{glyph, theme};
 
 const HEIGHT: f32 = 46.0;
 
@@ -17,8 +17,7 @@ const EDGE: f32 = 5.0;
 /// Draws the strip. A click or a drag brings a time into view, a drag of the frame's edge shows less
 /// or more; the wheel zooms.
 pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
-    let width = ui.available_width();
-    let (view, _) = ui.allocate_exact_size(vec2(width, HEIGHT), Sense::hover());
+    let (view, _) = ui.allocate_exact_size(vec2(ui.available_width(), HEIGHT), Sense::hover());
     ui.add_space(-ui.spacing().item_spacing.y);
     let time = axis::time_rect(view, model);
     let response = ui
@@ -63,10 +62,10 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         && (response.clicked() || response.dragged())
         && let Some(at) = axis::time_at(&response, time, &whole)
     {
-        let scale = model.scale(time.width());
-        let middle = scale.time(time.width() / 2.0);
-        let ns = whole.ns((whole.exact_x(at) - whole.exact_x(middle)) as f32);
-        commands.push(Command::Pan(ns));
+        let middle = model.scale(time.width()).time(time.width() / 2.0);
+        commands.push(Command::Pan(
+            whole.ns((whole.exact_x(at) - whole.exact_x(middle)) as f32),
+        ));
     } else if !response.dragged() {
         axis::navigate(ui, &response, time, &whole, commands);
     }
@@ -123,8 +122,9 @@ fn edges(
         // Mostly outside, so that a narrow frame can be taken in its middle.
         let centre = pos2(at + outwards * EDGE * 0.6, view.center().y);
         let strip = Rect::from_center_size(centre, vec2(2.0 * EDGE, view.height()));
-        let response = ui.interact(strip, ui.scope_id().with(name), Sense::drag());
-        let response = response.on_hover_cursor(CursorIcon::ResizeHorizontal);
+        let response = ui
+            .interact(strip, ui.scope_id().with(name), Sense::drag())
+            .on_hover_cursor(CursorIcon::ResizeHorizontal);
         control::named(&response, Role::Splitter, name);
         held |= response.dragged();
         if response.dragged()
@@ -170,8 +170,8 @@ fn flags(painter: &Painter, view: Rect, time: Rect, whole: &Scale, model: &Model
                 painter.vline(x, top + 3.0..=top + 7.0, (1.0, theme::faded(color, 0.6)));
             }
             _ => {
-                let points = vec![pos2(x - 4.0, top), pos2(x + 4.0, top), pos2(x, top + 7.0)];
-                painter.add(egui::Shape::convex_polygon(points, color, Stroke::NONE));
+                let corners = [(-4.0, 0.0), (4.0, 0.0), (0.0, 7.0)];
+                glyph::polygon(painter, pos2(x, top), 1.0, &corners, color);
             }
         }
     }

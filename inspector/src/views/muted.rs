@@ -33,8 +33,12 @@ pub fn show(ui: &mut Ui, muted: &[MutedRow], commands: &mut Vec<Command>) {
                 _ => MUTED,
             }
         );
-        let name = format!("unmute the rule {}", row.rule);
-        if line(ui, &sentence, "unmute", &name) {
+        if line(
+            ui,
+            &sentence,
+            "unmute",
+            &format!("unmute the rule {}", row.rule),
+        ) {
             commands.push(unmute(row));
         }
     }
@@ -70,8 +74,7 @@ fn line(ui: &mut Ui, sentence: &str, word: &str, name: &str) -> bool {
         pos2(rect.right() - BUTTON / 2.0 - 6.0, rect.center().y),
         vec2(BUTTON, theme::ROW - 2.0),
     );
-    let text = label::small(word);
-    let response = ui.put(at, Button::new(text));
+    let response = ui.put(at, Button::new(label::small(word)));
     control::named(&response, Role::Button, name);
     response.clicked()
 }

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use egui::{Key, Rect, Role, ScrollArea, Sense, Ui, pos2};
+use egui::{Key, Rect, Role, Sense, Ui, pos2};
 use netreel_inspector_model::{
     Bookmark, BookmarkRow, Command, LogLine, LogLines, Model, Spot, text,
 };
 
-use super::{control, findings, head, label};
+use super::{control, findings, head, label, scroll};
 use crate::{glyph, theme};
 
 const ROW: f32 = 19.0;
@@ -71,8 +71,7 @@ pub fn show(
     head::show(ui, "notes", &more);
     ui.add_space(3.0);
     let mut wants = bar(ui, model, search);
-    let none = Arc::new(LogLines::default());
-    let lines = lines.unwrap_or(none);
+    let lines = lines.unwrap_or(Arc::new(LogLines::default()));
     let found = search.find(model, &lines);
     if found.is_empty() {
         let sentence = match (search.text.trim(), bookmarks + lines.lines.len()) {
@@ -85,24 +84,21 @@ pub fn show(
         findings::empty(ui, sentence);
         return wants;
     }
-    ui.spacing_mut().item_spacing.y = 0.0;
-    let area = ScrollArea::vertical().id_salt("notes").auto_shrink(false);
-    area.show_rows(ui, ROW, found.len(), |ui, range| {
-        for entry in found.get(range).unwrap_or_default() {
-            match *entry {
-                Entry::Bookmark(place) => {
-                    if let Some(row) = model.bookmark_rows().get(place)
-                        && bookmark(ui, model, row, commands)
-                    {
-                        let at = model.bookmarks().get(row.place).map(|it| it.at.clone());
-                        wants = at.or(wants.take());
-                    }
-                }
-                Entry::Line(place) => {
-                    if let Some(written) = lines.lines.get(place) {
-                        line(ui, model, written, place, commands);
-                    }
-                }
+    scroll::rows(ui, "notes", ROW, &found, None, |ui, entry| match *entry {
+        Entry::Bookmark(place) => {
+            if let Some(row) = model.bookmark_rows().get(place)
+                && bookmark(ui, model, row, commands)
+            {
+                wants = model
+                    .bookmarks()
+                    .get(row.place)
+                    .map(|it| it.at.clone())
+                    .or(wants.take());
+            }
+        }
+        Entry::Line(place) => {
+            if let Some(written) = lines.lines.get(place) {
+                line(ui, model, written, place, commands);
             }
         }
     });
@@ -120,20 +116,22 @@ fn bar(ui: &mut Ui, model: &Model, search: &mut Search) -> Option<Spot> {
             Spot::Time { .. } => "mark this time",
         };
         let said = format!("{} (B); the visible time: Shift+B", model.spot_text(&spot));
-        let said = label::mono(said);
-        if ui.button(what).on_hover_text(said).clicked() {
+        if ui.button(what).on_hover_text(label::mono(said)).clicked() {
             wants = Some(spot);
         }
         let is_any = !model.bookmarks().is_empty();
-        let copy = ui.add_enabled(is_any, egui::Button::new("copy"));
-        let said = "copy all bookmarks as text, for a bug report";
-        if copy.on_hover_text(said).clicked() {
+        if ui
+            .add_enabled(is_any, egui::Button::new("copy"))
+            .on_hover_text("copy all bookmarks as text, for a bug report")
+            .clicked()
+        {
             ui.ctx().copy_text(model.bookmarks_text());
         }
         ui.separator();
         let width = |room: f32| room.clamp(60.0, 240.0) - 12.0;
-        let response = label::edit(ui, "find", &mut search.text, "", width);
-        if response.has_focus() && ui.input(|input| input.key_pressed(Key::Escape)) {
+        if label::edit(ui, "find", &mut search.text, "", width).has_focus()
+            && ui.input(|input| input.key_pressed(Key::Escape))
+        {
             search.text.clear();
         }
     });
@@ -157,8 +155,9 @@ impl Search {
         let words: Vec<&str> = of.text.split_whitespace().collect();
         let has = |parts: [&str; 2]| {
             let parts = parts.map(str::to_lowercase);
-            let mut words = words.iter();
-            words.all(|word| parts.iter().any(|part| part.contains(word)))
+            words
+                .iter()
+                .all(|word| parts.iter().any(|part| part.contains(word)))
         };
         let rows = model
             .bookmark_rows()
@@ -218,8 +217,12 @@ fn bookmark(ui: &mut Ui, model: &Model, row: &BookmarkRow, commands: &mut Vec<Co
             pos2(right, rect.bottom() - 1.0),
         );
 
-        let label = format!("{name} bookmark {}", row.title);
-        let response = control::button(ui, area, ("bookmark", row.place, name), &label);
+        let response = control::button(
+            ui,
+            area,
+            ("bookmark", row.place, name),
+            &format!("{name} bookmark {}", row.title),
+        );
         let color = if response.hovered() {
             theme::text()
         } else {
@@ -241,14 +244,19 @@ fn bookmark(ui: &mut Ui, model: &Model, row: &BookmarkRow, commands: &mut Vec<Co
 
 fn line(ui: &mut Ui, model: &Model, written: &LogLine, place: usize, commands: &mut Vec<Command>) {
     let (rect, _) = control::row(ui, ROW, Sense::hover());
-    let response = control::clickable(ui, rect, ("line", place));
     let painter = ui.painter_at(rect);
     let label = format!("line of {}: {}", written.who, written.text);
     let is_at = model.cursor() == Some(written.time);
-    control::selectable(&response, Role::Button, is_at, &label);
+    let response = control::choice(ui, rect, ("line", place), is_at, &label);
     control::shade(&painter, rect, 0.0, is_at, &response);
-    let when = text::seconds(written.time);
-    label::cell(&painter, rect, 10.0, TIME - 14.0, &when, theme::weak());
+    label::cell(
+        &painter,
+        rect,
+        10.0,
+        TIME - 14.0,
+        &text::seconds(written.time),
+        theme::weak(),
+    );
     label::cell(&painter, rect, TIME, WHO - 8.0, &written.who, theme::weak());
     let room = rect.width() - TIME - WHO - 8.0;
     let color = if model.visible().contains(&written.time) {
@@ -261,7 +269,6 @@ fn line(ui: &mut Ui, model: &Model, written: &LogLine, place: usize, commands: &
         commands.push(Command::GoToTime(written.time));
     }
     if response.hovered() {
-        let text = label::mono(&written.text);
-        response.on_hover_text(text);
+        response.on_hover_text(label::mono(&written.text));
     }
 }

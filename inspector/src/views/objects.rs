@@ -29,8 +29,10 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     let more = more(model);
     head::show(ui, "objects", &more);
     if with_axis && model.lacks_history() {
-        let sentence = format!("Who owned what follows from all packets together: {more}.");
-        findings::empty(ui, &sentence);
+        findings::empty(
+            ui,
+            &format!("Who owned what follows from all packets together: {more}."),
+        );
         return;
     }
     if rows.is_empty() {
@@ -68,8 +70,9 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     let full = ui.max_rect();
     // Over the names the wheel scrolls; over time it zooms, as in every view of time.
     let time = axis::time_rect(full, model);
-    let pointer = ui.input(|input| input.pointer.hover_pos());
-    let over_time = pointer.is_some_and(|at| time.x_range().contains(at.x));
+    let over_time = ui
+        .input(|input| input.pointer.hover_pos())
+        .is_some_and(|at| time.x_range().contains(at.x));
     if over_time {
         area = area.wheel_scroll_multiplier(egui::Vec2::ZERO);
     }
@@ -141,8 +144,13 @@ fn line(
     time.min.y = rect.top();
     time.max.y = rect.bottom();
     let stretches = model.stretches(row, scale);
-    let clipped = painter.with_clip_rect(time);
-    drawn(&clipped, time, scale, model, (&stretches, node.is_some()));
+    drawn(
+        &painter.with_clip_rect(time),
+        time,
+        scale,
+        model,
+        (&stretches, node.is_some()),
+    );
     let response = ui.interact(
         rect,
         ui.scope_id().with(("object", object, node)),
@@ -164,15 +172,20 @@ fn line(
         .map(|at| scale.time(at.x - time.left()))
         .and_then(|at| stretches.iter().find(|stretch| stretch.time.contains(&at)));
     if response.clicked() {
-        let began = under.and_then(|stretch| model.began(stretch.because?));
-        commands.extend(began.map(Command::SelectMessage));
+        commands.extend(
+            under
+                .and_then(|stretch| model.began(stretch.because?))
+                .map(Command::SelectMessage),
+        );
         commands.push(Command::SelectObject(Some(object)));
     }
     copy::menu(&response, model, commands, || {
         let mut offers = vec![("filter by this object", copy::object(object))];
         offers.extend(under.map(|stretch| {
-            let said = words(model, object, node, stretch);
-            ("copy what it says", What::Copy(said))
+            (
+                "copy what it says",
+                What::Copy(words(model, object, node, stretch)),
+            )
         }));
         offers
     });
@@ -286,8 +299,13 @@ fn draw(
                 3.0,
                 4.0,
             ));
-            let at = pos2(shown.left() + 8.0, y);
-            label::text(painter, at, "?", theme::small(), theme::weak());
+            label::text(
+                painter,
+                pos2(shown.left() + 8.0, y),
+                "?",
+                theme::small(),
+                theme::weak(),
+            );
         }
         Shown::Split | Shown::Somewhere(_) => {
             painter.rect_filled(bar, 2.0, theme::faded(theme::plain(), 0.22));
@@ -335,11 +353,13 @@ fn orphan(painter: &Painter, bar: Rect, shown: Rect, owner: &str) {
         Stroke::new(1.0, theme::error()),
         egui::StrokeKind::Inside,
     );
-    let long = format!("orphan: {owner} is said to own it, nobody does");
-    let galley = [long, "orphan".to_owned()]
-        .map(|text| painter.layout_no_wrap(text, theme::small(), theme::ink()))
-        .into_iter()
-        .find(|galley| galley.size().x + 16.0 < shown.width());
+    let galley = [
+        format!("orphan: {owner} is said to own it, nobody does"),
+        "orphan".to_owned(),
+    ]
+    .map(|text| painter.layout_no_wrap(text, theme::small(), theme::ink()))
+    .into_iter()
+    .find(|galley| galley.size().x + 16.0 < shown.width());
     if let Some(galley) = galley {
         let at = pos2(shown.left() + 8.0, shown.center().y - galley.size().y / 2.0);
         let behind = Rect::from_min_size(at, galley.size()).expand2(vec2(4.0, 0.0));

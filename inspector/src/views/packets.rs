@@ -53,8 +53,9 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
             _ => Width::exact(width).clip(true),
         });
     }
-    let target = target(model, (moved, panned, sorts));
-    if let Some(offset) = target.and_then(|rows| scrolled(&rows, offset, room)) {
+    if let Some(offset) =
+        target(model, (moved, panned, sorts)).and_then(|rows| scrolled(&rows, offset, room))
+    {
         let before = scroll::length_before(&ctx, "packets").unwrap_or(rows);
         let most = (rows.min(before) as f32 * ROW - room).max(0.0);
         table = table.vertical_scroll_offset(offset.clamp(0.0, most));
@@ -63,12 +64,16 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     }
     scroll::note_length(&ctx, "packets", rows);
     let mut heads = Vec::new();
-    let output = table
+    let offset = table
         .header(ROW, |mut header| {
             for &(column, _) in &columns {
                 let (rect, _) = header.col(|ui| {
-                    let head = columns::head(column, model);
-                    cell(ui, &head, theme::dim(), right(column));
+                    cell(
+                        ui,
+                        &columns::head(column, model),
+                        theme::dim(),
+                        right(column),
+                    );
                 });
                 heads.push((column, rect));
             }
@@ -86,8 +91,10 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
                 let since = [since, on_link, selected].map(Option::unwrap_or_default);
                 line(&mut row, model, (&packet, &since), &columns, commands);
             });
-        });
-    let offset = output.state.clamped_offset().y;
+        })
+        .state
+        .clamped_offset()
+        .y;
     ctx.data_mut(|data| data.insert_temp(key, offset));
     columns::menus(ui, model, &heads, commands);
 }
@@ -189,13 +196,17 @@ fn line(
         });
     }
     let response = row.response();
-    let label = format!(
-        "packet {} {} {}",
-        packet.packet.0,
-        packet.cell(PacketField::Link),
-        packet.cell(PacketField::Messages)
+    control::selectable(
+        &response,
+        Role::Row,
+        packet.selected,
+        &format!(
+            "packet {} {} {}",
+            packet.packet.0,
+            packet.cell(PacketField::Link),
+            packet.cell(PacketField::Messages)
+        ),
     );
-    control::selectable(&response, Role::Row, packet.selected, &label);
     if response.clicked() {
         commands.push(Command::SelectPacket(packet.packet));
     }
@@ -207,10 +218,11 @@ fn line(
 
 /// What can be done with a packet.
 fn offers(model: &Model, packet: &PacketRow, since: &[String; 3]) -> Vec<(&'static str, What)> {
-    let fields = Column::fields()
+    let mut row: Vec<String> = Column::fields()
         .map(|(_, field)| field)
-        .filter(|it| *it != PacketField::Utc);
-    let mut row: Vec<String> = fields.map(|it| packet.cell(it).to_owned()).collect();
+        .filter(|it| *it != PacketField::Utc)
+        .map(|it| packet.cell(it).to_owned())
+        .collect();
     let own = model.own_columns();
     row.extend(own.clock.then(|| packet.cell(PacketField::Utc).to_owned()));
     row.extend(own.since.then(|| since[0].clone()));
@@ -274,8 +286,7 @@ fn fate(ui: &mut Ui, packet: &PacketRow) {
 }
 
 fn cell(ui: &mut Ui, text: &str, color: Color32, right: bool) {
-    let text = label::mono(text).color(color);
-    let label = egui::Label::new(text).truncate();
+    let label = egui::Label::new(label::mono(text).color(color)).truncate();
     if right {
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| ui.add(label));
     } else {

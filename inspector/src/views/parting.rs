@@ -39,29 +39,29 @@ pub fn show(ui: &mut Ui, seat: &Seat) {
         title,
         &format!("at event {}", text::count(parting.event)),
     );
-    let area = ScrollArea::vertical()
+    ScrollArea::vertical()
         .id_salt("divergence")
-        .auto_shrink(false);
-    area.show(ui, |ui| {
-        ui.add_space(4.0);
-        if let Some((path, expected, came)) = &parting.field {
-            line(ui, "first difference", path, theme::error());
-            line(ui, "expected", expected, theme::text());
-            line(ui, "came", came, theme::warning());
+        .auto_shrink(false)
+        .show(ui, |ui| {
             ui.add_space(4.0);
-        }
-        for sentence in &parting.likely {
-            cause(ui, sentence);
-        }
-        line(ui, "the recording", &parting.expected, theme::weak());
-        line(ui, "the layer", &parting.came, theme::weak());
-        ui.add_space(4.0);
-        bytes(ui, parting);
-        if !parting.said.is_empty() {
-            ui.add_space(6.0);
-            sentence(ui, &parting.said, theme::mono(), theme::weak());
-        }
-    });
+            if let Some((path, expected, came)) = &parting.field {
+                line(ui, "first difference", path, theme::error());
+                line(ui, "expected", expected, theme::text());
+                line(ui, "came", came, theme::warning());
+                ui.add_space(4.0);
+            }
+            for sentence in &parting.likely {
+                cause(ui, sentence);
+            }
+            line(ui, "the recording", &parting.expected, theme::weak());
+            line(ui, "the layer", &parting.came, theme::weak());
+            ui.add_space(4.0);
+            bytes(ui, parting);
+            if !parting.said.is_empty() {
+                ui.add_space(6.0);
+                sentence(ui, &parting.said, theme::mono(), theme::weak());
+            }
+        });
 }
 
 /// What it likely comes from, which stands out.
@@ -97,8 +97,7 @@ fn line(ui: &mut Ui, name: &str, what: &str, color: Color32) {
     let galley = painter.layout_job(job);
     let size = vec2(width, galley.size().y + 2.0);
     let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
-    let label = format!("{name}: {what}");
-    control::named(&response, Role::Label, &label);
+    control::named(&response, Role::Label, &format!("{name}: {what}"));
     let title = label::elided(&painter, name, theme::mono(), 128.0, theme::weak());
     painter.galley(rect.min + vec2(10.0, 1.0), title, theme::weak());
     painter.galley(rect.min + vec2(144.0, 1.0), galley, color);
@@ -121,8 +120,7 @@ fn bytes(ui: &mut Ui, parting: &Parting) {
         ("came", came, expected, half + 12.0),
     ] {
         let area = Rect::from_min_size(rect.min + vec2(left, 0.0), vec2(half, size.y));
-        let id = ui.scope_id().with(("bytes", name));
-        let response = ui.interact(area, id, Sense::hover());
+        let response = ui.interact(area, ui.scope_id().with(("bytes", name)), Sense::hover());
         let label = match first {
             Some(first) => format!("{name}: {} bytes, byte {first} differs first", bytes.len()),
             None => format!("{name}: {} bytes, the same", bytes.len()),

@@ -91,10 +91,11 @@ pub fn round_up(value: f64) -> f64 {
     }
     let power = 10f64.powf(value.log10().floor());
     let steps = [1.0, 2.0, 2.5, 5.0, 10.0];
-    let fits = steps
+    steps
         .into_iter()
-        .find(|step| step * power >= value * 0.999_999);
-    fits.unwrap_or(10.0) * power
+        .find(|step| step * power >= value * 0.999_999)
+        .unwrap_or(10.0)
+        * power
 }
 
 /// A line through points, cut where there is `None`.

@@ -17,15 +17,20 @@ pub fn show(ui: &mut Ui, model: &Model, plotted: &Plotted, commands: &mut Vec<Co
     ui.add_space(3.0);
     head::wrapped(ui, |ui| {
         for (name, by) in [("by link", PlotBy::Link), ("by object", PlotBy::Object)] {
-            let text = label::body(name);
-            if ui.selectable_label(plotted.by == by, text).clicked() {
+            if ui
+                .selectable_label(plotted.by == by, label::body(name))
+                .clicked()
+            {
                 let path = plotted.path.clone();
                 commands.push(Command::Plot(Some(Plotted { path, by })));
             }
         }
         ui.separator();
-        let what = "draw the value in focus again";
-        if ui.button("no longer").on_hover_text(what).clicked() {
+        if ui
+            .button("no longer")
+            .on_hover_text("draw the value in focus again")
+            .clicked()
+        {
             commands.push(Command::Plot(None));
         }
         let note = plot.as_ref().map_or(model.why_waits(), |plot| &plot.note);
@@ -33,8 +38,7 @@ pub fn show(ui: &mut Ui, model: &Model, plotted: &Plotted, commands: &mut Vec<Co
     });
     let Some(plot) = plot else { return };
     if plot.lines.is_empty() {
-        let sentence = "No packet that the filter takes says something there.";
-        findings::empty(ui, sentence);
+        findings::empty(ui, "No packet that the filter takes says something there.");
         return;
     }
     let shown = TimeView::new(ui, model, "plotted", &title);
@@ -44,17 +48,21 @@ pub fn show(ui: &mut Ui, model: &Model, plotted: &Plotted, commands: &mut Vec<Co
         painter,
         ..
     } = &shown;
-    let lines = plot.lines.into_iter().enumerate().map(|(place, line)| {
-        let name = model.line_name(line.of);
-        // In rows of words each says what it is.
-        let now = line.now.filter(|_| plot.range.is_some());
-        Line {
-            name: now.map_or_else(|| name.clone(), |now| format!("{name}: {now}")),
-            color: theme::owner(place as u64),
-            pieces: line.pieces,
-        }
-    });
-    let lines: Vec<Line> = lines.collect();
+    let lines: Vec<Line> = plot
+        .lines
+        .into_iter()
+        .enumerate()
+        .map(|(place, line)| {
+            let name = model.line_name(line.of);
+            // In rows of words each says what it is.
+            let now = line.now.filter(|_| plot.range.is_some());
+            Line {
+                name: now.map_or_else(|| name.clone(), |now| format!("{name}: {now}")),
+                color: theme::owner(place as u64),
+                pieces: line.pieces,
+            }
+        })
+        .collect();
     match plot.range {
         Some(range) => {
             legend(ui, signs, &lines);

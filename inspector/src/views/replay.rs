@@ -10,7 +10,7 @@ use netreel_protocol::session::NodeId;
 use super::links::node_color;
 use super::{control, findings, head, label, scroll};
 use crate::ask::{Event, Request, Standing};
-use crate::theme;
+use crate::{glyph, theme};
 
 const ROW: f32 = 18.0;
 /// A letter of the face that numbers have.
@@ -38,8 +38,11 @@ pub struct Seat {
 impl Seat {
     /// Takes in where it stands now.
     pub fn stands(&mut self, standing: Standing) {
-        let before = self.standing.take().map(|it| it.layer);
-        self.before = before.unwrap_or_else(|| standing.layer.clone());
+        self.before = self
+            .standing
+            .take()
+            .map(|it| it.layer)
+            .unwrap_or_else(|| standing.layer.clone());
         self.standing = Some(standing);
         self.waits = false;
         self.why = None;
@@ -154,18 +157,15 @@ fn begin(ui: &mut Ui, model: &Model, seat: &mut Seat, requests: &mut Vec<Request
     ui.add_space(8.0);
     ui.horizontal_wrapped(|ui| {
         ui.add_space(10.0);
-        let said = "Play the recording of a node into its network layer, forward and back:";
-        ui.label(said);
+        ui.label("Play the recording of a node into its network layer, forward and back:");
     });
     ui.horizontal_wrapped(|ui| {
         ui.add_space(10.0);
         for (id, node) in recorded {
-            let text = label::body(model.lane_name(id));
-            let button = Button::new(text);
+            let button = Button::new(label::body(model.lane_name(id)));
             let stroke = Stroke::new(1.5, theme::quiet(node_color(model, id), 1.0));
             let response = ui.add_enabled(!seat.waits, button.stroke(stroke));
-            let label = format!("replay {}", node.name);
-            control::named(&response, Role::Button, &label);
+            control::named(&response, Role::Button, &format!("replay {}", node.name));
             if response.clicked() {
                 seat.sit(&node.name, requests);
             }
@@ -196,8 +196,7 @@ fn controls(
     head::wrapped(ui, |ui| {
         ui.spacing_mut().item_spacing.x = 3.0;
         for (sign, what, command) in BUTTONS {
-            let text = label::small(sign);
-            let response = ui.add_enabled(!seat.waits, Button::new(text));
+            let response = ui.add_enabled(!seat.waits, Button::new(label::small(sign)));
             let is_free = !seat.waits;
             response.widget_info(|| WidgetInfo::labeled(Role::Button, is_free, what));
             if response
@@ -209,14 +208,15 @@ fn controls(
         }
         let at = model.cursor().filter(|at| standing.time != Some(*at));
         let text = label::small("to the cursor");
-        let response = ui.add_enabled(at.is_some() && !seat.waits, Button::new(text));
-        if response.on_hover_text("play to the time cursor").clicked()
+        if ui
+            .add_enabled(at.is_some() && !seat.waits, Button::new(text))
+            .on_hover_text("play to the time cursor")
+            .clicked()
             && let Some(at) = at
         {
             seat.say(&format!("goto {}ns", at.0), requests);
         }
-        let text = label::small("leave");
-        if ui.add(Button::new(text)).clicked() {
+        if ui.add(Button::new(label::small("leave"))).clicked() {
             seat.stood(String::new());
             requests.push(Request::Stand);
         }
@@ -225,8 +225,7 @@ fn controls(
         let hint = "until kind == migrate  ·  break finding  ·  goto 1.2s  ·  object 42";
         let response = label::edit(ui, "say", &mut seat.command, hint, |room| room - 8.0);
         if label::is_entered(ui, &response) && !seat.command.trim().is_empty() {
-            let command = seat.command.trim().to_owned();
-            seat.say(&command, requests);
+            seat.say(&seat.command.trim().to_owned(), requests);
             seat.command.clear();
             response.request_focus();
         }
@@ -240,8 +239,8 @@ fn events(ui: &mut Ui, seat: &mut Seat, standing: &Standing, requests: &mut Vec<
     let mut area = ScrollArea::vertical().id_salt("events").auto_shrink(false);
     let here = lines
         .iter()
-        .position(|line| line.number >= standing.position);
-    let here = here.unwrap_or(lines.len());
+        .position(|line| line.number >= standing.position)
+        .unwrap_or(lines.len());
     if scroll::changed(ui.ctx(), "events", (standing.position, lines.len())) {
         let above = (ui.available_height() / ROW * 0.4).floor();
         area = area.vertical_scroll_offset(scroll::offset(
@@ -266,13 +265,8 @@ fn events(ui: &mut Ui, seat: &mut Seat, standing: &Standing, requests: &mut Vec<
             if is_here {
                 painter.rect_filled(rect, 0.0, theme::selected());
                 let at = pos2(rect.left() + 6.0, rect.center().y);
-                let points = vec![
-                    at + vec2(-3.0, -4.0),
-                    at + vec2(4.0, 0.0),
-                    at + vec2(-3.0, 4.0),
-                ];
-                let shape = egui::Shape::convex_polygon(points, theme::accent(), Stroke::NONE);
-                painter.add(shape);
+                let corners = [(-3.0, -4.0), (4.0, 0.0), (-3.0, 4.0)];
+                glyph::polygon(&painter, at, 1.0, &corners, theme::accent());
             }
             let Some(line) = lines.get(place) else {
                 let said = if is_here { "the end" } else { "" };
@@ -280,8 +274,12 @@ fn events(ui: &mut Ui, seat: &mut Seat, standing: &Standing, requests: &mut Vec<
                 painter.galley(rect.min + vec2(14.0, 2.0), galley, theme::weak());
                 continue;
             };
-            let label = format!("event {} {} {}", line.number, line.kind, line.words);
-            control::selectable(&response, Role::Row, is_here, &label);
+            control::selectable(
+                &response,
+                Role::Row,
+                is_here,
+                &format!("event {} {} {}", line.number, line.kind, line.words),
+            );
             if response.hovered() && !is_here {
                 painter.rect_filled(rect, 0.0, theme::related());
             }
@@ -309,37 +307,43 @@ fn columns(painter: &Painter, rect: egui::Rect, (line, times): (&Event, f32), is
     let mut x = rect.left() + 14.0;
     for (text, width) in columns {
         let room = width.min(rect.right() - x) - 6.0;
-        let at = pos2(x, rect.center().y);
-        label::write(painter, at, room, &text, theme::mono(), color);
+        label::write(
+            painter,
+            pos2(x, rect.center().y),
+            room,
+            &text,
+            theme::mono(),
+            color,
+        );
         x += width;
     }
 }
 
 /// What the last command said, and the breakpoints.
 fn said(ui: &mut Ui, seat: &mut Seat, standing: &Standing, requests: &mut Vec<Request>) {
-    let area = ScrollArea::vertical().id_salt("said").auto_shrink(false);
-    area.show(ui, |ui| {
-        for (place, text) in (1..).zip(&standing.breaks) {
-            ui.horizontal(|ui| {
-                let remove = ui.add_enabled(!seat.waits, Button::new("×").small());
-                let label = format!("remove breakpoint {place}");
-                control::named(&remove, Role::Button, &label);
-                if remove.clicked() {
-                    seat.say(&format!("delete {place}"), requests);
-                }
-                let text = format!("break {text}");
-                ui.label(label::mono(text).color(theme::accent()));
-            });
-        }
-        if !standing.said.is_empty() {
-            let text = label::mono(&standing.said);
-            ui.add(
-                egui::Label::new(text.color(theme::text()))
-                    .wrap()
-                    .selectable(true),
-            );
-        }
-    });
+    ScrollArea::vertical()
+        .id_salt("said")
+        .auto_shrink(false)
+        .show(ui, |ui| {
+            for (place, text) in (1..).zip(&standing.breaks) {
+                ui.horizontal(|ui| {
+                    let remove = ui.add_enabled(!seat.waits, Button::new("×").small());
+                    control::named(&remove, Role::Button, &format!("remove breakpoint {place}"));
+                    if remove.clicked() {
+                        seat.say(&format!("delete {place}"), requests);
+                    }
+                    ui.label(label::mono(format!("break {text}")).color(theme::accent()));
+                });
+            }
+            if !standing.said.is_empty() {
+                let text = label::mono(&standing.said);
+                ui.add(
+                    egui::Label::new(text.color(theme::text()))
+                        .wrap()
+                        .selectable(true),
+                );
+            }
+        });
 }
 
 /// The state of the layer that is played; what the last command changed stands out.
@@ -375,40 +379,37 @@ pub fn layer(ui: &mut Ui, seat: &mut Seat) {
     head::wrapped(ui, |ui| {
         label::edit(ui, "only", &mut seat.part, "objects[42]", |room| room - 8.0);
     });
-    let lines = standing.layer.iter();
-    let lines: Vec<&(String, String)> = lines
+    let lines: Vec<&(String, String)> = standing
+        .layer
+        .iter()
         .filter(|(name, _)| name.contains(seat.part.trim()))
         .collect();
-    ui.spacing_mut().item_spacing.y = 0.0;
-    let area = ScrollArea::vertical().id_salt("layer").auto_shrink(false);
-    area.show_rows(ui, ROW, lines.len(), |ui, range| {
-        for line in lines.get(range).unwrap_or_default() {
-            let (rect, response) = control::row(ui, ROW, Sense::hover());
-            let (name, value) = line;
-            let is_changed = !seat.before.contains(line);
-            let label = match is_changed {
-                true => format!("{name}: {value}, changed"),
-                false => format!("{name}: {value}"),
-            };
-            control::named(&response, Role::Row, &label);
-            let painter = ui.painter_at(rect);
-            let color = if is_changed {
-                painter.rect_filled(rect, 0.0, theme::related());
-                theme::accent()
-            } else {
-                theme::text()
-            };
-            let split = (rect.width() * 0.5).min(230.0);
-            label::cell(&painter, rect, 10.0, split - 16.0, name, theme::weak());
-            label::cell(
-                &painter,
-                rect,
-                split,
-                rect.width() - split - 4.0,
-                value,
-                color,
-            );
-            response.on_hover_text(format!("{name}\n{value}"));
-        }
+    scroll::rows(ui, "layer", ROW, &lines, None, |ui, line| {
+        let (rect, response) = control::row(ui, ROW, Sense::hover());
+        let (name, value) = line;
+        let is_changed = !seat.before.contains(line);
+        let label = match is_changed {
+            true => format!("{name}: {value}, changed"),
+            false => format!("{name}: {value}"),
+        };
+        control::named(&response, Role::Row, &label);
+        let painter = ui.painter_at(rect);
+        let color = if is_changed {
+            painter.rect_filled(rect, 0.0, theme::related());
+            theme::accent()
+        } else {
+            theme::text()
+        };
+        let split = (rect.width() * 0.5).min(230.0);
+        label::cell(&painter, rect, 10.0, split - 16.0, name, theme::weak());
+        label::cell(
+            &painter,
+            rect,
+            split,
+            rect.width() - split - 4.0,
+            value,
+            color,
+        );
+        response.on_hover_text(format!("{name}\n{value}"));
     });
 }

@@ -55,9 +55,11 @@ impl RunList {
     }
 
     fn folder(&self, number: u64) -> Option<PathBuf> {
-        let mut matches = self.run.matches.iter();
-        let found = matches.find(|it| it.number == number);
-        found.map(|it| it.folder.clone())
+        self.run
+            .matches
+            .iter()
+            .find(|it| it.number == number)
+            .map(|it| it.folder.clone())
     }
 
     /// The two that are picked.
@@ -114,10 +116,8 @@ fn heads(ui: &mut Ui, list: &mut RunList) {
         let right = COLUMNS.get(place + 1).map_or(row.width(), |next| next.0);
         let left = row.left() + left;
         let rect = Rect::from_x_y_ranges(left..=row.left() + right, row.y_range());
-        let response = control::clickable(ui, rect, ("by", name));
         let is_by = list.by == by;
-        let label = format!("sort by {name}");
-        control::selectable(&response, Role::Button, is_by, &label);
+        let response = control::choice(ui, rect, ("by", name), is_by, &format!("sort by {name}"));
         let color = if is_by {
             theme::accent()
         } else {
@@ -138,8 +138,11 @@ fn line(ui: &mut Ui, list: &mut RunList, place: usize) -> Option<PathBuf> {
     let (rect, response) = control::row(ui, ROW, Sense::click());
     let words = words(&kept);
     let number = kept.number;
-    let label = format!("match {number}: seed {}, {words}", kept.seed);
-    control::named(&response, Role::Button, &label);
+    control::named(
+        &response,
+        Role::Button,
+        &format!("match {number}: seed {}, {words}", kept.seed),
+    );
     if response.hovered() || response.has_focus() {
         ui.painter().rect_filled(rect, 2.0, theme::related());
     }
@@ -156,18 +159,24 @@ fn line(ui: &mut Ui, list: &mut RunList, place: usize) -> Option<PathBuf> {
         let right = COLUMNS.get(place + 1).map_or(rect.width(), |next| next.0);
         let mut left = left;
         if let Some(level) = kept.level.filter(|_| place + 1 == COLUMNS.len()) {
-            let centre = pos2(rect.left() + left + 5.0, rect.center().y);
-            glyph::level(painter, centre, 7.0, level);
+            glyph::level(
+                painter,
+                pos2(rect.left() + left + 5.0, rect.center().y),
+                7.0,
+                level,
+            );
             left += 18.0;
         }
         let room = right - left - 8.0;
         label::cell(painter, rect, left, room, cell, theme::text());
     }
-    let response = response.on_hover_text(match kept.why.as_str() {
-        "" => kept.folder.display().to_string(),
-        why => format!("{why}\n{}", kept.folder.display()),
-    });
-    response.clicked().then_some(kept.folder)
+    response
+        .on_hover_text(match kept.why.as_str() {
+            "" => kept.folder.display().to_string(),
+            why => format!("{why}\n{}", kept.folder.display()),
+        })
+        .clicked()
+        .then_some(kept.folder)
 }
 
 /// The rule, where there is one, and else what was wrong.
@@ -184,8 +193,12 @@ fn picks(ui: &mut Ui, list: &mut RunList, row: Rect, number: u64) {
     let rect = Rect::from_min_size(row.min, vec2(28.0, ROW));
     let response = control::clickable(ui, rect, ("pick", number));
     let is_picked = list.picked.contains(&number);
-    let label = format!("pick match {number}");
-    control::selectable(&response, Role::CheckBox, is_picked, &label);
+    control::selectable(
+        &response,
+        Role::CheckBox,
+        is_picked,
+        &format!("pick match {number}"),
+    );
     let square = Rect::from_center_size(rect.center(), vec2(12.0, 12.0));
     let painter = ui.painter();
     let color = if response.hovered() || is_picked {
@@ -193,8 +206,12 @@ fn picks(ui: &mut Ui, list: &mut RunList, row: Rect, number: u64) {
     } else {
         theme::dim()
     };
-    let stroke = egui::Stroke::new(1.0, color);
-    painter.rect_stroke(square, 2.0, stroke, egui::StrokeKind::Inside);
+    painter.rect_stroke(
+        square,
+        2.0,
+        egui::Stroke::new(1.0, color),
+        egui::StrokeKind::Inside,
+    );
     if is_picked {
         painter.rect_filled(square.shrink(3.0), 0.0, color);
     }

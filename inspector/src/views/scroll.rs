@@ -1,12 +1,38 @@
 //! Bringing what was just selected into view, at once and not beyond the end.
 
+use egui::{Context, Id, ScrollArea, Ui};
+
+/// A list of rows that are equally high, of which those in view are made; `to` is the one to bring into
+/// view, and how many stand above it.
+pub fn rows<T>(
+    ui: &mut Ui,
+    list: &'static str,
+    height: f32,
+    rows: &[T],
+    to: Option<(usize, f32)>,
+    mut show: impl FnMut(&mut Ui, &T),
+) {
+    ui.spacing_mut().item_spacing.y = 0.0;
+    let mut area = ScrollArea::vertical().id_salt(list).auto_shrink(false);
+    if let Some(to) = to {
+        area = area.vertical_scroll_offset(offset(ui, list, to, rows.len(), height));
+    }
+    note_length(ui.ctx(), list, rows.len());
+    area.show_rows(ui, height, rows.len(), |ui, range| {
+        rows.get(range)
+            .unwrap_or_default()
+            .iter()
+            .for_each(|row| show(ui, row));
+    });
+}
+
 /// Whether a value differs from the last frame's.
 pub fn changed<T: Copy + PartialEq + Send + Sync + 'static>(
-    ctx: &egui::Context,
+    ctx: &Context,
     what: &'static str,
     now: T,
 ) -> bool {
-    let key = egui::Id::unique(what);
+    let key = Id::unique(what);
     let before: Option<T> = ctx.data(|data| data.get_temp(key));
     ctx.data_mut(|data| data.insert_temp(key, now));
     before != Some(now)
@@ -16,7 +42,7 @@ pub fn changed<T: Copy + PartialEq + Send + Sync + 'static>(
 /// is nothing below, from where egui would glide back. It goes by how long the list was in the last
 /// frame, so of a list that has just grown not beyond its end of then. `list` names the list.
 pub fn offset(
-    ui: &egui::Ui,
+    ui: &Ui,
     list: &'static str,
     (row, above): (usize, f32),
     rows: usize,
@@ -27,16 +53,16 @@ pub fn offset(
     ((row as f32 - above).max(0.0) * height).min(end)
 }
 
-fn key(list: &'static str) -> egui::Id {
-    egui::Id::unique(list).with("rows")
+fn key(list: &'static str) -> Id {
+    Id::unique(list).with("rows")
 }
 
 /// How many rows a list had in the last frame.
-pub fn length_before(ctx: &egui::Context, list: &'static str) -> Option<usize> {
+pub fn length_before(ctx: &Context, list: &'static str) -> Option<usize> {
     ctx.data(|data| data.get_temp(key(list)))
 }
 
 /// Remembers how many rows a list has in this frame.
-pub fn note_length(ctx: &egui::Context, list: &'static str, rows: usize) {
+pub fn note_length(ctx: &Context, list: &'static str, rows: usize) {
     ctx.data_mut(|data| data.insert_temp(key(list), rows));
 }

@@ -27,9 +27,11 @@ pub fn bookmarks(
 ) {
     let visible = model.visible();
     let rows = || {
-        let rows = model.bookmark_rows().iter();
-        let timed = rows.filter_map(|row| Some((row, row.time.as_ref()?)));
-        timed.filter(|(_, at)| at.end >= visible.start && at.start <= visible.end)
+        model
+            .bookmark_rows()
+            .iter()
+            .filter_map(|row| Some((row, row.time.as_ref()?)))
+            .filter(|(_, at)| at.end >= visible.start && at.start <= visible.end)
     };
     let has_notes = rows().nth(WRITTEN_MAX).is_none();
     let mut last = None;
@@ -49,13 +51,16 @@ pub fn bookmarks(
         glyph::bookmark(painter, top, theme::accent());
         let area = Rect::from_center_size(top + vec2(0.0, 5.0), vec2(12.0, 14.0));
 
-        let label = format!("bookmark {} in the timeline", row.title);
-        let response = control::button(ui, area, ("bookmark", row.place), &label);
+        let response = control::button(
+            ui,
+            area,
+            ("bookmark", row.place),
+            &format!("bookmark {} in the timeline", row.title),
+        );
         if response.clicked() {
             commands.push(Command::GoToBookmark(row.place));
         }
-        let said = format!("{}\n{}", row.title, row.note);
-        response.on_hover_text(label::mono(said));
+        response.on_hover_text(label::mono(format!("{}\n{}", row.title, row.note)));
         if has_notes && !row.note.is_empty() {
             let at = pos2(left + 4.0, time.top() + 9.0);
             labels.place(painter, time, at, &row.note, theme::accent());

@@ -1,19 +1,16 @@
 //! The line at the bottom: how much there is, and what is wrong with it.
 
-use egui::{Align, Label, Layout, RichText, Role, Sense, Ui, vec2};
+use egui::{Align, Label, Layout, Response, RichText, Role, Sense, Ui, vec2};
 use netreel_inspector_model::{Command, Join, Model, Step, text};
 use netreel_protocol::history::Level;
 
-use super::bar::{Asked, Bar};
+use super::bar::{Asked, Bar, flat};
 use super::{axis, control, label};
 use crate::{glyph, theme};
 
-fn small(ui: &mut Ui, sign: &str, name: &str) -> egui::Response {
-    let text = label::mono(sign).color(theme::text());
-    let button = egui::Button::new(text).min_size(vec2(18.0, 16.0));
-    let response = ui.add(button.fill(egui::Color32::TRANSPARENT));
-    let label = name.to_owned();
-    control::named(&response, Role::Button, &label);
+fn small(ui: &mut Ui, sign: &str, name: &str) -> Response {
+    let response = flat(ui, sign, vec2(18.0, 16.0));
+    control::named(&response, Role::Button, name);
     response
 }
 
@@ -30,8 +27,10 @@ fn counts(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         };
         let response = ui.add(Label::new(weak(&said).underline()).sense(Sense::click()));
         control::named(&response, Role::Button, &said);
-        let what = format!("click: show these alone\n{filter}");
-        if response.on_hover_text(what).clicked() {
+        if response
+            .on_hover_text(format!("click: show these alone\n{filter}"))
+            .clicked()
+        {
             commands.push(Command::SetFilter(model.joined(Join::And, filter)));
         }
     }
@@ -81,10 +80,11 @@ pub fn show(ui: &mut Ui, model: &Model, bar: &mut Bar, commands: &mut Vec<Comman
 /// How much room everything takes that stands at the right.
 fn beside(ui: &Ui, model: &Model, measured: Option<&str>) -> f32 {
     let measured = measured.map_or(0.0, |said| {
-        let galley = ui
-            .painter()
-            .layout_no_wrap(said.to_owned(), theme::mono(), theme::accent());
-        galley.size().x + 48.0
+        ui.painter()
+            .layout_no_wrap(said.to_owned(), theme::mono(), theme::accent())
+            .size()
+            .x
+            + 48.0
     });
     let right = [
         (40.0, true),
@@ -93,8 +93,11 @@ fn beside(ui: &Ui, model: &Model, measured: Option<&str>) -> f32 {
         (230.0, axis::pointer_time(ui).is_some()),
         (210.0, !model.warnings().is_empty()),
     ];
-    let right = right.iter().filter(|(_, is_there)| *is_there);
-    right.map(|(width, _)| width).sum()
+    right
+        .iter()
+        .filter(|(_, is_there)| *is_there)
+        .map(|(width, _)| width)
+        .sum()
 }
 
 /// The verdict, in the room that there is.
@@ -111,11 +114,12 @@ fn judged(
         .sense(Sense::click())
         .truncate()
         .show_tooltip_when_elided(false);
-    let response = ui.scope(|ui| {
-        ui.set_max_width(room);
-        ui.add(label)
-    });
-    let response = response.inner;
+    let response = ui
+        .scope(|ui| {
+            ui.set_max_width(room);
+            ui.add(label)
+        })
+        .inner;
     control::named(&response, Role::Button, verdict);
     let reasons = model.judgement().map_or(&[][..], |it| &it.reasons);
     let until = model.judgement().and_then(|it| it.until());
@@ -124,12 +128,15 @@ fn judged(
         .map(|reason| reason.sentence.as_str())
         .chain(until.as_deref())
         .collect();
-    let response = response.on_hover_text(if said.is_empty() {
-        verdict.to_owned()
-    } else {
-        said.join("\n")
-    });
-    if response.clicked() && !model.history().findings.is_empty() {
+    if response
+        .on_hover_text(if said.is_empty() {
+            verdict.to_owned()
+        } else {
+            said.join("\n")
+        })
+        .clicked()
+        && !model.history().findings.is_empty()
+    {
         commands.push(Command::Step(Step::NextFinding));
     }
 }

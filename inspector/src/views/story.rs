@@ -66,11 +66,20 @@ impl Story {
     /// Draws the steps over what is there.
     pub fn draw(&self, painter: &Painter) {
         for (place, step) in self.steps.iter().enumerate() {
-            let ring = Stroke::new(1.5, self.color);
-            painter.circle(step.at, DISC / 2.0, theme::background(), ring);
+            painter.circle(
+                step.at,
+                DISC / 2.0,
+                theme::background(),
+                Stroke::new(1.5, self.color),
+            );
             let number = (place + 1).to_string();
-            let font = theme::small();
-            painter.text(step.at, Align2::CENTER_CENTER, number, font, theme::ink());
+            painter.text(
+                step.at,
+                Align2::CENTER_CENTER,
+                number,
+                theme::small(),
+                theme::ink(),
+            );
             if let Some((rect, galley)) = &step.name {
                 let behind = rect.expand2(vec2(3.0, 1.0));
                 painter.rect_filled(behind, 2.0, theme::faded(theme::background(), 0.85));

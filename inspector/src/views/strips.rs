@@ -28,8 +28,7 @@ pub fn legend(ui: &Ui, room: Rect, lines: &[Line]) {
     let mut x = room.left();
     for line in lines {
         let y = room.center().y;
-        let name = line.name.clone();
-        let name = painter.layout_no_wrap(name, theme::small(), theme::weak());
+        let name = painter.layout_no_wrap(line.name.clone(), theme::small(), theme::weak());
         if x + 13.0 + name.size().x > room.right() {
             label::text(&painter, pos2(x, y), "…", theme::small(), theme::weak());
             return;
@@ -55,8 +54,7 @@ pub fn strips(
     let count = parts.min(fit);
     let height = time.height() / count.max(1) as f32;
     let is_low = height < ENDS_MIN;
-    let shown = most_telling((parts, ranges), count);
-    for (row, place) in shown.into_iter().enumerate() {
+    for (row, place) in most_telling((parts, ranges), count).into_iter().enumerate() {
         let top = time.top() + row as f32 * height;
         let row = Rect::from_x_y_ranges(view.x_range(), top..=top + height);
         let (least, most) = ranges.get(place).copied().unwrap_or((0.0, 1.0));
@@ -144,10 +142,7 @@ fn draw(
 
 /// How many numbers of a value, in their order: where not all have room, those that change most.
 fn most_telling((parts, ranges): (usize, &[(f64, f64)]), count: usize) -> Vec<usize> {
-    let length = |place: &usize| {
-        let range = ranges.get(*place);
-        range.map_or(0.0, |(least, most)| most - least)
-    };
+    let length = |place: &usize| ranges.get(*place).map_or(0.0, |(least, most)| most - least);
     let mut places: Vec<usize> = (0..parts).collect();
     places.sort_by(|one, other| length(other).total_cmp(&length(one)));
     places.truncate(count);

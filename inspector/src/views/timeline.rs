@@ -45,8 +45,8 @@ pub fn named(ui: &mut Ui, title: &str, model: &Model, commands: &mut Vec<Command
         findings::empty(ui, "Nobody took part: the reels hold no packets.");
         return;
     }
-    let room = head::bar(ui, title);
-    legend::show(ui, room, model);
+    let signs = head::bar(ui, title);
+    legend::show(ui, signs, model);
     let shown = TimeView::new(ui, model, "timeline", title);
     let TimeView {
         view,
@@ -97,8 +97,9 @@ pub fn named(ui: &mut Ui, title: &str, model: &Model, commands: &mut Vec<Command
         commands,
     );
     if let Some(written) = written.filter(|_| near.is_none() && !on_flag && !on_sign) {
-        let text = label::mono(written);
-        response.clone().on_hover_text_at_pointer(text);
+        response
+            .clone()
+            .on_hover_text_at_pointer(label::mono(written));
     }
 }
 
@@ -224,10 +225,12 @@ fn names(
 fn density(painter: &Painter, lanes: &Lanes, traffic: &Traffic, scale: &Scale) {
     let strength = if traffic.density_is_rest { 0.35 } else { 1.0 };
     let buckets = folded(lanes, &traffic.density);
-    let events = buckets
+    let most = buckets
         .iter()
-        .flat_map(|(_, lane)| lane.iter().map(|b| b.events));
-    let most = events.max().unwrap_or(1).max(1);
+        .flat_map(|(_, lane)| lane.iter().map(|b| b.events))
+        .max()
+        .unwrap_or(1)
+        .max(1);
     let room = (lanes.height * 0.36).max(3.0);
     let left = lanes.time.left() + traffic.density_left;
     let lost = theme::faded(theme::warning(), strength);
@@ -295,8 +298,7 @@ fn flag_rect(lanes: &Lanes, scale: &Scale, flag: &Flag) -> Rect {
 }
 
 fn flag_foot(lanes: &Lanes, scale: &Scale, flag: &Flag) -> Pos2 {
-    let at = arrows::point(lanes.time, scale.x(flag.time), lanes.y(flag.node));
-    at - vec2(0.0, 8.0)
+    arrows::point(lanes.time, scale.x(flag.time), lanes.y(flag.node)) - vec2(0.0, 8.0)
 }
 
 /// Findings at their node and time. Returns whether the pointer is on one.
@@ -321,9 +323,9 @@ fn flags_view(
         );
         let response = control::clickable(ui, rect.intersect(lanes.time), ("flag", flag.finding));
         response.widget_info(|| {
-            let named = model.finding_row(flag.finding);
-            let label =
-                named.map_or_else(String::new, |it| format!("flag {} at {}", it.rule, it.node));
+            let label = model
+                .finding_row(flag.finding)
+                .map_or_else(String::new, |it| format!("flag {} at {}", it.rule, it.node));
             WidgetInfo::selected(Role::Button, true, flag.selected, &label)
         });
         on_flag |= response.hovered();
@@ -358,8 +360,9 @@ fn input(
     axis::navigate(ui, response, time, scale, commands);
     if let Some(packet) = near.filter(|_| !response.dragged()) {
         commands.push(Command::Hover(Some(Hover::Packet(packet))));
-        let text = label::mono(model.packet_text(packet));
-        response.clone().on_hover_text_at_pointer(text);
+        response
+            .clone()
+            .on_hover_text_at_pointer(label::mono(model.packet_text(packet)));
     }
     if response.clicked() {
         match near {

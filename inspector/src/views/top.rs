@@ -44,8 +44,11 @@ pub fn show(
         ui.separator();
         for (number, (name, of)) in (1..).zip(Workspace::ALL) {
             let text = label::body(title(name));
-            let tab = ui.selectable_label(workspace == of, text);
-            if tab.on_hover_text(format!("key {number}")).clicked() {
+            if ui
+                .selectable_label(workspace == of, text)
+                .on_hover_text(format!("key {number}"))
+                .clicked()
+            {
                 bar.asked.push(Asked::Workspace(of));
             }
         }
@@ -73,56 +76,49 @@ pub fn show(
 
 fn title(name: &str) -> String {
     let mut letters = name.chars();
-    let first = letters.next().map(|first| first.to_uppercase().to_string());
-    first.unwrap_or_default() + letters.as_str()
+    letters
+        .next()
+        .map(|first| first.to_uppercase().to_string())
+        .unwrap_or_default()
+        + letters.as_str()
 }
 
 fn menus(ui: &mut Ui, bar: &mut Bar, settings: &Settings, panes: &[Pane]) {
     ui.menu_button("Open", |ui| {
-        if ui.button("Recording or capture…  Ctrl+O").clicked() {
-            bar.asked.push(Asked::Open);
-        }
-        if ui.button("The demonstration").clicked() {
-            bar.asked.push(Asked::Demonstration);
-        }
-        if ui.button("Matches of the run…").clicked() {
-            bar.asked.push(Asked::Run);
-        }
-        if ui.button("Wire…").clicked() {
-            bar.asked.push(Asked::Wire);
-        }
-        if ui.button("Wires that may fit…").clicked() {
-            bar.asked.push(Asked::Candidates);
-        }
-        let (follow, said) = if bar.live {
-            (false, "Follow no longer")
+        let follow = if bar.live {
+            "Follow no longer"
         } else {
-            (true, "Follow while it is recorded")
+            "Follow while it is recorded"
         };
-        if ui.button(said).clicked() {
-            bar.asked.push(Asked::Follow(follow));
-        }
+        let items = [
+            ("Recording or capture…  Ctrl+O", Asked::Open),
+            ("The demonstration", Asked::Demonstration),
+            ("Matches of the run…", Asked::Run),
+            ("Wire…", Asked::Wire),
+            ("Wires that may fit…", Asked::Candidates),
+            (follow, Asked::Follow(!bar.live)),
+        ];
+        bar.items(ui, items);
         if !settings.recent.is_empty() {
             ui.separator();
         }
         for paths in &settings.recent {
-            let name = label::mono(Settings::named(paths));
-            if ui.button(name).clicked() {
-                bar.asked.push(Asked::Recent(paths.clone()));
-            }
+            bar.items(
+                ui,
+                [(
+                    label::mono(Settings::named(paths)),
+                    Asked::Recent(paths.clone()),
+                )],
+            );
         }
     });
-    ui.menu_button("Share", |ui| {
-        for (name, asked) in SHARES {
-            if ui.button(name).clicked() {
-                bar.asked.push(asked);
-            }
-        }
-    });
+    ui.menu_button("Share", |ui| bar.items(ui, SHARES));
     ui.menu_button("Look", |ui| {
         for (name, theme) in Theme::ALL {
-            let name = title(&name.replace('-', ", "));
-            if ui.radio(settings.theme() == theme, name).clicked() {
+            if ui
+                .radio(settings.theme() == theme, title(&name.replace('-', ", ")))
+                .clicked()
+            {
                 bar.asked.push(Asked::Theme(theme));
             }
         }
@@ -139,12 +135,11 @@ fn menus(ui: &mut Ui, bar: &mut Bar, settings: &Settings, panes: &[Pane]) {
                 }
             }
         });
-        if ui.button("Panes as they were at first").clicked() {
-            bar.asked.push(Asked::Layout);
-        }
-        if ui.button("All keys  ?").clicked() {
-            bar.asked.push(Asked::Keys);
-        }
+        let items = [
+            ("Panes as they were at first", Asked::Layout),
+            ("All keys  ?", Asked::Keys),
+        ];
+        bar.items(ui, items);
     });
 }
 
@@ -163,8 +158,7 @@ fn ways(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         ("←", "back (Alt+left)", back, Command::Back),
         ("→", "forward (Alt+right)", forward, Command::Forward),
     ] {
-        let text = label::mono(name);
-        let button = Button::new(text).min_size(vec2(22.0, 20.0));
+        let button = Button::new(label::mono(name)).min_size(vec2(22.0, 20.0));
         let response = ui.add_enabled(is_there, button.fill(Color32::TRANSPARENT));
         let label = what.to_owned();
         response.widget_info(|| egui::WidgetInfo::labeled(Role::Button, is_there, &label));
@@ -190,9 +184,12 @@ fn beside(ui: &Ui, bar: &Bar) -> Option<(String, &'static str, &'static str, Com
         return Some((said, "×", "give it up", Command::GiveUp));
     }
     let what = bar.given_up?;
-    let said = format!("{what}: given up");
-    let again = "work out what was given up";
-    Some((said, "go on", again, Command::GoOn))
+    Some((
+        format!("{what}: given up"),
+        "go on",
+        "work out what was given up",
+        Command::GoOn,
+    ))
 }
 
 /// Whether the recording goes on, and what is being worked on.
@@ -205,20 +202,19 @@ fn badge(ui: &mut Ui, bar: &mut Bar, commands: &mut Vec<Command>) {
         ui.painter()
             .circle_filled(rect.center(), 4.0, theme::error());
     }
-    if let Some(working) = &bar.working {
+    let said = if let Some(working) = &bar.working {
+        let said = format!("{working}, {:.0} s", since(ui, bar));
         if small(ui, "×", "no longer work on it") {
             bar.asked.push(Asked::Cancel);
         }
-        let said = format!("{working}, {:.0} s", since(ui, bar));
-        let text = label::body(said);
-        ui.add(Label::new(text.color(theme::weak())).truncate());
+        said
     } else if let Some((said, sign, what, command)) = beside(ui, bar) {
-        if small(ui, sign, what) {
-            commands.push(command);
-        }
-        let text = label::body(said);
-        ui.add(Label::new(text.color(theme::weak())).truncate());
-    }
+        commands.extend(small(ui, sign, what).then_some(command));
+        said
+    } else {
+        return;
+    };
+    ui.add(Label::new(label::body(said).color(theme::weak())).truncate());
 }
 
 fn session(ui: &mut Ui, model: &Model) {
@@ -228,8 +224,11 @@ fn session(ui: &mut Ui, model: &Model) {
     );
     let span = model.span();
     let length = text::duration(span.end.0.saturating_sub(span.start.0));
-    let lanes = model.lanes().iter();
-    let names: Vec<&str> = lanes.map(|&node| model.node_name(node)).collect();
+    let names: Vec<&str> = model
+        .lanes()
+        .iter()
+        .map(|&node| model.node_name(node))
+        .collect();
     let who = names.join(" ");
     let who = if names.is_empty() {
         "nobody".to_owned()
@@ -238,10 +237,11 @@ fn session(ui: &mut Ui, model: &Model) {
     } else {
         format!("{} nodes", names.len())
     };
-    let text = RichText::new(format!("{who}  ·  {length}  ·  {wire}"));
-    let text = text.font(theme::mono()).color(theme::weak());
-    let label = ui.add(Label::new(text).truncate().show_tooltip_when_elided(false));
-    label.on_hover_text(format!("{}\n{length}\n{wire}", names.join("\n")));
+    let text = RichText::new(format!("{who}  ·  {length}  ·  {wire}"))
+        .font(theme::mono())
+        .color(theme::weak());
+    ui.add(Label::new(text).truncate().show_tooltip_when_elided(false))
+        .on_hover_text(format!("{}\n{length}\n{wire}", names.join("\n")));
 }
 
 /// Something that takes no more than this much room.
@@ -259,32 +259,35 @@ pub fn said(model: &Model, bar: &Bar) -> Option<(String, Color32)> {
     // While somebody types, a word that is not whole is no mistake.
     let error = filter.error.as_ref().filter(|_| !bar.completion.types);
     let error = || error.map(|it| (it.clone(), theme::error()));
-    let done = bar.done.as_ref().map(|it| (it.clone(), theme::text()));
-    news.or_else(error).or(done)
+    news.or_else(error)
+        .or(bar.done.as_ref().map(|it| (it.clone(), theme::text())))
 }
 
 /// Draws it, whole, over what is below `at`: nothing moves for it.
 pub fn sentence(ui: &Ui, at: Pos2, (sentence, color): (&str, Color32), bar: &mut Bar) {
     let room = ui.ctx().content_rect().width() - 24.0;
-    let area = Area::new(Id::unique("said"))
+    Area::new(Id::unique("said"))
         .fixed_pos(at)
-        .order(Order::Middle);
-    area.show(ui.ctx(), |ui| {
-        Frame::popup(ui.style()).show(ui, |ui| {
-            ui.set_max_width(room);
-            ui.horizontal_top(|ui| {
-                let is_told = bar.news.is_some() || bar.done.is_some();
-                if is_told && small(ui, "×", "close this message") {
-                    match bar.news.take() {
-                        Some(_) => {}
-                        None => bar.done = None,
+        .order(Order::Middle)
+        .show(ui.ctx(), |ui| {
+            Frame::popup(ui.style()).show(ui, |ui| {
+                ui.set_max_width(room);
+                ui.horizontal_top(|ui| {
+                    let is_told = bar.news.is_some() || bar.done.is_some();
+                    if is_told && small(ui, "×", "close this message") {
+                        match bar.news.take() {
+                            Some(_) => {}
+                            None => bar.done = None,
+                        }
                     }
-                }
-                let text = label::mono(sentence).color(color);
-                ui.add(Label::new(text).wrap().selectable(true));
+                    ui.add(
+                        Label::new(label::mono(sentence).color(color))
+                            .wrap()
+                            .selectable(true),
+                    );
+                });
             });
         });
-    });
 }
 
 /// The cursor, through time. From the right to the left.
@@ -293,8 +296,11 @@ fn transport(ui: &mut Ui, model: &Model, bar: &mut Bar, commands: &mut Vec<Comma
         let at = model.next_moment(is_next);
         commands.extend(at.map(|at| Command::SetCursor(Some(at))));
     };
-    let next = "put the cursor on the next departure or arrival (.)";
-    if sign(ui, Transport::Forward, next) {
+    if sign(
+        ui,
+        Transport::Forward,
+        "put the cursor on the next departure or arrival (.)",
+    ) {
         to(true);
     }
     let (plays, what) = if bar.plays {
@@ -305,8 +311,11 @@ fn transport(ui: &mut Ui, model: &Model, bar: &mut Bar, commands: &mut Vec<Comma
     if sign(ui, plays, what) {
         bar.plays = !bar.plays;
     }
-    let before = "put the cursor on the departure or arrival before (,)";
-    if sign(ui, Transport::Back, before) {
+    if sign(
+        ui,
+        Transport::Back,
+        "put the cursor on the departure or arrival before (,)",
+    ) {
         to(false);
     }
 }
@@ -315,30 +324,36 @@ fn zoom(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     let visible = model.visible();
     let length = visible.end.0 - visible.start.0;
     let at = SessionTime(visible.start.0 + length / 2);
-    if small(ui, "all", "show the whole session (A)") {
-        commands.push(Command::ShowAll);
-    }
-    if small(ui, "frame", "bring the selection into view (F)") {
-        commands.push(Command::FrameSelection);
-    }
-    if small(ui, "+", "show less time (+)") {
-        commands.push(Command::Zoom { at, factor: 1.5 });
-    }
-    if small(ui, "−", "show more time (-)") {
-        commands.push(Command::Zoom {
-            at,
-            factor: 1.0 / 1.5,
-        });
+    let zoom = |factor| Command::Zoom { at, factor };
+    for (sign, what, command) in [
+        ("all", "show the whole session (A)", Command::ShowAll),
+        (
+            "frame",
+            "bring the selection into view (F)",
+            Command::FrameSelection,
+        ),
+        ("+", "show less time (+)", zoom(1.5)),
+        ("−", "show more time (-)", zoom(1.0 / 1.5)),
+    ] {
+        commands.extend(small(ui, sign, what).then_some(command));
     }
     ui.label(label::mono(format!("{} in view", text::duration(length))).color(theme::weak()));
 }
 
 /// A button with a sign of what moves the cursor.
 fn sign(ui: &mut Ui, sign: Transport, what: &str) -> bool {
-    let button = Button::new("").min_size(vec2(24.0, 20.0));
-    let response = ui.add(button.fill(Color32::TRANSPARENT));
+    let response = ui.add(
+        Button::new("")
+            .min_size(vec2(24.0, 20.0))
+            .fill(Color32::TRANSPARENT),
+    );
     control::named(&response, Role::Button, what);
-    let centre = response.rect.center();
-    glyph::transport(ui.painter(), centre, 9.0, sign, theme::text());
+    glyph::transport(
+        ui.painter(),
+        response.rect.center(),
+        9.0,
+        sign,
+        theme::text(),
+    );
     response.on_hover_text(what).clicked()
 }

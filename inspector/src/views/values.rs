@@ -125,8 +125,10 @@ fn bar(ui: &mut Ui, model: &Model, of: &mut RowsOf, commands: &mut Vec<Command>)
     ui.add_space(3.0);
     head::wrapped(ui, |ui| {
         for (name, rows) in RowsOf::ALL {
-            let text = label::body(name);
-            if ui.selectable_label(*of == rows, text).clicked() {
+            if ui
+                .selectable_label(*of == rows, label::body(name))
+                .clicked()
+            {
                 *of = rows;
             }
         }
@@ -134,15 +136,16 @@ fn bar(ui: &mut Ui, model: &Model, of: &mut RowsOf, commands: &mut Vec<Command>)
         around(ui, model, commands);
         match model.pinned() {
             None => {
-                let button = ui.button("pin this moment");
-                let what = "hold what comes against it (M)";
-                if button.on_hover_text(what).clicked() {
+                if ui
+                    .button("pin this moment")
+                    .on_hover_text("hold what comes against it (M)")
+                    .clicked()
+                {
                     commands.push(Command::Pin(Some(model.moment())));
                 }
             }
             Some(pinned) => {
-                let said = format!("against {} s", text::seconds(pinned));
-                let said = label::mono(said);
+                let said = label::mono(format!("against {} s", text::seconds(pinned)));
                 ui.label(said.color(theme::accent()));
                 if ui.button("go there").clicked() {
                     commands.push(Command::Pin(Some(model.moment())));
@@ -160,8 +163,7 @@ fn bar(ui: &mut Ui, model: &Model, of: &mut RowsOf, commands: &mut Vec<Command>)
 fn against(ui: &mut Ui, model: &Model, of: &mut RowsOf, commands: &mut Vec<Command>) {
     let Some((one, other)) = model.against() else {
         // The line is there all the same: the names below stay under the pointer.
-        let said = "click two nodes' names to hold them against each other";
-        let said = label::body(said);
+        let said = label::body("click two nodes' names to hold them against each other");
         head::wrapped(ui, |ui| {
             ui.set_min_height(ui.spacing().interact_size.y);
             ui.label(said.color(theme::dim()));
@@ -174,8 +176,7 @@ fn against(ui: &mut Ui, model: &Model, of: &mut RowsOf, commands: &mut Vec<Comma
             Some(other) => format!("{one} against {}", model.lane_name(other)),
             None => format!("{one} against… click another node's name"),
         };
-        let said = label::body(said);
-        ui.label(said.color(theme::accent()));
+        ui.label(label::body(said).color(theme::accent()));
         if ui.button("all nodes").clicked() {
             *of = RowsOf::Known;
             commands.push(Command::Against(None));
@@ -230,19 +231,28 @@ fn names(
     painter.hline(rect.x_range(), rect.bottom() - 0.5, (1.0, theme::line()));
     let y = rect.center().y;
     for (left, text) in [(10.0, "object"), (OBJECT, "property")] {
-        let at = pos2(rect.left() + left, y);
-        label::text(&painter, at, text, theme::small(), theme::weak());
+        label::text(
+            &painter,
+            pos2(rect.left() + left, y),
+            text,
+            theme::small(),
+            theme::weak(),
+        );
     }
     for (place, &node) in nodes.iter().enumerate() {
         let left = rect.left() + OBJECT + PROPERTY + place as f32 * cell;
         let name = model.lane_name(node);
         let area = Rect::from_min_size(pos2(left, rect.top()), vec2(cell - 2.0, ROW));
-        let response = control::clickable(ui, area, ("against", node));
         let is_held = model
             .against()
             .is_some_and(|(one, other)| one == node || other == Some(node));
-        let label = format!("hold {name} against another node");
-        control::selectable(&response, Role::Button, is_held, &label);
+        let response = control::choice(
+            ui,
+            area,
+            ("against", node),
+            is_held,
+            &format!("hold {name} against another node"),
+        );
         control::shade(&painter, area, 2.0, is_held, &response);
         if response.clicked() {
             commands.push(chosen(model, node, of));
@@ -297,8 +307,12 @@ fn line(
     let row = drawn.row;
     let property = believed.property_name(row.property);
     of_what(&painter, model, rect, drawn, property);
-    let cells = model.value_cells(believed, row, nodes);
-    for (place, (cell, &node)) in cells.iter().zip(nodes).enumerate() {
+    for (place, (cell, &node)) in model
+        .value_cells(believed, row, nodes)
+        .iter()
+        .zip(nodes)
+        .enumerate()
+    {
         let left = rect.left() + OBJECT + PROPERTY + place as f32 * drawn.cell;
         let area = Rect::from_min_size(pos2(left, rect.top()), vec2(drawn.cell - 2.0, ROW));
         let response = control::clickable(ui, area, (row.object, row.property.0, node));
@@ -398,8 +412,7 @@ fn paint(painter: &Painter, area: Rect, cell: &ValueCell, is_hovered: bool, node
         painter.rect_stroke(area, 2.0, edge, egui::StrokeKind::Inside);
     }
     if cell.is_owner {
-        let at = pos2(area.left() + 6.0, area.center().y);
-        painter.circle_filled(at, 3.0, node);
+        painter.circle_filled(pos2(area.left() + 6.0, area.center().y), 3.0, node);
     }
     let color = match (cell.is_value, cell.text.is_empty()) {
         (true, _) => theme::text(),

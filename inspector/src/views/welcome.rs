@@ -30,16 +30,16 @@ pub fn show(ui: &mut Ui, settings: &Settings, asked: &mut Vec<Asked>) {
                 asked.push(what);
             }
         }
-        let drop = "or drop reels, a folder or a capture here";
-        ui.label(label::body(drop).color(theme::dim()));
+        ui.label(label::body("or drop reels, a folder or a capture here").color(theme::dim()));
         if settings.recent.is_empty() {
             return;
         }
         ui.add_space(16.0);
         ui.label(label::body("opened before").color(theme::weak()));
         for paths in &settings.recent {
-            let name = label::mono(Settings::named(paths));
-            let button = Button::new(name).min_size(size).truncate();
+            let button = Button::new(label::mono(Settings::named(paths)))
+                .min_size(size)
+                .truncate();
             if ui.add(button.frame(false)).clicked() {
                 asked.push(Asked::Recent(paths.clone()));
             }
