@@ -4,6 +4,7 @@
 //! command. It depends on `capture/shared` alone, which depends on nothing, so that the compiler is
 //! all that is needed.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -27,13 +28,15 @@ fn main() {
     let mut compiler = compiler("shared", "rlib");
     compiler.arg("-o").arg(&shared);
     run(compiler);
+    let mut of_shared = OsString::from("netreel_shared=");
+    of_shared.push(&shared);
     let mut compiler = self::compiler("preload", "cdylib");
     compiler
         .args(["-C", "codegen-units=1", "-C", "strip=symbols"])
         // A hook that is given to whoever looks it up is ours, whatever else is preloaded.
         .args(["-C", "link-arg=-Wl,-Bsymbolic-functions"])
         .args(["--cfg", "feature=\"carried\"", "--extern"])
-        .arg(format!("netreel_shared={}", shared.display()))
+        .arg(of_shared)
         .arg("-o")
         .arg(&library);
     let linker = variable("RUSTC_LINKER");

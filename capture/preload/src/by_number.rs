@@ -158,7 +158,8 @@ hook! {
                 waits::epolls(CallId::EPOLL_PWAIT, b as *mut _, c as i32, || all() as i32) as isize
             }
             nr::CLOCK_NANOSLEEP => {
-                let (asked, left) = (waits::nanos(c as *const TimeSpec), waits::left_of(b as i32, d as *mut TimeSpec));
+                let left = waits::left_of(b as i32, d as *mut TimeSpec);
+                let asked = || waits::nanos(c as *const TimeSpec);
                 with_errno(waits::sleeps(asked, left, || or_code(all() as i32))) as isize
             }
             #[cfg(target_arch = "x86_64")]

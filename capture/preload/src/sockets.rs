@@ -610,9 +610,9 @@ pub fn push_receive_queues() {
 pub fn tell(fd: i32, call: CallId, result: i32, details: &[&[u8]]) {
     let result = or_code(result);
     quietly(|| {
-        let (Some(socket), Some(mut pushing)) = (udp(fd), pushing()) else {
-            return;
-        };
+        // Of other descriptors nothing is pushed.
+        let Some(socket) = udp(fd) else { return };
+        let Some(mut pushing) = pushing() else { return };
         let part = |index: usize| details.get(index).copied().unwrap_or(&[]);
         let parts = [&socket.to_le_bytes()[..], part(0), part(1), part(2)];
         pushing.called(call, result, &parts);

@@ -150,17 +150,25 @@ fn replayed(says: impl FnOnce() -> Option<i32>) -> Option<i32> {
 ///
 /// # Safety
 /// `left` is null or leads to a time, where a signal woke the thread.
-pub unsafe fn sleeps(nanos: u64, left: *mut TimeSpec, real: impl FnOnce() -> i32) -> i32 {
+pub unsafe fn sleeps(
+    nanos: impl FnOnce() -> u64,
+    left: *mut TimeSpec,
+    real: impl FnOnce() -> i32,
+) -> i32 {
     // SAFETY: the caller vouches for it.
     if let Some(result) = replayed(|| unsafe { replay::slept(left) }) {
         return result;
     }
     let result = real();
+    // Nothing of the program's is read where nothing is recorded.
+    if !attach::is_on() {
+        return result;
+    }
     // SAFETY: as above.
     let left = unsafe { left.as_ref() }.filter(|_| result == -sys::EINTR);
     let left = left.map(|left| left.in_nanos().to_le_bytes());
     let left = left.as_ref().map_or(&[][..], |left| left);
-    push::called(CallId::SLEEP, result, &[&nanos.to_le_bytes(), left]);
+    push::called(CallId::SLEEP, result, &[&nanos().to_le_bytes(), left]);
     result
 }
 
@@ -227,7 +235,11 @@ hook! {
         if replay::on() && let Some(result) = replay::call_with_errno(told) {
             return result;
         }
-        let events = event.as_ref().map_or(0, |event| event.events);
+        // What stops watching may name any place.
+        let events = match attach::is_on() {
+            true => event.as_ref().map_or(0, |event| event.events),
+            false => 0,
+        };
         let (epoll, operation) = (epoll.to_le_bytes(), operation.to_le_bytes());
         let (fd, events) = (fd.to_le_bytes(), events.to_le_bytes());
         push::called(CallId::EPOLL_CTL, or_code(result), &[&epoll, &operation, &fd, &events]);
@@ -235,16 +247,16 @@ hook! {
     }
 
     fn nanosleep[goes_on](time: *const TimeSpec, left: *mut TimeSpec) -> i32 {
-        with_errno(sleeps(nanos(time), left, || or_code(goes_on())))
+        with_errno(sleeps(|| nanos(time), left, || or_code(goes_on())))
     }
 
     fn clock_nanosleep[goes_on](clock: i32, flags: i32, time: *const TimeSpec, left: *mut TimeSpec) -> i32 {
-        -sleeps(nanos(time), left_of(flags, left), || -goes_on())
+        -sleeps(|| nanos(time), left_of(flags, left), || -goes_on())
     }
 
     fn thrd_sleep[goes_on](time: *const TimeSpec, left: *mut TimeSpec) -> i32 {
         // As C has it, -1 means that a signal came.
-        let result = sleeps(nanos(time), left, || match goes_on() {
+        let result = sleeps(|| nanos(time), left, || match goes_on() {
             -1 => -sys::EINTR,
             result => result,
         });
@@ -253,11 +265,11 @@ hook! {
 
     fn usleep[goes_on](micros: u32) -> i32 {
         let (nanos, nowhere) = (u64::from(micros) * 1_000, core::ptr::null_mut());
-        with_errno(sleeps(nanos, nowhere, || or_code(goes_on())))
+        with_errno(sleeps(|| nanos, nowhere, || or_code(goes_on())))
     }
 
     fn sleep[goes_on](seconds: u32) -> u32 {
         let (nanos, nowhere) = (u64::from(seconds) * 1_000_000_000, core::ptr::null_mut());
-        sleeps(nanos, nowhere, || goes_on() as i32) as u32
+        sleeps(|| nanos, nowhere, || goes_on() as i32) as u32
     }
 }

@@ -130,7 +130,27 @@ impl Step {
                 to,
                 packet: payload.to_vec(),
             },
-            _ => return None,
+            Event::SocketOpened { .. }
+            | Event::SocketClosed { .. }
+            | Event::SendResult { .. }
+            | Event::Note { .. }
+            | Event::Snapshot { .. }
+            | Event::Switched { .. }
+            | Event::Dropped { .. }
+            | Event::Stalled { .. }
+            | Event::WriteFailed { .. }
+            | Event::Fault { .. }
+            | Event::Relay { .. }
+            | Event::Triggered { .. }
+            | Event::Believed { .. }
+            // The driver replays engines; these come from unmodified programs.
+            | Event::ClockRead { .. }
+            | Event::Called { .. }
+            // These are an observer's, who takes no part.
+            | Event::Seen { .. }
+            | Event::Interface { .. }
+            | Event::CaptureDrops { .. }
+            | Event::Cut { .. } => return None,
         })
     }
 }

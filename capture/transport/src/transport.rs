@@ -51,7 +51,6 @@ pub trait Transport {
     }
 }
 
-/// A transport that is lent.
 /// Declares methods of a [`Transport`] that call the same of another one, which is `$to`.
 macro_rules! handed_on {
     ($self:ident => $to:expr; $($method:ident)*) => {
@@ -120,6 +119,7 @@ macro_rules! handed_on {
 }
 pub(crate) use handed_on;
 
+/// A transport that is lent.
 impl<T: Transport + ?Sized> Transport for &mut T {
     handed_on! {
         self => (**self);

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use smallvec::SmallVec;
 
-/// How many places are kept together: numbers that follow each other take little more than two bytes, and
-/// one far from all others hardly more than these.
+/// How many places are kept together: numbers that follow each other take some three bytes, and one far from
+/// all others hardly more than these.
 const CHUNK: usize = 32;
 
 /// Nobody has this number.
@@ -16,23 +16,22 @@ const NONE: u32 = u32::MAX;
 pub(super) struct Line {
     /// The chunk of the first of these.
     start: i64,
-    /// The chunks from there on, as far as their numbers lie near each other.
-    near: Vec<Near>,
-    /// All others.
-    far: BTreeMap<i64, Box<Chunk>>,
+    /// The chunks from there on.
+    near: Vec<Slots>,
+    /// Those that lie apart from all of these.
+    far: BTreeMap<i64, Slots>,
     /// At places with several, all but the first, in their order.
     more: BTreeMap<i64, SmallVec<[u32; 2]>>,
 }
 
-type Chunk = [u32; CHUNK];
-
-/// A chunk whose numbers lie near each other.
-#[derive(Debug)]
-struct Near {
-    /// [`NONE`] where the chunk is none of these.
-    base: u32,
-    /// How far each number is from the base, and [`FREE`].
-    after: [u16; CHUNK],
+/// The numbers of a chunk.
+#[derive(Debug, Default)]
+enum Slots {
+    #[default]
+    None,
+    /// They lie near each other: a base, and how far each is from that, or [`FREE`].
+    Near(Box<(u32, [u16; CHUNK])>),
+    Any(Box<[u32; CHUNK]>),
 }
 
 /// There is no number.
@@ -41,28 +40,36 @@ const FREE: u16 = u16::MAX;
 /// A chunk's base lies this far before the number that came first.
 const BEFORE: u32 = 1 << 12;
 
-impl Near {
-    const NONE: Near = Near {
-        base: NONE,
-        after: [FREE; CHUNK],
-    };
-
+impl Slots {
     fn get(&self, at: usize) -> u32 {
-        match self.after[at] {
-            FREE => NONE,
-            after => self.base + u32::from(after),
+        match self {
+            Slots::None => NONE,
+            Slots::Near(near) => match near.1[at] {
+                FREE => NONE,
+                after => near.0.saturating_add(u32::from(after)),
+            },
+            Slots::Any(any) => any[at],
         }
     }
 
-    /// Whether the number is near enough, and was put there.
-    fn put(&mut self, at: usize, number: u32) -> bool {
-        let after = number.checked_sub(self.base);
-        let after = after.and_then(|after| u16::try_from(after).ok());
-        let Some(after) = after.filter(|&after| after != FREE) else {
-            return false;
-        };
-        self.after[at] = after;
-        true
+    fn put(&mut self, at: usize, number: u32) {
+        if matches!(self, Slots::None) {
+            *self = Slots::Near(Box::new((number.saturating_sub(BEFORE), [FREE; CHUNK])));
+        }
+        if let Slots::Near(near) = self {
+            let after = number.checked_sub(near.0);
+            let after = after.and_then(|after| u16::try_from(after).ok());
+            match after.filter(|&after| after != FREE) {
+                Some(after) => near.1[at] = after,
+                None => {
+                    let any = std::array::from_fn(|at| self.get(at));
+                    *self = Slots::Any(Box::new(any));
+                }
+            }
+        }
+        if let Slots::Any(any) = self {
+            any[at] = number;
+        }
     }
 }
 
@@ -79,57 +86,37 @@ impl Line {
     /// Puts a number at a place; the first number that stands there, where it is another one.
     pub fn put(&mut self, place: i64, number: u32) -> Option<u32> {
         let (chunk, at) = find(place);
-        let known = self.get(chunk, at);
+        let slots = self.slots(chunk);
+        let known = slots.get(at);
         if known != NONE {
             return Some(known);
         }
-        if let Some(far) = self.far.get_mut(&chunk) {
-            far[at] = number;
-            return None;
-        }
-        let Some(near) = self.near_for(chunk) else {
-            self.far.entry(chunk).or_insert_with(empty)[at] = number;
-            return None;
-        };
-        if near.base == NONE {
-            near.base = number.saturating_sub(BEFORE);
-        }
-        if !near.put(at, number) {
-            let near = std::mem::replace(near, Near::NONE);
-            let mut far = Box::new(std::array::from_fn(|at| near.get(at)));
-            far[at] = number;
-            self.far.insert(chunk, far);
-        }
+        slots.put(at, number);
         None
     }
 
-    /// The place of a chunk that is not far, where it does not lie apart from the others.
-    fn near_for(&mut self, chunk: i64) -> Option<&mut Near> {
+    /// A chunk to put numbers into.
+    fn slots(&mut self, chunk: i64) -> &mut Slots {
         if self.near.is_empty() {
             self.start = chunk;
         }
-        let at = usize::try_from(chunk.checked_sub(self.start)?).ok()?;
-        let known = self.near.len();
-        if at >= known + APART as usize {
-            return None;
+        let at = chunk - self.start;
+        let known = self.near.len() as i64;
+        if at < 0 || at >= known + APART {
+            return self.far.entry(chunk).or_default();
         }
         if at >= known {
-            if at >= self.near.capacity() {
-                self.near.reserve_exact(at + 1 - known + known / 4);
+            let more = (at + 1 - known) as usize;
+            if self.near.len() + more > self.near.capacity() {
+                self.near.reserve_exact(more + self.near.len() / 4);
             }
-            self.near.resize_with(at + 1, || Near::NONE);
+            self.near.resize_with(at as usize + 1, Slots::default);
+            let reached: Vec<i64> = self.far.range(self.start..=chunk).map(|it| *it.0).collect();
+            for far in reached {
+                self.near[(far - self.start) as usize] = self.far.remove(&far).unwrap_or_default();
+            }
         }
-        self.near.get_mut(at)
-    }
-
-    /// The number at a place of a chunk.
-    fn get(&self, chunk: i64, at: usize) -> u32 {
-        let near = usize::try_from(chunk.saturating_sub(self.start)).ok();
-        match near.and_then(|near| self.near.get(near)) {
-            Some(near) if near.base != NONE => near.get(at),
-            _ if self.far.is_empty() => NONE,
-            _ => self.far.get(&chunk).map_or(NONE, |far| far[at]),
-        }
+        &mut self.near[at as usize]
     }
 
     /// Gives back memory that was taken for more.
@@ -147,7 +134,12 @@ impl Line {
     /// What stands first at a place.
     pub fn first(&self, place: i64) -> Option<u32> {
         let (chunk, at) = find(place);
-        Some(self.get(chunk, at)).filter(|&number| number != NONE)
+        let near = usize::try_from(chunk - self.start).ok();
+        let slots = match near.and_then(|near| self.near.get(near)) {
+            Some(known) => known,
+            None => self.far.get(&chunk)?,
+        };
+        Some(slots.get(at)).filter(|&number| number != NONE)
     }
 
     /// What else stands at a place.
@@ -178,7 +170,7 @@ impl Line {
 
     /// Whether no place is taken.
     pub fn is_empty(&self) -> bool {
-        self.near.is_empty() && self.far.is_empty()
+        self.near.is_empty()
     }
 
     /// The first place that is taken.
@@ -189,25 +181,27 @@ impl Line {
     /// The places from one on that are taken, each with what stands there first, in order.
     pub fn from(&self, floor: i64) -> impl Iterator<Item = (i64, u32)> + '_ {
         let (first, _) = find(floor);
-        let (start, end) = (self.start, self.start + self.near.len() as i64);
-        let near = first.clamp(start, end)..end;
-        let far = |from: i64, to: i64| self.far.range(from.min(to)..to).map(|(&chunk, _)| chunk);
-        let chunks = far(first, start)
-            .chain(near)
-            .chain(far(first.max(end), i64::MAX));
-        let places = chunks.flat_map(move |chunk| {
+        let end = self.start + self.near.len() as i64;
+        let far = |from: i64, to: i64| {
+            let chunks = self.far.range(from.min(to)..to);
+            chunks.map(|(&chunk, slots)| (chunk, slots))
+        };
+        let skipped = first
+            .saturating_sub(self.start)
+            .clamp(0, self.near.len() as i64);
+        let near = (self.start + skipped..).zip(&self.near[skipped as usize..]);
+        let near = near.filter(|(_, slots)| !matches!(slots, Slots::None));
+        let before = far(first, self.start);
+        let chunks = before.chain(near).chain(far(first.max(end), i64::MAX));
+        let places = chunks.flat_map(|(chunk, slots)| {
             let start = chunk.saturating_mul(CHUNK as i64);
             let places = start..=start.saturating_add(CHUNK as i64 - 1);
             places
                 .zip(0..CHUNK)
-                .map(move |(place, at)| (place, self.get(chunk, at)))
+                .map(move |(place, at)| (place, slots.get(at)))
         });
         places.filter(move |&(place, number)| number != NONE && place >= floor)
     }
-}
-
-fn empty() -> Box<Chunk> {
-    Box::new([NONE; CHUNK])
 }
 
 #[cfg(test)]

@@ -46,6 +46,9 @@ fn took_part(session: &Session) -> BTreeSet<NodeId> {
             continue;
         };
         let [one, other] = [from, to].map(|node| usize::from(node.0));
+        if one.max(other) >= spoke.len() {
+            continue;
+        }
         let both = understood[one] && understood[other];
         if !unrecorded(from) && (!unrecorded(to) || both) || both && spoke[one] {
             continue;

@@ -96,8 +96,11 @@ impl Query {
     /// Whether a packet passes: one of its messages does, or it has none and passes without.
     pub fn packet(&self, session: &Session, history: &History, packet: PacketId) -> bool {
         let passes = Query::of_packet(session, history, packet, |subject| {
+            if !self.root.is_about_messages() {
+                return subject.passes(&self.root);
+            }
             let mut messages = session.messages_of(packet).peekable();
-            if !self.root.is_about_messages() || messages.peek().is_none() {
+            if messages.peek().is_none() {
                 return subject.passes(&self.root);
             }
             messages.any(|(message, facts)| {

@@ -3,13 +3,15 @@
 //! A session of a hundred million packets has more bytes in its columns than many machines have memory. Once
 //! more than [`IN_MEMORY`] bytes of full segments are held, what comes next is written into files without a
 //! name and mapped: the system writes them out where memory is short, and reads them again where somebody
-//! asks. Every [`READ`] bytes that are read from them, all of their pages are let go, so that a pass over
-//! everything holds few at a time. A file is gone when nobody has a part of it any more.
+//! asks. Every [`READ`] bytes that are read of columns, all pages of the files are let go, so that a pass
+//! over everything holds few at a time. What nobody has any more takes no room in its file, where the system
+//! can give that back, and a full file is gone with the last of its parts.
 
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use bytes::Bytes;
@@ -21,14 +23,20 @@ const IN_MEMORY: usize = 256 << 20;
 /// How many bytes a file takes.
 const FILE: usize = 64 << 20;
 
-/// After so many bytes were read from files or written to them, their pages are let go.
+/// A part begins at a page of its file; smaller ones stay in memory.
+const PAGE: usize = 4096;
+
+/// After so many bytes of columns were read, or written to files, the pages of these are let go.
 const READ: usize = 128 << 20;
 
 /// How many bytes stay in memory now.
 static HELD: AtomicUsize = AtomicUsize::new(0);
 
-/// How many bytes were read since pages were let go.
+/// How many bytes of columns were read since pages were let go.
 static TOUCHED: AtomicUsize = AtomicUsize::new(0);
+
+/// Whether there was ever a file.
+static ANY: AtomicBool = AtomicBool::new(false);
 
 static FILES: Mutex<Files> = Mutex::new(Files {
     open: None,
@@ -37,16 +45,33 @@ static FILES: Mutex<Files> = Mutex::new(Files {
 
 /// The files that parts are in.
 struct Files {
-    /// The one that has room.
-    open: Option<Open>,
-    all: Vec<Weak<Mmap>>,
+    /// The one that has room, and where that begins.
+    open: Option<(Arc<Mapped>, usize)>,
+    all: Vec<Weak<Mapped>>,
 }
 
-/// A file that has room.
-struct Open {
+/// A file, mapped as a whole.
+struct Mapped {
     file: File,
-    mapped: Bytes,
-    used: usize,
+    map: Mmap,
+}
+
+/// A part of a file.
+struct Part {
+    of: Arc<Mapped>,
+    range: Range<usize>,
+}
+
+impl AsRef<[u8]> for Part {
+    fn as_ref(&self) -> &[u8] {
+        &self.of.map[self.range.clone()]
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        give_back(&self.of.file, &self.range);
+    }
 }
 
 /// Bytes in memory, which are counted as long as they are.
@@ -64,19 +89,11 @@ impl Drop for Held {
     }
 }
 
-/// A mapped file.
-struct Mapped(Arc<Mmap>);
-
-impl AsRef<[u8]> for Mapped {
-    fn as_ref(&self) -> &[u8] {
-        &self.0
-    }
-}
-
 /// The bytes, to be shared: in memory, or in a file where there are many already. Where no file can be
 /// written they stay in memory.
 pub(crate) fn share(bytes: Vec<u8>) -> Bytes {
-    if HELD.load(Ordering::Relaxed) >= IN_MEMORY {
+    let held = HELD.load(Ordering::Relaxed);
+    if bytes.len() >= PAGE && held + bytes.len() > IN_MEMORY {
         let put = files().put(&bytes);
         if let Ok(aside) = put {
             touch(bytes.len());
@@ -87,9 +104,15 @@ pub(crate) fn share(bytes: Vec<u8>) -> Bytes {
     Bytes::from_owner(Held(bytes.into_boxed_slice()))
 }
 
-/// Notes that so many bytes are read that may be in files.
+/// Notes that so many bytes of columns are read.
 #[inline]
 pub(crate) fn touch(bytes: usize) {
+    if bytes > 0 && ANY.load(Ordering::Relaxed) {
+        count(bytes);
+    }
+}
+
+fn count(bytes: usize) {
     if TOUCHED.fetch_add(bytes, Ordering::Relaxed) > READ {
         TOUCHED.store(0, Ordering::Relaxed);
         files().let_go();
@@ -102,51 +125,52 @@ fn files() -> MutexGuard<'static, Files> {
 
 impl Files {
     fn put(&mut self, bytes: &[u8]) -> io::Result<Bytes> {
-        if bytes.len() > FILE / 4 {
-            let (_, mapped) = self.create(bytes.len(), |file| write_at(file, bytes, 0))?;
-            return Ok(mapped);
-        }
-        let has_room = |open: &Open| open.used + bytes.len() <= FILE;
-        let mut open = match self.open.take().filter(has_room) {
+        let has_room = |(_, used): &(Arc<Mapped>, usize)| used + bytes.len() <= FILE;
+        let (of, start) = match self.open.take().filter(has_room) {
             Some(open) => open,
-            None => {
-                let (file, mapped) = self.create(FILE, |_| Ok(()))?;
-                let used = 0;
-                Open { file, mapped, used }
-            }
+            None => (self.create(FILE.max(bytes.len()))?, 0),
         };
-        let start = open.used;
-        write_at(&open.file, bytes, start as u64)?;
-        open.used += bytes.len();
-        let part = open.mapped.slice(start..open.used);
-        self.open = Some(open);
-        Ok(part)
+        write_at(&of.file, bytes, start as u64)?;
+        let end = start + bytes.len();
+        let range = start..end;
+        self.open = Some((of.clone(), end.next_multiple_of(PAGE)));
+        Ok(Bytes::from_owner(Part { of, range }))
     }
 
-    /// A new file, which is filled before it is mapped.
-    fn create(
-        &mut self,
-        length: usize,
-        fill: impl FnOnce(&File) -> io::Result<()>,
-    ) -> io::Result<(File, Bytes)> {
-        let file = tempfile::tempfile_in(folder())?;
+    /// A new file.
+    fn create(&mut self, length: usize) -> io::Result<Arc<Mapped>> {
+        let file = tempfile::tempfile_in(folder()).or_else(|_| tempfile::tempfile())?;
         file.set_len(length as u64)?;
-        fill(&file)?;
         // SAFETY: nobody else has the file, which has no name. It is written where nobody has a part of it
         // yet, and never where somebody has.
-        let mapped = Arc::new(unsafe { Mmap::map(&file)? });
+        let map = unsafe { Mmap::map(&file)? };
+        let mapped = Arc::new(Mapped { file, map });
         self.all.retain(|known| known.strong_count() > 0);
         self.all.push(Arc::downgrade(&mapped));
-        Ok((file, Bytes::from_owner(Mapped(mapped))))
+        ANY.store(true, Ordering::Relaxed);
+        Ok(mapped)
     }
 
     /// Lets go of the pages of all files. They stay in the files.
     fn let_go(&self) {
         for mapped in self.all.iter().filter_map(Weak::upgrade) {
-            let_go(&mapped);
+            let_go(&mapped.map);
         }
     }
 }
+
+/// Gives back the room that a part has in its file.
+#[cfg(target_os = "linux")]
+fn give_back(file: &File, range: &Range<usize>) {
+    use rustix::fs::{FallocateFlags, fallocate};
+    let how = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+    let length = range.len().next_multiple_of(PAGE);
+    // Where the file's system cannot, the room stays taken as long as the file.
+    let _ = fallocate(file, how, range.start as u64, length as u64);
+}
+
+#[cfg(not(target_os = "linux"))]
+fn give_back(_: &File, _: &Range<usize>) {}
 
 #[cfg(unix)]
 fn let_go(mapped: &Mmap) {
@@ -191,17 +215,21 @@ mod tests {
             all: Vec::new(),
         };
         let bytes = |nth: u8| vec![nth; 1 + usize::from(nth) * 90_000];
-        let parts: Vec<Bytes> = (0..40).map(|nth| files.put(&bytes(nth)).unwrap()).collect();
-        let large = files.put(&vec![41; FILE / 2]).unwrap();
+        let mut parts: Vec<(u8, Bytes)> = (0..60)
+            .map(|nth| (nth, files.put(&bytes(nth)).unwrap()))
+            .collect();
+        let large = files.put(&vec![61; FILE + 1]).unwrap();
         assert!(
             files.all.len() > 2,
-            "one file is full, and one part has its own"
+            "two are full, and one part has its own"
         );
+        // What others give back was not theirs.
+        parts.retain(|(nth, _)| nth % 3 != 0);
         files.let_go();
-        for (nth, part) in (0..).zip(&parts) {
-            assert_eq!(part, &bytes(nth));
+        for (nth, part) in &parts {
+            assert_eq!(part, &bytes(*nth));
         }
-        assert!(large.iter().all(|&byte| byte == 41));
+        assert!(large.iter().all(|&byte| byte == 61));
     }
 
     #[test]

@@ -64,7 +64,7 @@ impl Blobs {
             blobs: self,
             ends: self.ends.cursor(),
             chunk: usize::MAX,
-            chunk_bytes: CHUNK * self.bytes.len() / self.len().max(1),
+            chunk_bytes: self.bytes.len().div_ceil(self.len().max(1)) * CHUNK,
         }
     }
 

@@ -286,7 +286,7 @@ impl Column {
         (row < self.len() && self.get(row) == value).then_some(row)
     }
 
-    /// How many bytes of memory it holds on to; what is in a store is not its own.
+    /// How many bytes it holds on to, in memory or in a file; what is in a store is not its own.
     pub fn memory(&self) -> usize {
         let full = self.full.iter().skip(self.stored).map(Bytes::len);
         self.chunks.capacity() * size_of::<Chunk>()

@@ -1,4 +1,5 @@
-//! Bytes that a column owns while it grows, or shares with the store that it was taken from.
+//! Bytes that a column owns while it grows, or shares: with its copies, or with the store that it was taken
+//! from.
 
 use std::ops::Deref;
 
@@ -6,16 +7,18 @@ use bytes::Bytes;
 
 use crate::aside;
 
-/// So many bytes are shared once no more are put behind them.
-const SHARED_MIN: usize = 1 << 16;
+/// So many bytes are set aside once no more are put behind them.
+const ASIDE_MIN: usize = 1 << 16;
 
 /// See the module.
 #[derive(Clone, Debug)]
 pub(crate) enum Packed {
     /// Its own.
     Own(Vec<u8>),
+    /// Its own, and its copies': perhaps in a file (`aside.rs`).
+    Aside(Bytes),
     /// A part of a store, most often of a file that is mapped.
-    Shared(Bytes),
+    Stored(Bytes),
 }
 
 impl Default for Packed {
@@ -31,7 +34,7 @@ impl Deref for Packed {
     fn deref(&self) -> &[u8] {
         match self {
             Packed::Own(bytes) => bytes,
-            Packed::Shared(bytes) => bytes,
+            Packed::Aside(bytes) | Packed::Stored(bytes) => bytes,
         }
     }
 }
@@ -40,31 +43,32 @@ impl Packed {
     /// The bytes, to change them: what was shared is copied first.
     #[inline]
     pub fn own(&mut self) -> &mut Vec<u8> {
-        if let Packed::Shared(bytes) = self {
+        if let Packed::Aside(bytes) | Packed::Stored(bytes) = self {
             *self = Packed::Own(bytes.to_vec());
         }
         match self {
             Packed::Own(bytes) => bytes,
-            Packed::Shared(_) => unreachable!("it was copied"),
+            Packed::Aside(_) | Packed::Stored(_) => unreachable!("it was copied"),
         }
     }
 
-    /// How many bytes it holds on to, in memory or in a file.
+    /// How many bytes it holds on to, in memory or in a file; what is in a store is not its own.
     pub fn memory(&self) -> usize {
         match self {
             Packed::Own(bytes) => bytes.capacity(),
-            Packed::Shared(bytes) => bytes.len(),
+            Packed::Aside(bytes) => bytes.len(),
+            Packed::Stored(_) => 0,
         }
     }
 
     /// Gives back memory that was taken for more bytes.
     pub fn shrink(&mut self) {
         match self {
-            Packed::Own(bytes) if bytes.len() >= SHARED_MIN => {
-                *self = Packed::Shared(aside::share(std::mem::take(bytes)));
+            Packed::Own(bytes) if bytes.len() >= ASIDE_MIN => {
+                *self = Packed::Aside(aside::share(std::mem::take(bytes)));
             }
             Packed::Own(bytes) => bytes.shrink_to_fit(),
-            Packed::Shared(_) => {}
+            Packed::Aside(_) | Packed::Stored(_) => {}
         }
     }
 }

@@ -181,7 +181,7 @@ impl Taking {
     pub fn blobs(&mut self) -> Result<Blobs, Misfit> {
         Ok(Blobs {
             ends: self.column()?,
-            bytes: Packed::Shared(self.bytes()?),
+            bytes: Packed::Stored(self.bytes()?),
         })
     }
 

@@ -146,7 +146,7 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
     if moves.is_empty() {
         return Vec::new();
     }
-    heard_still(session, &talks, &mut moves);
+    heard_still(session, &talks, &moved, &mut moves);
     let found = moves
         .into_iter()
         .filter_map(|((old, partner), (new, still))| {
@@ -195,10 +195,11 @@ fn talks(session: &Session, moved: &BTreeMap<NodeId, Who>) -> Talks {
         .collect()
 }
 
-/// Counts what partners said to old ports after the new ones began.
+/// Counts what partners said to old ports after the new ones began; not of partners that may have moved.
 fn heard_still(
     session: &Session,
     talks: &Talks,
+    moved: &BTreeMap<NodeId, Who>,
     moves: &mut BTreeMap<(NodeId, NodeId), (NodeId, Still)>,
 ) {
     let mut reader = session.reader();
@@ -206,7 +207,8 @@ fn heard_still(
         let Some(((partner, old), at)) = reader.passed(packet) else {
             continue;
         };
-        let Some((new, still)) = moves.get_mut(&(old, partner)) else {
+        let known = moves.get_mut(&(old, partner));
+        let Some((new, still)) = known.filter(|_| !moved.contains_key(&partner)) else {
             continue;
         };
         let begins = talks.get(&(*new, partner)).map(|after| after.begins.0);

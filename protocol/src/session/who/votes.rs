@@ -10,7 +10,7 @@ use crate::session::read::ends::{Ends, RawEnd};
 use crate::session::read::scan::Scan;
 
 /// How many payloads of a foreign endpoint are looked at, in each reel, to see whose they are: so many, or
-/// fewer where thousands of endpoints share what may be looked at in all.
+/// fewer where thousands of endpoints share what may be looked at of a reel.
 const LOOKED_AT: std::ops::RangeInclusive<usize> = 64..=512;
 const LOOKED_AT_ALL: usize = 1 << 22;
 /// How many of them tell whose they are, where a reel has not all that it might have sent.
