@@ -20,9 +20,14 @@ struct Of {
     options: Vec<(String, String)>,
 }
 
+/// Counts up where the library's bytes are written in another way.
+const FORM: u32 = 2;
+
 /// The first line of the file; behind it are the library's bytes.
 #[derive(Debug, Serialize, Deserialize)]
 struct Head {
+    #[serde(default)]
+    form: u32,
     of: Of,
     found: Vec<Known>,
 }
@@ -58,6 +63,10 @@ pub fn read(folder: &Path, arguments: &Explore, ground: &Ground) -> Result<From>
     let line = bytes.iter().position(|byte| *byte == b'\n');
     let (head, kept) = bytes.split_at(line.ok_or_else(damaged)?);
     let head: Head = serde_json::from_slice(head).map_err(|_| damaged())?;
+    if head.form != FORM {
+        let why = "was explored by another netreel";
+        return Err(told(format!("{} {why}", folder.display())));
+    }
     let now = of(arguments, ground)?;
     if let Some(why) = differs(&head.of, &now) {
         return Err(told(format!("{} {why}", folder.display())));
@@ -76,7 +85,12 @@ pub fn write(
     (kept, found): (&Kept, Vec<Known>),
 ) -> Result {
     let of = of(arguments, ground)?;
-    let mut bytes = serde_json::to_vec(&Head { of, found }).map_err(Failure::new)?;
+    let mut bytes = serde_json::to_vec(&Head {
+        form: FORM,
+        of,
+        found,
+    })
+    .map_err(Failure::new)?;
     bytes.push(b'\n');
     bytes.extend(kept.to_bytes());
     bytes.extend(number_of(&bytes).to_le_bytes());

@@ -19,7 +19,7 @@ use crate::events::chosen;
 use crate::outcome::{self, Answer, Failure, Result};
 use crate::{open, text};
 
-/// What the replay calls before each event (`replay/src/before.rs`).
+/// What the replay calls before each event (`replay/src/cursor.rs`).
 const FUNCTION: &str = "netreel_before_event";
 
 /// The register with its first argument: it needs no debug information.

@@ -286,7 +286,7 @@ pub fn write_html(file: &Path, over: &Over<'_>, sums: &Sums) -> Result {
         }
     }
     std::fs::write(file, page)
-        .map_err(|error| Failure::new(format!("cannot write_html {}: {error}", file.display())))
+        .map_err(|error| Failure::new(format!("cannot write {}: {error}", file.display())))
 }
 
 fn row(rule: &str, share: Share) -> String {

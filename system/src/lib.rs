@@ -5,6 +5,8 @@
 //! (an error of the kind `Unsupported`, `None`, `false`), and whoever called it does without or tells
 //! people what to do instead. Everybody else asks the standard library alone.
 
+#[cfg(feature = "aside")]
+pub mod aside;
 mod cancel;
 pub mod clock;
 pub mod codes;

@@ -1,8 +1,10 @@
 //! Rows of bytes, one after the other.
 
+use netreel_system::aside;
+
 use crate::column::CHUNK;
 use crate::packed::Packed;
-use crate::{Column, Cursor, aside};
+use crate::{Column, Cursor};
 
 /// A row of bytes for each number from 0 on; most rows are short, and many may be empty.
 #[derive(Clone, Debug, Default)]

@@ -11,7 +11,7 @@
 
 use bytes::Bytes;
 
-use crate::aside;
+use netreel_system::aside;
 
 /// How many rows are packed together.
 pub const CHUNK: usize = 256;

@@ -5,7 +5,6 @@
 //!
 //! Why it is so: `docs/decisions/session.md`.
 
-mod aside;
 mod blobs;
 mod column;
 mod list;

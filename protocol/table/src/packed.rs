@@ -5,7 +5,7 @@ use std::ops::Deref;
 
 use bytes::Bytes;
 
-use crate::aside;
+use netreel_system::aside;
 
 /// So many bytes are set aside once no more are put behind them.
 const ASIDE_MIN: usize = 1 << 16;
@@ -15,7 +15,7 @@ const ASIDE_MIN: usize = 1 << 16;
 pub(crate) enum Packed {
     /// Its own.
     Own(Vec<u8>),
-    /// Its own, and its copies': perhaps in a file (`aside.rs`).
+    /// Its own, and its copies': perhaps in a file (`netreel_system::aside`).
     Aside(Bytes),
     /// A part of a store, most often of a file that is mapped.
     Stored(Bytes),

@@ -132,6 +132,22 @@ fn a_wire_that_is_cut_anywhere_has_answers() {
 }
 
 #[test]
+fn what_is_made_of_itself_has_answers() {
+    let mut few = Few;
+    let mut client = Client::new(&mut few);
+    for text in [
+        "enum A: A { x }",
+        "enum A: B { x } enum B: A { y }",
+        "flags A: B { x } flags B: A { y }",
+        "enum A: B { x } struct B { a: A; }",
+        "struct A { a: A; }",
+        "alias A = B; alias B = A; struct C { a: A; }",
+    ] {
+        client.look(text, &[(0, 5), (0, 8), end_of(text)]);
+    }
+}
+
+#[test]
 fn every_place_of_a_wire_has_answers() {
     let mut few = Few;
     let mut client = Client::new(&mut few);

@@ -11,6 +11,9 @@ use super::waiting::{Counts, Waiting, Way};
 /// So many ways are drawn before they are played, at most.
 const DRAWN_AHEAD: u64 = 64;
 
+/// No exploration takes so many bytes: a length beyond it is not believed.
+const BYTES_MAX: usize = 1 << 30;
+
 /// How far an exploration came: what it has tried, what waits, and what was wrong. It goes on with the same
 /// session, layers and limits only, those of runs and threads apart; whoever keeps it looks to that.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -37,7 +40,10 @@ impl Kept {
 
     /// Reads [`Kept::to_bytes`]; `None` where the bytes are not whole.
     pub fn from_bytes(bytes: &[u8]) -> Option<Kept> {
-        let read = bincode::serde::decode_from_slice::<Kept, _>(bytes, standard());
+        let read = bincode::serde::decode_from_slice::<Kept, _>(
+            bytes,
+            standard().with_limit::<BYTES_MAX>(),
+        );
         let (kept, taken) = read.ok()?;
         let is_drawn = kept.drawn <= kept.counts.runs.saturating_add(DRAWN_AHEAD);
         (taken == bytes.len() && is_drawn).then_some(kept)

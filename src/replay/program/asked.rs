@@ -180,8 +180,7 @@ fn is_another(
 
 /// The recorded command line.
 pub fn recorded(header: &Header) -> String {
-    let words = text::joined(header.args.iter().map(|word| quoted(word)), " ");
-    words
+    text::joined(header.args.iter().map(|word| quoted(word)), " ")
 }
 
 /// The command that starts a node's program again as it was recorded, to be copied.

@@ -108,7 +108,7 @@ const ACCESS: u32 = 3;
 const HELD_NAMED_MAX: usize = 8;
 
 /// Those behind the first three, and a sentence for each that is another one than recorded. A file that
-/// was only read is opened held_again, and read on from where it was.
+/// was only read is opened again, and read on from where it was.
 pub fn held(began: &Began) -> (Vec<Descriptor>, Vec<String>) {
     let (mut all, mut told, mut more) = (Vec::new(), Vec::new(), 0);
     for (fd, target) in began.descriptors.iter().filter(|(fd, _)| *fd > 2) {
@@ -194,7 +194,7 @@ fn of_kind(began: &Began, fd: i32, target: &str) -> (Standard, Option<&'static s
 const NOTHING: &str = "and leads to nothing now (/dev/null)";
 const CHANGED: &str = "which was changed since";
 
-/// From where a file is read held_again, where it can be, and how the descriptor is another one than it was.
+/// From where a file is read again, where it can be, and how the descriptor is another one than it was.
 fn held_again(target: &str, held: Option<&Held>) -> (Option<u64>, Option<&'static str>) {
     if target == "/dev/null" {
         return (None, None);

@@ -86,6 +86,10 @@ impl Sizes<'_, '_> {
         if let Some(window) = &field.window {
             return bytes(window.size.as_ref()?);
         }
+        // What has no window though one is declared has a mistake there.
+        if declared.size.is_some() || declared.through.is_some() {
+            return None;
+        }
         let one = self.of_type(&field.field_type)?;
         match &field.repeat {
             None if declared.repeat.is_none() => Some(one),
@@ -110,8 +114,10 @@ impl Sizes<'_, '_> {
             Type::Wide(_) | Type::Uuid => Some(128),
             Type::Hash(bytes) => Some(8 * u64::from(*bytes)),
             Type::Enum(id) | Type::Flags(id) => {
-                let enums = self.enums;
-                self.of_type(&enums.get(id.0 as usize)?.base)
+                // A base that is another one of them is a mistake, and may lead back here.
+                let base = &self.enums.get(id.0 as usize)?.base;
+                let is_plain = !matches!(base, Type::Enum(_) | Type::Flags(_) | Type::Struct(_));
+                is_plain.then(|| self.of_type(base))?
             }
             Type::Struct(id) => self.of_struct(*id),
             Type::Bytes(length) => bytes(length),

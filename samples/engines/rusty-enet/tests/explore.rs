@@ -241,7 +241,7 @@ fn explored(ground: &Arc<Ground>, planted: Planted, runs_max: u64) -> (Explored,
         if let Told::Wrong(wrong, heals) = told {
             // Who is not connected yet is not spoken to: ENet promises nothing of what is said then.
             let speaks_ns = i64::try_from((TICK * 40).as_nanos()).unwrap_or(i64::MAX);
-            if wrong.changes.iter().any(|it| it.begins_ns() < speaks_ns) {
+            if wrong.changes.iter().any(|it| it.since.ns < speaks_ns) {
                 *heals = true;
                 return ControlFlow::Continue(());
             }

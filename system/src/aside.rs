@@ -91,7 +91,7 @@ impl Drop for Held {
 
 /// The bytes, to be shared: in memory, or in a file where there are many already. Where no file can be
 /// written they stay in memory.
-pub(crate) fn share(bytes: Vec<u8>) -> Bytes {
+pub fn share(bytes: Vec<u8>) -> Bytes {
     let held = HELD.load(Ordering::Relaxed);
     if bytes.len() >= PAGE && held + bytes.len() > IN_MEMORY {
         let put = files().put(&bytes);
@@ -106,7 +106,7 @@ pub(crate) fn share(bytes: Vec<u8>) -> Bytes {
 
 /// Notes that so many bytes of columns are read.
 #[inline]
-pub(crate) fn touch(bytes: usize) {
+pub fn touch(bytes: usize) {
     if bytes > 0 && ANY.load(Ordering::Relaxed) {
         count(bytes);
     }
