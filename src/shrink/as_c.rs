@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use netreel_reel::Endpoint;
-use netreel_replay::explore::{Does, Ground, Script, ScriptArrival, ScriptTurn};
+use netreel_replay::explore::{Begins, Ground, Natural, Script, ScriptTurn};
 
 use crate::text;
 
@@ -120,9 +120,9 @@ fn turns(turns: &[ScriptTurn], out: &mut String) {
     let (mut rows, mut bytes, mut clocks) = (Vec::new(), Vec::new(), Vec::new());
     for it in turns {
         let (does, tick, time, call) = match &it.does {
-            Does::Start => ("START", 0, 0, &[][..]),
-            Does::Tick(tick, time) => ("TICK", *tick, time.0, &[][..]),
-            Does::Call(call) => ("CALL", 0, 0, &call[..]),
+            Begins::Start => ("START", 0, 0, &[][..]),
+            Begins::Tick(tick, time) => ("TICK", *tick, time.0, &[][..]),
+            Begins::Call(call) => ("CALL", 0, 0, &call[..]),
         };
         rows.push(format!(
             "{{{}, {}, {}, {does}, {tick}u, {time}u, {}, {}, {}, {}}}",
@@ -161,11 +161,11 @@ fn packets(script: &Script, out: &mut String) {
     array("struct packet", "PACKETS", &rows, out);
 }
 
-fn arrival(it: &ScriptArrival) -> String {
+fn arrival(it: &Natural) -> String {
     let source = endpoint(&it.source);
     format!(
         "{{{}, {}, {}, {}, {source}}}",
-        it.node, it.turn, it.ns, it.socket.0
+        it.node, it.at.turn, it.at.ns, it.socket.0
     )
 }
 

@@ -77,11 +77,14 @@ pub(super) struct GroundTurn {
     pub beside: Vec<OwnedRecord>,
 }
 
+/// What a turn begins with.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Begins {
+pub enum Begins {
     /// The layer is made.
     Start,
+    /// A tick, and the game's own time.
     Tick(u64, Time),
+    /// A call of the game.
     Call(Arc<[u8]>),
 }
 
@@ -96,11 +99,15 @@ pub(super) struct Unsent {
 }
 
 /// Where a packet of a layer goes when nothing is changed.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Natural {
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Natural {
+    /// The receiver, by its place.
     pub node: usize,
+    /// When it is there.
     pub at: Moment,
+    /// By which socket.
     pub socket: SocketId,
+    /// From where.
     pub source: Endpoint,
 }
 

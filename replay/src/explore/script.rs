@@ -40,20 +40,9 @@ pub struct ScriptTurn {
     /// On the session's clock, in nanoseconds.
     pub at_ns: i64,
     /// What the node does.
-    pub does: Does,
+    pub does: Begins,
     /// What its clock says, read by read; behind them it says the last one again.
     pub clocks: Vec<Time>,
-}
-
-/// What a turn is.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Does {
-    /// The layer is made.
-    Start,
-    /// A tick, and the game's own time.
-    Tick(u64, Time),
-    /// A call of the game.
-    Call(Vec<u8>),
 }
 
 /// A packet of the recording: by whom and when it was sent, its number on this way in that turn, and where it
@@ -71,22 +60,7 @@ pub struct ScriptSend {
     /// From 0.
     pub nth: u32,
     /// Nothing: it is lost.
-    pub comes: Vec<ScriptArrival>,
-}
-
-/// Where a packet comes, and when.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ScriptArrival {
-    /// The receiver, by its place.
-    pub node: usize,
-    /// The receiver's turn.
-    pub turn: u32,
-    /// Before what comes later in that turn. On the session's clock, in nanoseconds.
-    pub ns: i64,
-    /// By which socket.
-    pub socket: SocketId,
-    /// From where.
-    pub source: Endpoint,
+    pub comes: Vec<Natural>,
 }
 
 /// What a way does to packets that the recording does not have.
@@ -138,11 +112,7 @@ impl Ground {
                 node,
                 turn,
                 at_ns: it.at_ns,
-                does: match &it.begins {
-                    Begins::Start => Does::Start,
-                    Begins::Tick(tick, time) => Does::Tick(*tick, *time),
-                    Begins::Call(call) => Does::Call(call.to_vec()),
-                },
+                does: it.begins.clone(),
                 clocks,
             }
         });
@@ -175,7 +145,6 @@ impl Ground {
             let nth = u32::try_from(before.count()).unwrap_or(u32::MAX);
             let mut comes = Vec::new();
             self.as_recorded(place, &mut comes);
-            let comes = comes.iter().map(arrival).collect();
             sends.push(ScriptSend {
                 node,
                 turn,
@@ -220,15 +189,5 @@ impl Ground {
             }
         }
         links
-    }
-}
-
-fn arrival(natural: &Natural) -> ScriptArrival {
-    ScriptArrival {
-        node: natural.node,
-        turn: natural.at.turn,
-        ns: natural.at.ns,
-        socket: natural.socket,
-        source: natural.source,
     }
 }
