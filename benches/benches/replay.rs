@@ -13,7 +13,7 @@ use std::time::Duration;
 use netreel_reel::{
     Event, EventNumber, Header, Record, Reel, ReelWriter, SocketId, ThreadId, Time,
 };
-use netreel_replay::{Driver, MakeLayer, Outcome, Stepper, Stop};
+use netreel_replay::{Driver, MakeLayer, Outcome, Player, Stepper, Stop};
 use netreel_sample_engine::{Mode, NetLayer, Script, SimWorld, SimWorldStart, Start, Topology};
 use netreel_transport::{
     Draw, InputError, Layer, LinkFaults, MemoryRecorder, Recorded, SnapshotPlan, Transport,
@@ -160,7 +160,7 @@ fn walks(reel: &Arc<Reel>) -> [(f64, f64); 2] {
         seeks.push((processor() - begin) * 1e3);
         assert_eq!(moved.stop, Stop::Reached);
         let begin = processor();
-        stepper.back(|_| true).expect("a state");
+        stepper.back(&mut |_| true).expect("a state");
         backs.push((processor() - begin) * 1e3);
     }
     [spread(seeks), spread(backs)]

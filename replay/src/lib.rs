@@ -77,8 +77,8 @@ pub use cursor::{ReelEvents, netreel_before_event};
 pub use difference::FieldDifference;
 pub use driver::{Driver, Outcome, Report, Turn, TurnKind};
 pub use explanation::{Explanation, explain};
-pub use player::{Player, Predicate};
+pub use player::{Moved, Player, Predicate, StepError, Stop};
 pub use replayable::{
     NotReplayable, Stretch, check_replayable, check_replayable_sockets, check_replayable_whole,
 };
-pub use stepper::{Current, MakeLayer, Moved, StepError, Stepper, Stop};
+pub use stepper::{Current, MakeLayer, Stepper};

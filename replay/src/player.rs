@@ -2,41 +2,108 @@
 
 use netreel_reel::{EventNumber, OwnedRecord, Record};
 
+use crate::NotReplayable;
 use crate::driver::Report;
 use crate::program::{Judged, Tape};
 use crate::replayable::Stretch;
-use crate::stepper::{Moved, StepError, Stepper};
+
+/// How going somewhere ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// There.
+    Reached,
+    /// At the beginning of what can be replayed.
+    Begin,
+    /// Behind the last event.
+    End,
+    /// Where the layer parts from the recording.
+    Parted,
+}
+
+/// Where one came to, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moved {
+    /// How it ended.
+    pub stop: Stop,
+    /// Whether all was played again from the beginning, because the layer offers no states.
+    pub restarted: bool,
+    /// Whether something is missing in the reel between where one was and where one is: what is
+    /// played is another [`Stretch`], and its layer a fresh one.
+    pub crossed: bool,
+}
+
+impl Moved {
+    /// How the way ended that one went in several moves, of which `next` is the last.
+    pub fn and(self, next: Moved) -> Moved {
+        Moved {
+            stop: next.stop,
+            restarted: self.restarted || next.restarted,
+            crossed: self.crossed || next.crossed,
+        }
+    }
+
+    /// The same across what is missing.
+    pub(crate) fn across(self) -> Moved {
+        Moved {
+            crossed: true,
+            ..self
+        }
+    }
+}
+
+/// Why a stepper cannot go on.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StepError {
+    /// See [`NotReplayable`].
+    #[error(transparent)]
+    NotReplayable(#[from] NotReplayable),
+    /// The layer could not be made.
+    #[error("{0}")]
+    NoLayer(String),
+    /// The layer cannot be brought into a state.
+    #[error("the state of event {number}: {why}")]
+    NoState {
+        /// The snapshot, or the turn before which a state was kept.
+        number: EventNumber,
+        /// What the layer says.
+        why: String,
+    },
+}
 
 /// Takes events.
 pub type Predicate<'a> = &'a mut dyn FnMut(&Record<'_>) -> bool;
 
-/// A replay that goes to events, forward and back. [`Stepper`] plays a layer,
+/// A replay that goes to events, forward and back. [`Stepper`](crate::Stepper) plays a layer,
 /// [`Walk`](crate::program::Walk) a program.
 pub trait Player {
-    /// See [`Stepper::position`].
+    /// The number of the event that comes next.
     fn position(&self) -> EventNumber;
-    /// See [`Stepper::played_from`].
+    /// From where on all is played and compared up to here: the begin of the
+    /// [stretch](Player::stretch), or the snapshot by way of which [`seek`](Player::seek) came.
     fn played_from(&self) -> EventNumber;
-    /// See [`Stepper::record`].
+    /// The event that comes next; `None` at the end.
     fn record(&mut self) -> Option<OwnedRecord>;
-    /// See [`Stepper::turn`].
+    /// The turn before which the layer is; the end behind the last.
     fn turn(&self) -> EventNumber;
-    /// See [`Stepper::stretch`].
+    /// The stretch that is walked: beyond it something is missing.
     fn stretch(&self) -> Stretch;
-    /// See [`Stepper::go_to`].
+    /// Goes to an event, forward or back, also into another stretch. An event that is not there
+    /// stands for the next one that is.
     ///
     /// # Errors
-    /// What is played cannot be made, or not be brought there.
+    /// The layer cannot be made, or not be brought into a state.
     fn go_to(&mut self, number: EventNumber) -> Result<Moved, StepError>;
-    /// See [`Stepper::forward`].
+    /// Goes on to the next event that `wanted` takes.
     ///
     /// # Errors
-    /// As for `go_to`.
+    /// As for [`go_to`](Player::go_to).
     fn forward(&mut self, wanted: Predicate<'_>) -> Result<Moved, StepError>;
-    /// See [`Stepper::back`].
+    /// Goes back to the last event before this one that `wanted` takes. Where something is missing
+    /// on the way, the layer begins again at the last snapshot before that event, as
+    /// [`seek`](Player::seek) does.
     ///
     /// # Errors
-    /// As for `go_to`.
+    /// As for [`go_to`](Player::go_to).
     fn back(&mut self, wanted: Predicate<'_>) -> Result<Moved, StepError>;
 
     /// Back, or forward.
@@ -51,33 +118,38 @@ pub trait Player {
         }
     }
 
-    /// See [`Stepper::seek`]; what has no snapshots comes there from its beginning.
+    /// Goes to an event by way of the last snapshot that the recorder took before it: what lies
+    /// before that snapshot is not played and not compared. What has no snapshots comes there from its
+    /// beginning.
     ///
     /// # Errors
-    /// As for `go_to`.
+    /// As for [`go_to`](Player::go_to).
     fn seek(&mut self, number: EventNumber) -> Result<Moved, StepError> {
         self.go_to(number)
     }
 
-    /// See [`Stepper::state`].
+    /// The layer's state before [`turn`](Player::turn), in its own encoding.
     fn state(&self) -> Option<Vec<u8>> {
         None
     }
 
-    /// See [`Stepper::time_outs`]; what has no such switch goes nowhere.
+    /// Throws the one switch of the layer's [time-outs](netreel_transport::Layer::time_outs), for all of
+    /// the replay: the layer is played once more to where it is, because it may do something else on the
+    /// way. A stepper begins with time-outs on. What has no such switch goes nowhere.
     ///
     /// # Errors
-    /// As for `go_to`.
+    /// As for [`go_to`](Player::go_to).
     fn time_outs(&mut self, _on: bool) -> Result<Moved, StepError> {
         self.go_to(self.position())
     }
 
-    /// See [`Stepper::are_time_outs_on`].
+    /// Whether the layer's time-outs are on; `None` where it has no switch, as far as it was asked:
+    /// it is with [`time_outs`](Player::time_outs).
     fn are_time_outs_on(&self) -> Option<bool> {
         None
     }
 
-    /// See [`Stepper::parted`].
+    /// Where the layer parts from the recording, as far as that was found.
     fn parted(&self) -> Option<&Report> {
         None
     }
@@ -90,59 +162,5 @@ pub trait Player {
     /// The process that stands still where one is, if it is one.
     fn process(&self) -> Option<u32> {
         None
-    }
-}
-
-impl Player for Stepper {
-    fn position(&self) -> EventNumber {
-        Stepper::position(self)
-    }
-
-    fn played_from(&self) -> EventNumber {
-        Stepper::played_from(self)
-    }
-
-    fn record(&mut self) -> Option<OwnedRecord> {
-        Stepper::record(self)
-    }
-
-    fn turn(&self) -> EventNumber {
-        Stepper::turn(self)
-    }
-
-    fn stretch(&self) -> Stretch {
-        Stepper::stretch(self)
-    }
-
-    fn go_to(&mut self, number: EventNumber) -> Result<Moved, StepError> {
-        Stepper::go_to(self, number)
-    }
-
-    fn forward(&mut self, wanted: Predicate<'_>) -> Result<Moved, StepError> {
-        Stepper::forward(self, wanted)
-    }
-
-    fn back(&mut self, wanted: Predicate<'_>) -> Result<Moved, StepError> {
-        Stepper::back(self, wanted)
-    }
-
-    fn seek(&mut self, number: EventNumber) -> Result<Moved, StepError> {
-        Stepper::seek(self, number)
-    }
-
-    fn state(&self) -> Option<Vec<u8>> {
-        Stepper::state(self)
-    }
-
-    fn time_outs(&mut self, on: bool) -> Result<Moved, StepError> {
-        Stepper::time_outs(self, on)
-    }
-
-    fn are_time_outs_on(&self) -> Option<bool> {
-        Stepper::are_time_outs_on(self)
-    }
-
-    fn parted(&self) -> Option<&Report> {
-        Stepper::parted(self)
     }
 }

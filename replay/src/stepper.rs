@@ -2,15 +2,16 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use netreel_reel::{EventNumber, OwnedRecord, Record, Reel};
+use netreel_reel::{EventNumber, OwnedRecord, Reel};
 use netreel_transport::{Layer, ReplayTransport, Shared};
 
 use crate::checkpoints::Checkpoints;
 use crate::cursor::Tape;
 use crate::driver::{Driver, Outcome, Report};
+use crate::player::{Moved, Player, Predicate, StepError, Stop};
 use crate::replayable::{Stretch, check_whole};
 use crate::states::last_snapshot;
-use crate::{NotReplayable, ReelEvents, check_replayable, check_replayable_sockets};
+use crate::{ReelEvents, check_replayable, check_replayable_sockets};
 
 /// Makes the layer that is stepped, as it is before its first tick. A layer whose library keeps a
 /// transport of its own takes it from what it is given; others leave that aside.
@@ -72,68 +73,6 @@ struct TimeOuts {
     is_on: bool,
     /// Whether the layer has it, as far as it was asked.
     is_there: bool,
-}
-
-/// How going somewhere ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stop {
-    /// There.
-    Reached,
-    /// At the beginning of what can be replayed.
-    Begin,
-    /// Behind the last event.
-    End,
-    /// Where the layer parts from the recording.
-    Parted,
-}
-
-/// Where one came to, and how.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Moved {
-    /// How it ended.
-    pub stop: Stop,
-    /// Whether all was played again from the beginning, because the layer offers no states.
-    pub restarted: bool,
-    /// Whether something is missing in the reel between where one was and where one is: what is
-    /// played is another [`Stretch`], and its layer a fresh one.
-    pub crossed: bool,
-}
-
-impl Moved {
-    /// How the way ended that one went in several moves, of which `next` is the last.
-    pub fn and(self, next: Moved) -> Moved {
-        Moved {
-            stop: next.stop,
-            restarted: self.restarted || next.restarted,
-            crossed: self.crossed || next.crossed,
-        }
-    }
-
-    fn across(self) -> Moved {
-        Moved {
-            crossed: true,
-            ..self
-        }
-    }
-}
-
-/// Why a stepper cannot go on.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum StepError {
-    /// See [`NotReplayable`].
-    #[error(transparent)]
-    NotReplayable(#[from] NotReplayable),
-    /// The layer could not be made.
-    #[error("{0}")]
-    NoLayer(String),
-    /// The layer cannot be brought into a state.
-    #[error("the state of event {number}: {why}")]
-    NoState {
-        /// The snapshot, or the turn before which a state was kept.
-        number: EventNumber,
-        /// What the layer says.
-        why: String,
-    },
 }
 
 /// States take at most this many bytes unless somebody says otherwise.
@@ -220,183 +159,14 @@ impl Stepper {
         Ok(stepper)
     }
 
-    /// The number of the event that comes next.
-    pub fn position(&self) -> EventNumber {
-        self.position
-    }
-
-    /// From where on all is played and compared up to here: the begin of the
-    /// [stretch](Stepper::stretch), or the snapshot by way of which [`seek`](Stepper::seek) came.
-    pub fn played_from(&self) -> EventNumber {
-        self.played_from
-    }
-
-    /// The event that comes next; `None` at the end.
-    pub fn record(&mut self) -> Option<OwnedRecord> {
-        self.tape.next(self.position, |_| true)
-    }
-
-    /// The turn before which the layer is; the end behind the last.
-    pub fn turn(&self) -> EventNumber {
-        self.turn
-    }
-
-    /// The layer's state before [`turn`](Stepper::turn), in its own encoding.
-    pub fn state(&self) -> Option<Vec<u8>> {
-        self.layer.save()
-    }
-
     /// Whether the layer offers states, so that going back need not start at the beginning.
     pub fn offers_states(&self) -> bool {
         self.saves
     }
 
-    /// Where the layer parts from the recording, as far as that was found.
-    pub fn parted(&self) -> Option<&Report> {
-        self.wall.as_ref().map(|(_, report)| report)
-    }
-
-    /// The stretch that is walked: beyond it something is missing.
-    pub fn stretch(&self) -> Stretch {
-        self.stretch
-    }
-
-    /// Throws the one switch of the layer's time-outs ([`Layer::time_outs`]), for all of the replay:
-    /// the layer is played once more to where it is, because it may do something else on the way. A
-    /// stepper begins with time-outs on.
-    ///
-    /// # Errors
-    /// As for [`go_to`](Stepper::go_to).
-    pub fn time_outs(&mut self, on: bool) -> Result<Moved, StepError> {
-        let position = self.position;
-        self.switch.is_on = on;
-        self.enter(self.stretch)?;
-        self.go_to(position)
-    }
-
-    /// Whether the layer's time-outs are on; `None` where it has no switch, as far as it was asked:
-    /// it is with [`time_outs`](Stepper::time_outs).
-    pub fn are_time_outs_on(&self) -> Option<bool> {
-        self.switch.is_there.then_some(self.switch.is_on)
-    }
-
     /// How many states are kept, and how many bytes they have.
     pub fn kept(&self) -> (usize, usize) {
         self.checkpoints.kept()
-    }
-
-    /// Goes to an event, forward or back, also into another stretch. An event that is not there
-    /// stands for the next one that is.
-    ///
-    /// # Errors
-    /// The layer cannot be made, or not be brought into a state.
-    pub fn go_to(&mut self, number: EventNumber) -> Result<Moved, StepError> {
-        if let Some(other) = self.other_stretch(number) {
-            self.enter(other)?;
-            return Ok(self.go_to(number)?.across());
-        }
-        if number < self.stretch.from {
-            let moved = self.settle(self.stretch.from)?;
-            return Ok(Moved {
-                stop: Stop::Begin,
-                ..moved
-            });
-        }
-        match self.tape.next(number, |_| true) {
-            Some(record) => self.settle(record.as_record().number),
-            None => self.settle(self.stretch.until),
-        }
-    }
-
-    /// Goes to an event by way of the last snapshot that the recorder took before it: what lies
-    /// before that snapshot is not played and not compared.
-    ///
-    /// # Errors
-    /// As for [`go_to`](Stepper::go_to).
-    pub fn seek(&mut self, number: EventNumber) -> Result<Moved, StepError> {
-        if let Some(other) = self.other_stretch(number) {
-            self.enter(other)?;
-            return Ok(self.seek(number)?.across());
-        }
-        let end = self.stretch.until;
-        let snapshot = last_snapshot(&self.reel, self.stretch.from, number.min(end));
-        if let Some(snapshot) = snapshot.filter(|&it| it > self.turn)
-            && let Some(state) = self.tape.snapshot(snapshot)
-        {
-            let turn = self.tape.turn_behind(snapshot);
-            self.make_in(snapshot, &state)?;
-            self.played_from = snapshot;
-            self.resume(turn);
-            self.turn = turn;
-            self.checkpoints.keep(turn, state);
-        }
-        self.go_to(number)
-    }
-
-    /// Goes on to the next event that `wanted` takes.
-    ///
-    /// # Errors
-    /// As for [`go_to`](Stepper::go_to).
-    pub fn forward(
-        &mut self,
-        mut wanted: impl FnMut(&Record<'_>) -> bool,
-    ) -> Result<Moved, StepError> {
-        let behind = self.position.next();
-        let found = self.tape.next(behind, |it| wanted(&it.as_record()));
-        if let Some(record) = found {
-            return self.settle(record.as_record().number);
-        }
-        let moved = self.settle(self.stretch.until)?;
-        if moved.stop != Stop::End {
-            return Ok(moved);
-        }
-        // Behind what is missing.
-        let end = self.stretch.until;
-        for stretch in self.stretches.clone() {
-            if stretch.from < end {
-                continue;
-            }
-            let mut tape = Tape::new(Arc::clone(&self.reel), stretch.from, stretch.until);
-            let found = tape.next(stretch.from, |it| wanted(&it.as_record()));
-            if let Some(record) = found {
-                self.enter(stretch)?;
-                return Ok(self.settle(record.as_record().number)?.across());
-            }
-        }
-        Ok(moved)
-    }
-
-    /// Goes back to the last event before this one that `wanted` takes. Where something is missing
-    /// on the way, the layer begins again at the last snapshot before that event, as
-    /// [`seek`](Stepper::seek) does.
-    ///
-    /// # Errors
-    /// As for [`go_to`](Stepper::go_to).
-    pub fn back(
-        &mut self,
-        mut wanted: impl FnMut(&Record<'_>) -> bool,
-    ) -> Result<Moved, StepError> {
-        let found = self
-            .tape
-            .previous(self.position, |it| wanted(&it.as_record()));
-        if let Some(record) = found {
-            return self.settle(record.as_record().number);
-        }
-        // Before what is missing.
-        let begin = self.stretch.from;
-        let before = self.stretches.iter().filter(|it| it.until <= begin);
-        for &stretch in before.rev() {
-            let mut tape = Tape::new(Arc::clone(&self.reel), stretch.from, stretch.until);
-            let found = tape.previous(stretch.until, |it| wanted(&it.as_record()));
-            if let Some(record) = found {
-                return self.seek(record.as_record().number);
-            }
-        }
-        let moved = self.settle(begin)?;
-        Ok(Moved {
-            stop: Stop::Begin,
-            ..moved
-        })
     }
 
     /// The stretch that has `number`, or else the next one, or else the last; `None` where it is
@@ -589,5 +359,134 @@ impl Stepper {
         self.resume(number);
         self.turn = number;
         Ok(false)
+    }
+}
+
+impl Player for Stepper {
+    fn position(&self) -> EventNumber {
+        self.position
+    }
+
+    fn played_from(&self) -> EventNumber {
+        self.played_from
+    }
+
+    fn record(&mut self) -> Option<OwnedRecord> {
+        self.tape.next(self.position, |_| true)
+    }
+
+    fn turn(&self) -> EventNumber {
+        self.turn
+    }
+
+    fn stretch(&self) -> Stretch {
+        self.stretch
+    }
+
+    fn go_to(&mut self, number: EventNumber) -> Result<Moved, StepError> {
+        if let Some(other) = self.other_stretch(number) {
+            self.enter(other)?;
+            return Ok(self.go_to(number)?.across());
+        }
+        if number < self.stretch.from {
+            let moved = self.settle(self.stretch.from)?;
+            return Ok(Moved {
+                stop: Stop::Begin,
+                ..moved
+            });
+        }
+        match self.tape.next(number, |_| true) {
+            Some(record) => self.settle(record.as_record().number),
+            None => self.settle(self.stretch.until),
+        }
+    }
+
+    fn seek(&mut self, number: EventNumber) -> Result<Moved, StepError> {
+        if let Some(other) = self.other_stretch(number) {
+            self.enter(other)?;
+            return Ok(self.seek(number)?.across());
+        }
+        let end = self.stretch.until;
+        let snapshot = last_snapshot(&self.reel, self.stretch.from, number.min(end));
+        if let Some(snapshot) = snapshot.filter(|&it| it > self.turn)
+            && let Some(state) = self.tape.snapshot(snapshot)
+        {
+            let turn = self.tape.turn_behind(snapshot);
+            self.make_in(snapshot, &state)?;
+            self.played_from = snapshot;
+            self.resume(turn);
+            self.turn = turn;
+            self.checkpoints.keep(turn, state);
+        }
+        self.go_to(number)
+    }
+
+    fn forward(&mut self, wanted: Predicate<'_>) -> Result<Moved, StepError> {
+        let behind = self.position.next();
+        let found = self.tape.next(behind, |it| wanted(&it.as_record()));
+        if let Some(record) = found {
+            return self.settle(record.as_record().number);
+        }
+        let moved = self.settle(self.stretch.until)?;
+        if moved.stop != Stop::End {
+            return Ok(moved);
+        }
+        // Behind what is missing.
+        let end = self.stretch.until;
+        for stretch in self.stretches.clone() {
+            if stretch.from < end {
+                continue;
+            }
+            let mut tape = Tape::new(Arc::clone(&self.reel), stretch.from, stretch.until);
+            let found = tape.next(stretch.from, |it| wanted(&it.as_record()));
+            if let Some(record) = found {
+                self.enter(stretch)?;
+                return Ok(self.settle(record.as_record().number)?.across());
+            }
+        }
+        Ok(moved)
+    }
+
+    fn back(&mut self, wanted: Predicate<'_>) -> Result<Moved, StepError> {
+        let found = self
+            .tape
+            .previous(self.position, |it| wanted(&it.as_record()));
+        if let Some(record) = found {
+            return self.settle(record.as_record().number);
+        }
+        // Before what is missing.
+        let begin = self.stretch.from;
+        let before = self.stretches.iter().filter(|it| it.until <= begin);
+        for &stretch in before.rev() {
+            let mut tape = Tape::new(Arc::clone(&self.reel), stretch.from, stretch.until);
+            let found = tape.previous(stretch.until, |it| wanted(&it.as_record()));
+            if let Some(record) = found {
+                return self.seek(record.as_record().number);
+            }
+        }
+        let moved = self.settle(begin)?;
+        Ok(Moved {
+            stop: Stop::Begin,
+            ..moved
+        })
+    }
+
+    fn state(&self) -> Option<Vec<u8>> {
+        self.layer.save()
+    }
+
+    fn time_outs(&mut self, on: bool) -> Result<Moved, StepError> {
+        let position = self.position;
+        self.switch.is_on = on;
+        self.enter(self.stretch)?;
+        self.go_to(position)
+    }
+
+    fn are_time_outs_on(&self) -> Option<bool> {
+        self.switch.is_there.then_some(self.switch.is_on)
+    }
+
+    fn parted(&self) -> Option<&Report> {
+        self.wall.as_ref().map(|(_, report)| report)
     }
 }

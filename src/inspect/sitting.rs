@@ -176,7 +176,7 @@ fn sit(
             }
         })
     };
-    let played = Played::Layer(Box::new(engine.stepper(reel.reel, tell)?), plays);
+    let played: Played = (Box::new(engine.stepper(reel.reel, tell)?), Some(plays));
     let mut sitting = Sitting::new(&story, reel, played, Path::new(&path), false);
     let begins = layer.map_or_else(String::new, |layer| {
         format!("plays into the layer of {}", layer.display())

@@ -34,8 +34,9 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer> {
         |_: &Reel| true
     };
     let reel = one(&reels, arguments.node.as_deref(), ("stepped", fits))?;
-    let played = if is_program {
-        Played::Program(Box::new(program(arguments, &story, (reel, &reels))?))
+    let played: Played = if is_program {
+        let program = program(arguments, &story, (reel, &reels))?;
+        (Box::new(program), None)
     } else {
         layer(arguments, reel)?
     };
@@ -99,7 +100,7 @@ fn layer(arguments: &Replay, reel: &SessionReel<'_>) -> Result<Played> {
     let plays = engine.plays(reel.reel);
     let tell = Arc::new(|why: String| anstream::eprintln!("netreel: {why}"));
     let stepper = engine.stepper(reel.reel, tell)?;
-    Ok(Played::Layer(Box::new(stepper), plays))
+    Ok((Box::new(stepper), Some(plays)))
 }
 
 /// The program of a reel, started again and stopped before its first event.

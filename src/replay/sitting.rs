@@ -6,15 +6,14 @@ use std::path::Path;
 use netreel_protocol::export::{self, event_words};
 use netreel_protocol::session::{MessageId, SessionReel};
 use netreel_reel::{Event, EventNumber, OwnedRecord, Record};
-use netreel_replay::program::Walk;
-use netreel_replay::{Moved, Player, Stepper, Stop};
+use netreel_replay::{Moved, Player, Stop};
 use netreel_wire::MessageFacts;
 use serde_json::{Value, json};
 
 use super::breaks::{Breaks, Condition, number};
 use super::commands::{HELP, Trouble, takes_nothing};
 use super::likely::Plays;
-use super::program::{Stepped, told};
+use super::program::told;
 use crate::events::Calls;
 use crate::open::{self, Story};
 use crate::outcome::{Answer, Failure, Result};
@@ -88,26 +87,19 @@ impl Unit {
     }
 }
 
-/// What one sits in, before its first event.
-pub enum Played {
-    Layer(Box<Stepper>, Plays),
-    Program(Box<Walk<Stepped>>),
-}
+/// What one sits in, before its first event; how a layer was changed that is played.
+pub type Played = (Box<dyn Player>, Option<Plays>);
 
 impl<'a> Sitting<'a> {
     pub fn new(
         story: &'a Story,
         reel: &'a SessionReel<'a>,
-        played: Played,
+        (player, plays): Played,
         path: &Path,
         json: bool,
     ) -> Sitting<'a> {
         let mut tell = |sentence: String| anstream::eprintln!("netreel: {sentence}");
         let breaks = Breaks::beside(path, story, reel, &mut tell);
-        let (player, plays): (Box<dyn Player>, _) = match played {
-            Played::Layer(stepper, plays) => (stepper, Some(plays)),
-            Played::Program(walk) => (walk, None),
-        };
         Sitting {
             story,
             reel,

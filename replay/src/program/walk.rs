@@ -7,9 +7,8 @@ use netreel_reel::{EventNumber, OwnedRecord, Reel};
 use super::judged::{Ended, Judged};
 use super::tape::Tape;
 use crate::cursor::Tape as Events;
-use crate::player::{Player, Predicate};
+use crate::player::{Moved, Player, Predicate, StepError, Stop};
 use crate::replayable::{Stretch, look};
-use crate::stepper::{Moved, StepError, Stop};
 
 /// Starts a program, and lets it go on from where it stands.
 pub trait Runner {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use netreel_reel::{EventNumber, Reel};
-use netreel_replay::{Driver, MakeLayer, Outcome, Stepper, Stop};
+use netreel_replay::{Driver, MakeLayer, Outcome, Player, Stepper, Stop};
 use netreel_sample_engine::{Mode, NetLayer, Peer, SimWorldStart, Start, Topology};
 use netreel_transport::{InputError, Layer, LinkFaults, RestoreError, Transport};
 

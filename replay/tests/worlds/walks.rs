@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use netreel_reel::{Event, EventNumber, Reel};
-use netreel_replay::{MakeLayer, Stepper, Stop};
+use netreel_replay::{MakeLayer, Player, Stepper, Stop};
 use netreel_sample_engine::{Fault, NetLayer, Start};
 use netreel_transport::{Draw, InputError, Layer, Transport};
 
@@ -36,7 +36,7 @@ fn states(reel: &Arc<Reel>) -> BTreeMap<EventNumber, Vec<u8>> {
     let mut states = BTreeMap::new();
     loop {
         states.insert(stepper.position(), stepper.state().unwrap());
-        if stepper.forward(|_| true).unwrap().stop != Stop::Reached {
+        if stepper.forward(&mut |_| true).unwrap().stop != Stop::Reached {
             break;
         }
     }
@@ -57,13 +57,13 @@ fn whatever_the_walk_the_state_before_an_event_is_the_same() {
             let far = draw.below(last + 1);
             let moved = match draw.below(9) {
                 0 => stepper.go_to(EventNumber(far)),
-                1 => stepper.forward(|_| true),
-                2 => stepper.back(|_| true),
-                3 => stepper.forward(|it| matches!(it.event, Event::Tick { .. })),
-                4 => stepper.back(|it| matches!(it.event, Event::Tick { .. })),
-                5 => stepper.forward(|it| matches!(it.event, Event::Sent { .. })),
-                6 => stepper.back(|it| matches!(it.event, Event::Received { .. })),
-                7 => stepper.back(|it| matches!(it.event, Event::Input { .. })),
+                1 => stepper.forward(&mut |_| true),
+                2 => stepper.back(&mut |_| true),
+                3 => stepper.forward(&mut |it| matches!(it.event, Event::Tick { .. })),
+                4 => stepper.back(&mut |it| matches!(it.event, Event::Tick { .. })),
+                5 => stepper.forward(&mut |it| matches!(it.event, Event::Sent { .. })),
+                6 => stepper.back(&mut |it| matches!(it.event, Event::Received { .. })),
+                7 => stepper.back(&mut |it| matches!(it.event, Event::Input { .. })),
                 _ => stepper.go_to(EventNumber(u64::MAX)),
             };
             assert_ne!(moved.unwrap().stop, Stop::Parted, "seed {seed}");
@@ -83,7 +83,7 @@ fn turns(reel: &Arc<Reel>) -> BTreeMap<EventNumber, Vec<u8>> {
     let mut states = BTreeMap::new();
     loop {
         let is_turn = |event: &Event<'_>| matches!(event, Event::Tick { .. } | Event::Input { .. });
-        let moved = stepper.forward(|it| is_turn(&it.event)).unwrap();
+        let moved = stepper.forward(&mut |it| is_turn(&it.event)).unwrap();
         states.insert(stepper.turn(), stepper.state().unwrap());
         if moved.stop != Stop::Reached {
             return states;
@@ -130,13 +130,13 @@ fn walks_lead_across_holes_in_both_directions_and_say_so() {
             let far = EventNumber(draw.below(last + 1));
             let moved = match draw.below(8) {
                 0 => stepper.go_to(far),
-                1 => stepper.forward(|_| true),
-                2 => stepper.back(|_| true),
+                1 => stepper.forward(&mut |_| true),
+                2 => stepper.back(&mut |_| true),
                 3 => stepper.seek(far),
-                4 => stepper.back(|it| matches!(it.event, Event::Tick { .. })),
-                5 => stepper.forward(|it| it.number >= far),
-                6 => stepper.back(|it| it.number <= far),
-                _ => stepper.back(|it| matches!(it.event, Event::Input { .. })),
+                4 => stepper.back(&mut |it| matches!(it.event, Event::Tick { .. })),
+                5 => stepper.forward(&mut |it| it.number >= far),
+                6 => stepper.back(&mut |it| it.number <= far),
+                _ => stepper.back(&mut |it| matches!(it.event, Event::Input { .. })),
             };
             let moved = moved.unwrap();
             assert_ne!(moved.stop, Stop::Parted, "seed {seed}");
@@ -163,17 +163,17 @@ fn one_step_back_from_behind_a_hole_leads_before_it() {
         let mut stepper = stepper(&holed, 1 << 20);
         stepper.go_to(EventNumber(u64::MAX)).unwrap();
         for hole in holes.iter().rev() {
-            let begin = stepper.back(|_| false).unwrap();
+            let begin = stepper.back(&mut |_| false).unwrap();
             assert_eq!((begin.stop, begin.crossed), (Stop::Begin, false));
             assert!(stepper.position() >= EventNumber(hole.end), "seed {seed}");
-            let back = stepper.back(|_| true).unwrap();
+            let back = stepper.back(&mut |_| true).unwrap();
             assert_eq!((back.stop, back.crossed), (Stop::Reached, true));
             assert_eq!(stepper.position(), EventNumber(hole.start - 1));
-            let on = stepper.forward(|_| true).unwrap();
+            let on = stepper.forward(&mut |_| true).unwrap();
             assert_eq!((on.stop, on.crossed), (Stop::Reached, true));
-            stepper.back(|_| true).unwrap();
+            stepper.back(&mut |_| true).unwrap();
         }
-        assert_eq!(stepper.back(|_| false).unwrap().stop, Stop::Begin);
+        assert_eq!(stepper.back(&mut |_| false).unwrap().stop, Stop::Begin);
         assert_eq!(stepper.position(), EventNumber(0));
     }
 }
@@ -184,10 +184,10 @@ fn going_one_way_and_back_leads_to_where_one_was() {
     let mut stepper = stepper(&reel, 1 << 20);
     stepper.go_to(EventNumber(200)).unwrap();
     for _ in 0..20 {
-        stepper.forward(|_| true).unwrap();
+        stepper.forward(&mut |_| true).unwrap();
     }
     for _ in 0..20 {
-        stepper.back(|_| true).unwrap();
+        stepper.back(&mut |_| true).unwrap();
     }
     assert_eq!(stepper.position(), EventNumber(200));
 }
@@ -208,10 +208,10 @@ fn a_layer_that_parts_from_the_recording_stops_there_and_can_go_back() {
         parted
     );
     let there = stepper.state();
-    assert_eq!(stepper.back(|_| true).unwrap().stop, Stop::Reached);
+    assert_eq!(stepper.back(&mut |_| true).unwrap().stop, Stop::Reached);
     assert!(stepper.position() < parted);
-    assert_eq!(stepper.forward(|_| true).unwrap().stop, Stop::Reached);
-    assert_eq!(stepper.forward(|_| true).unwrap().stop, Stop::Parted);
+    assert_eq!(stepper.forward(&mut |_| true).unwrap().stop, Stop::Reached);
+    assert_eq!(stepper.forward(&mut |_| true).unwrap().stop, Stop::Parted);
     assert_eq!((stepper.position(), stepper.state()), (parted, there));
 }
 
