@@ -69,9 +69,11 @@ pub fn show(ui: &mut Ui, model: &Model, bar: &mut Bar, commands: &mut Vec<Comman
         .cursor_range
         .is_none_or(|it| it.primary.index.0 == end);
     let is_list = bar.completion.types && at_end && !words.is_empty();
-    let (clicked, held) = is_list
-        .then(|| list(ui, response.rect.left_bottom(), &words, &bar.completion))
-        .unwrap_or_default();
+    let (clicked, held) = if is_list {
+        list(ui, response.rect.left_bottom(), &words, &bar.completion)
+    } else {
+        (None, false)
+    };
     if let Some(chosen) = clicked.or(chosen)
         && let Some((text, _)) = words.get(chosen)
     {

@@ -79,11 +79,8 @@ pub fn show(ui: &mut Ui, model: &Model, look: &mut Look, commands: &mut Vec<Comm
     let believed = model.believed();
     let Some(believed) = believed else {
         let why = model.why_no_values();
-        head::show(
-            ui,
-            title,
-            why.is_none().then(|| model.why_waits()).unwrap_or_default(),
-        );
+        let waits = why.as_ref().map_or(model.why_waits(), |_| "");
+        head::show(ui, title, waits);
         let why = why.unwrap_or_else(|| model.why_waits().to_owned());
         findings::empty(ui, &format!("Where objects are: {why}."));
         return;

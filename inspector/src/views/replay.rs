@@ -225,8 +225,8 @@ fn controls(
         let hint = "until kind == migrate  ·  break finding  ·  goto 1.2s  ·  object 42";
         let response = label::edit(ui, "say", &mut seat.command, hint, |room| room - 8.0);
         if label::is_entered(ui, &response) && !seat.command.trim().is_empty() {
-            seat.say(&seat.command.trim().to_owned(), requests);
-            seat.command.clear();
+            let command = std::mem::take(&mut seat.command);
+            seat.say(command.trim(), requests);
             response.request_focus();
         }
     });
