@@ -9,7 +9,7 @@ use support::programs::{Bench, notes, text};
 
 /// In KiB: room for the library that the program loads from there (some 500), for one ring with what it
 /// begins with (520) and the reel, or for two rings of half of that; not for two.
-const ONE_RING: u32 = 1280;
+const ONE_RING: u32 = 1252;
 
 /// Records `pair` for this many rounds onto a disk of this many KiB: the run, and the notes of its reel,
 /// where it has one. `None`, with a word, where this user cannot mount one.

@@ -330,9 +330,17 @@ const ON: u32 = 1;
 pub const FULL: u32 = 3;
 
 /// Whether what is pushed is recorded now.
+///
+/// Only while [`generation`] is some.
 #[inline]
 pub fn is_on() -> bool {
     matches!(control().gate.0.state.get(), ON | FULL)
+}
+
+/// The same of a process that may not be attached.
+#[inline]
+pub fn records() -> bool {
+    generation().is_some() && is_on()
 }
 
 /// What this thread remembers, with a ring of its own; `None` where there is none to be had.

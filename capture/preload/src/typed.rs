@@ -40,11 +40,10 @@ pub fn reads_of(stream: *mut u8) {
 
 /// What the C library calls to fill a stream's buffer.
 unsafe extern "C" fn stream_reads(file: *mut u8, buffer: *mut u8, length: isize) -> isize {
-    // SAFETY: the C library's function of this name, for its own call.
-    let real = || {
-        FILE_READ
-            .get()
-            .map_or(-1, |real| unsafe { real(file, buffer, length) })
+    let real = || match FILE_READ.get() {
+        // SAFETY: the C library's function of this name, for its own call.
+        Some(real) => unsafe { real(file, buffer, length) },
+        None => -1,
     };
     // SAFETY: a `FILE`.
     let fd = unsafe { file.add(stdio::DESCRIPTOR).cast::<i32>().read() };

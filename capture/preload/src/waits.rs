@@ -161,7 +161,7 @@ pub unsafe fn sleeps(
     }
     let result = real();
     // Nothing of the program's is read where nothing is recorded.
-    if !attach::is_on() {
+    if !attach::records() {
         return result;
     }
     // SAFETY: as above.
@@ -236,7 +236,7 @@ hook! {
             return result;
         }
         // What stops watching may name any place.
-        let events = match attach::is_on() {
+        let events = match attach::records() {
             true => event.as_ref().map_or(0, |event| event.events),
             false => 0,
         };

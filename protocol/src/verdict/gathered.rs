@@ -15,12 +15,12 @@ pub(super) fn all(
     let missing = took_part_unrecorded(session);
     let mut reasons: Vec<Reason> = Vec::new();
     reasons.extend(unread_reels(unread));
-    reasons.extend(fit::packets_and_wire(session, &missing));
+    reasons.extend(fit::packets_and_wire(session, missing));
     if history.games_said_all(session) {
         reasons.retain(|reason| reason.id != NO_RULES);
     }
-    reasons.extend(who::without_reel(session, &missing));
-    let observers = who::needed_observers(session, &missing);
+    reasons.extend(who::without_reel(session, missing));
+    let observers = who::needed_observers(session, missing);
     reasons.extend(who::observed(&observers));
     reasons.extend(who::captured(session));
     reasons.extend(who::proxied(session));
