@@ -91,8 +91,7 @@ impl Node {
 }
 
 fn free_port() -> String {
-    let free = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
-    free.local_addr().unwrap().port().to_string()
+    support::free_port().to_string()
 }
 
 #[test]

@@ -33,9 +33,7 @@ fn a_program_that_uses_enet_is_exact() {
     let Some(program) = bench.compile_with("enet", "cc", &["-lenet"]) else {
         return;
     };
-    let free = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
-    let port = free.local_addr().unwrap().port().to_string();
-    drop(free);
+    let port = support::free_port().to_string();
     let server = [text(&program), "server", &port, "20"];
     let client = [text(&program), "client", &port, "20"];
     let out = bench.out();

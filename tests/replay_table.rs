@@ -315,7 +315,7 @@ fn tried(bench: &Bench, row: &Row, times: usize) -> [usize; 3] {
     let mut came = [0; 3];
     for _ in 0..times {
         let _ = std::fs::remove_dir_all(bench.out());
-        let (here, port) = (bench.at("here"), free_port());
+        let (here, port) = (bench.at("here"), support::free_port());
         let _ = std::fs::remove_dir_all(&here);
         std::fs::create_dir(&here).unwrap();
         let meant = |word: &str| {
@@ -339,11 +339,6 @@ fn tried(bench: &Bench, row: &Row, times: usize) -> [usize; 3] {
         came[usize::try_from(ran.code.unwrap()).unwrap().min(2)] += 1;
     }
     came
-}
-
-fn free_port() -> u16 {
-    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
-    socket.local_addr().unwrap().port()
 }
 
 /// Asks whoever is at `port` until it ends.

@@ -316,9 +316,7 @@ fn a_recorder_asks_another_one_on_its_machine_for_the_same_seconds() {
     let program = ours.compile("ticks");
     let key = ours.at("key");
     std::fs::write(&key, "only these two know\n").unwrap();
-    let free = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
-    let at = free.local_addr().unwrap().to_string();
-    drop(free);
+    let at = format!("127.0.0.1:{}", support::free_port());
     let listens = ["--trigger-listen", &at, "--trigger-key", text(&key)];
     let asks = ["--trigger-peers", &at, "--trigger-key", text(&key)];
     let b = record(&theirs.out(), &listens, &[text(&program)]);

@@ -3,7 +3,7 @@
 mod support;
 
 use std::io::{BufRead, BufReader};
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -287,9 +287,7 @@ fn a_proxy_keeps_the_same_window_as_the_node_that_asks_it() {
     let folder = tempfile::tempdir().expect("a folder");
     let key = folder.path().join("key");
     std::fs::write(&key, "only these two know\n").expect("a file");
-    let free = UdpSocket::bind("127.0.0.1:0").expect("a port");
-    let at: SocketAddr = free.local_addr().expect("its address");
-    drop(free);
+    let at = SocketAddr::from((Ipv4Addr::LOCALHOST, support::free_port()));
     let listen = at.to_string();
     let flags = ["--trigger-listen", &listen, "--trigger-key", text(&key)];
     let mut proxied = Proxied::start(folder.path(), &flags);

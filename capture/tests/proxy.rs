@@ -603,8 +603,8 @@ fn what_cannot_be_started_says_what_to_do() {
         Ok(_) => panic!("{route} was taken"),
         Err(error) => error.to_string(),
     };
-    let taken = socket("127.0.0.1:0").local_addr().unwrap().port();
-    let holder = socket(&format!("127.0.0.1:{taken}"));
+    let holder = socket("127.0.0.1:0");
+    let taken = holder.local_addr().unwrap().port();
     let said = error(&format!("127.0.0.1:{taken}=127.0.0.1:9"));
     assert!(
         said.contains("another program listens there; choose another port"),

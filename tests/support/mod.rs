@@ -19,6 +19,7 @@ pub mod windows;
 
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -101,11 +102,18 @@ pub fn ended(child: &mut Child) -> ExitStatus {
     panic!("process {} has not ended in three minutes", child.id());
 }
 
-/// A UDP port of this machine that nobody has, as far as one can know.
+/// A UDP port of this machine that nobody has. Nobody gets it before the test's program does: it is none of
+/// those that the system gives to who asks for any, and each is given once.
 #[allow(dead_code)]
 pub fn free_port() -> u16 {
-    let socket = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port");
-    socket.local_addr().expect("its address").port()
+    const GIVEN: std::ops::Range<u32> = 10_000..30_000;
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let is_free = |port: &u16| std::net::UdpSocket::bind(("127.0.0.1", *port)).is_ok();
+    let mut ports = std::iter::repeat_with(|| {
+        let nth = NEXT.fetch_add(1, Ordering::Relaxed) + std::process::id().wrapping_mul(100);
+        (GIVEN.start + nth % GIVEN.len() as u32) as u16
+    });
+    ports.find(is_free).expect("there are more")
 }
 
 /// Plays the demonstration into `out`.

@@ -15,9 +15,10 @@ mod reported;
 mod table;
 
 use std::error::Error;
-use std::net::{SocketAddr, UdpSocket};
+use std::io::{BufRead, BufReader, Write};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use netreel_record::{Options, Recorder, clock_anchor};
@@ -47,7 +48,7 @@ fn main() -> ExitCode {
         }
         [fault, folder] => record(fault, folder, "1"),
         [fault, folder, seed] => record(fault, folder, seed),
-        [fault, folder, seed, own, addresses @ ..] => play(fault, folder, seed, own, addresses),
+        [fault, folder, seed, own] => play(fault, folder, seed, own),
         _ => Err("usage: planted-live FAULT DIR [SEED], or planted-live list".into()),
     };
     match ended {
@@ -80,21 +81,22 @@ fn record(fault: &str, folder: &str, seed: &str) -> Result<(), Box<dyn Error>> {
     meant(fault)?;
     std::fs::create_dir_all(folder)?;
     std::fs::write(Path::new(folder).join("bounds.toml"), table::BOUNDS)?;
-    let sockets: Vec<UdpSocket> = (0..NODES)
-        .map(|_| UdpSocket::bind("127.0.0.1:0"))
-        .collect::<Result<_, _>>()?;
-    let addresses: Vec<String> = sockets
-        .iter()
-        .map(|it| it.local_addr().map(|it| it.to_string()))
-        .collect::<Result<_, _>>()?;
-    // From here on the nodes have them.
-    drop(sockets);
     let program = std::env::current_exe()?;
     let mut nodes = Vec::new();
     for own in 0..NODES {
         let mut node = Command::new(&program);
         node.args([fault, folder, seed, &own.to_string()]);
-        nodes.push(node.args(&addresses).spawn()?);
+        node.stdin(Stdio::piped()).stdout(Stdio::piped());
+        nodes.push(node.spawn()?);
+    }
+    // Each says where it is, and is told where all are.
+    let mut addresses = String::new();
+    for node in &mut nodes {
+        BufReader::new(node.stdout.as_mut().ok_or("a pipe")?).read_line(&mut addresses)?;
+    }
+    for node in &mut nodes {
+        let mut told = node.stdin.take().ok_or("a pipe")?;
+        told.write_all(addresses.as_bytes())?;
     }
     let mut failed = 0;
     for mut node in nodes {
@@ -107,19 +109,18 @@ fn record(fault: &str, folder: &str, seed: &str) -> Result<(), Box<dyn Error>> {
 }
 
 /// One node.
-fn play(
-    fault: &str,
-    folder: &str,
-    seed: &str,
-    own: &str,
-    addresses: &[String],
-) -> Result<(), Box<dyn Error>> {
+fn play(fault: &str, folder: &str, seed: &str, own: &str) -> Result<(), Box<dyn Error>> {
     let (planted, is_without) = meant(fault)?;
     let (seed, own): (u64, Peer) = (seed.parse()?, Peer(own.parse()?));
-    let addresses: Vec<SocketAddr> = addresses
-        .iter()
-        .map(|it| it.parse())
-        .collect::<Result<_, _>>()?;
+    let socket = UdpTransport::bind_seeded((Ipv4Addr::LOCALHOST, 0).into(), seed)?;
+    let local = socket.local();
+    println!("{local}");
+    let addresses = std::io::read_to_string(std::io::stdin())?;
+    let addresses = addresses.lines().map(str::parse);
+    let addresses: Vec<SocketAddr> = addresses.collect::<Result<_, _>>()?;
+    if addresses.len() != usize::from(NODES) {
+        return Err("another node has not started".into());
+    }
     let peers = (0..)
         .map(Peer)
         .zip(&addresses)
@@ -131,8 +132,6 @@ fn play(
     start.fault = (planted.at == own && !is_without).then_some(planted.fault);
 
     let name = node_name(own);
-    let local = *addresses.get(usize::from(own.0)).ok_or("no such node")?;
-    let socket = UdpTransport::bind_seeded(local, seed)?;
     rustix::net::sockopt::set_socket_recv_buffer_size(&socket, BUFFER)?;
     let ends: Vec<_> = (0..)
         .map(Peer)
