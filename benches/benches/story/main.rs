@@ -165,9 +165,7 @@ impl Arguments {
         }
         Ok(arguments)
     }
-}
 
-impl Arguments {
     /// How many packets a session has.
     fn packets(&self, name: &str) -> u64 {
         self.packets.unwrap_or(match name == SOAK.0 {
@@ -396,10 +394,9 @@ fn measure(session: &Session, places: &Places) -> bool {
         asked.push((what, command));
     };
     if session.name == SOAK.0 {
-        ask(Asked::Soak, &reels, &["check"], &[]);
-        return measure_each(session, asked, &cache, &said)
-            .iter()
-            .any(Row::is_missed);
+        ask(Asked::Soak, &reels, &["check", "--no-index"], &[]);
+        let rows = measure_each(session, asked, &[Run::First], &cache, &said);
+        return rows.iter().any(Row::is_missed);
     }
     ask(Asked::Info, &reels, &["info"], &[]);
     ask(Asked::Check, &reels, &["check"], &[]);
@@ -422,7 +419,7 @@ fn measure(session: &Session, places: &Places) -> bool {
         );
     }
 
-    let rows = measure_each(session, asked, &cache, &said);
+    let rows = measure_each(session, asked, &[Run::First, Run::Again], &cache, &said);
     let mut missed = rows.iter().any(Row::is_missed);
     match engine {
         Some(engine) => missed |= beside_tshark(engine, session, &rows, &said),
@@ -432,10 +429,11 @@ fn measure(session: &Session, places: &Places) -> bool {
     missed
 }
 
-/// Runs each command twice: once where nothing but the recording is there, and again.
+/// Runs each command: once where nothing but the recording is there, and again where `runs` says so.
 fn measure_each(
     session: &Session,
     asked: Vec<(Asked, Command)>,
+    runs: &[Run],
     cache: &Path,
     said: &Path,
 ) -> Vec<Row> {
@@ -443,8 +441,10 @@ fn measure_each(
     let packets = session.made.packets;
     let mut rows = Vec::new();
     for (what, mut command) in asked {
-        session.forget(cache).expect("room in the target folder");
-        for run in [Run::First, Run::Again] {
+        if let Err(error) = session.forget(cache) {
+            panic!("{}: {error}", session.folder.display());
+        }
+        for &run in runs {
             let row = Row::new(what, run, packets, run_it(&mut command, said));
             table::print(&row);
             rows.push(row);
