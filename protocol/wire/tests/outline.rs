@@ -135,6 +135,22 @@ fn a_text_with_mistakes_has_an_outline() {
 }
 
 #[test]
+fn members_behind_a_mistake_have_no_value() {
+    let outline = outline(
+        "enum Kind : u8 { a, b = 300, c, d = nobody, e, f = 7, g }\n\
+         flags Bits : u8 { h, i = 0x100, j, k = 0x04, l }",
+    );
+    let members = outline
+        .symbols()
+        .map(|(_, it)| (&*it.name, it.kind, it.value));
+    let members = members.filter(|(_, kind, _)| *kind == SymbolKind::Member);
+    let values = members.map(|(name, _, value)| (name, value));
+    let known = [("a", 0), ("f", 7), ("g", 8), ("h", 1), ("k", 4), ("l", 8)];
+    let found: Vec<(&str, i128)> = values.filter_map(|(name, it)| Some((name, it?))).collect();
+    assert_eq!(found, known);
+}
+
+#[test]
 fn names_are_found_across_imports() {
     let files = |path: &str| match path {
         "common/head.wire" => Ok("struct Head { sequence: u16 @sequence; }\n".to_owned()),

@@ -18,6 +18,8 @@ impl<'a> Checker<'a, '_> {
         let mut taken = std::collections::BTreeMap::new();
         let mut values = std::collections::BTreeMap::new();
         let mut next: Option<u64> = Some(u64::from(declared.is_flags));
+        // Members that count on from a mistake have no value to show.
+        let mut is_known = true;
         for member in &declared.members {
             self.claim(&mut taken, member.name);
             let value = match &member.value {
@@ -31,8 +33,14 @@ impl<'a> Checker<'a, '_> {
                 .value
                 .as_ref()
                 .map_or(member.name.span, |expr| expr.span);
-            match value {
-                Some(value) if value <= limit => {
+            let held = value.filter(|&value| value <= limit);
+            is_known = held.is_some() && (is_known || member.value.is_some());
+            if let (Some(resolved), Some(value), true) = (&mut self.uses, held, is_known) {
+                let value = (member.name.span, i128::from(value));
+                resolved.values.push(value);
+            }
+            match held {
+                Some(value) => {
                     if declared.is_flags && !value.is_power_of_two() {
                         self.report(span, format!("{value:#x} is not a single bit"))
                             .label("expected 0x01, 0x02, 0x04, ...");
@@ -44,7 +52,7 @@ impl<'a> Checker<'a, '_> {
                     }
                     values.entry(value).or_insert(member.name.span);
                 }
-                _ => {
+                None => {
                     let base = declared.base.span.text(self.text);
                     let whose = if declared.is_flags {
                         "the flags'"

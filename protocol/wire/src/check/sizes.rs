@@ -17,7 +17,7 @@ struct Sizes<'m, 'a> {
 }
 
 impl<'a> Checker<'a, '_> {
-    /// Notes sizes and values for who asks for what names stand for.
+    /// Notes sizes, and the values of constants, for who asks for what names stand for.
     pub(super) fn note_sizes(&mut self, structs: &[Struct], enums: &[Enum]) {
         let file = self.file;
         let Some(resolved) = &mut self.uses else {
@@ -28,11 +28,6 @@ impl<'a> Checker<'a, '_> {
             if let Some(Some((Expression::Integer(value), ValueType::Integer))) = value {
                 resolved.values.push((constant.name.span, *value));
             }
-        }
-        for (declared, values) in file.enums.iter().zip(&self.enum_values) {
-            let names = declared.members.iter().map(|member| member.name.span);
-            let values = values.iter().map(|&value| i128::from(value));
-            resolved.values.extend(names.zip(values));
         }
         if structs.len() < file.structs.len() {
             return;

@@ -38,7 +38,7 @@ const QUANTIZED_BITS_MAX: i128 = 53;
 impl<'a> Checker<'a, '_> {
     /// An argument that is a word.
     fn argument_word(&self, argument: &Expr<'a>) -> Ident<'a> {
-        let name = argument.name();
+        let name = argument.name().filter(|_| !argument.grouped);
         name.unwrap_or(Ident::spelled(argument.span, self.text))
     }
 

@@ -250,7 +250,8 @@ impl<'a> Checker<'a, '_> {
 
 /// Whether the argument is this word and nothing else.
 pub(super) fn is_word(argument: &Expr<'_>, word: &str) -> bool {
-    argument.name().is_some_and(|name| name.text == word)
+    let is_it = |name: Ident<'_>| name.text == word;
+    !argument.grouped && argument.name().is_some_and(is_it)
 }
 
 pub(super) fn is_type(argument: &Expr<'_>) -> bool {
