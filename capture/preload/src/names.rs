@@ -339,8 +339,9 @@ hook! {
             return result;
         }
         let result = goes_on();
-        let own = length.as_ref().map_or(0, |length| (*length as usize).min(VALUE_MAX));
-        let own = if result == 0 && !value.is_null() { core::slice::from_raw_parts(value, own) } else { &[] };
+        // Of a call that failed nothing was told, perhaps because there is nothing to read here.
+        let told = if result == 0 && !value.is_null() { length.as_ref() } else { None };
+        let own = told.map_or(&[][..], |&own| core::slice::from_raw_parts(value, (own as usize).min(VALUE_MAX)));
         let parts = [&socket.to_le_bytes()[..], &level.to_le_bytes(), &name.to_le_bytes(), own];
         push::called(CallId::GET_OPTION, or_code(result), &parts);
         result
