@@ -43,8 +43,6 @@ mod error;
 mod facts;
 mod files;
 mod format;
-#[cfg(test)]
-mod highlighting;
 mod json;
 mod layers;
 mod layout;
@@ -69,6 +67,11 @@ mod told;
 mod tree;
 mod values;
 mod wire;
+
+#[cfg(test)]
+mod tests {
+    mod highlighting;
+}
 
 pub use connections::{Connections, EncodedPacket, Spent};
 pub use context::Context;

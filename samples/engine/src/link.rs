@@ -433,7 +433,7 @@ pub fn write_unreliable(message: &Message, types: &crate::types::Types) -> BitWr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layer::stage::StageIo;
+    use crate::layer::tests::stage::StageIo;
     use crate::message::Body;
     use crate::types::{BOXES, Types};
 

@@ -2,24 +2,16 @@
 
 mod agreed;
 mod calls;
-#[cfg(test)]
-mod cures_tests;
 mod early;
-#[cfg(test)]
-mod hostile_tests;
 mod members;
-#[cfg(test)]
-mod migration_tests;
 mod net_layer;
 mod objects;
 mod patience;
 mod receive;
 mod replicate;
-#[cfg(test)]
-mod replication_tests;
 mod saved;
 #[cfg(test)]
-pub(crate) mod stage;
+pub(crate) mod tests;
 
 use netreel_transport::{InputError, Layer, ObjectBelief, RestoreError, Transport};
 

@@ -1,6 +1,6 @@
 //! The other cures of the race, message by message: `counter`, `queue`, `handshake` and `order`.
 
-use super::migration_tests::{believes, bodies, knowing, legal_orders};
+use super::migration::{believes, bodies, knowing, legal_orders};
 use super::stage::{
     A, B, COLOR, HOST, OBJECT, Stage, X, assign, create, cube, destroy, migrate, migration, update,
 };

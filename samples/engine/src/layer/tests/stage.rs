@@ -5,10 +5,10 @@ use std::net::SocketAddr;
 
 use netreel_transport::{Datagram, Layer, ReceiveError, SendError, Time, Transport};
 
-use super::{NetLayer, PROTOCOL_VERSION};
 use crate::bits::BitWriter;
 use crate::call::Call;
 use crate::event::Event;
+use crate::layer::{NetLayer, PROTOCOL_VERSION};
 use crate::message::{Body, Counter, Message, Migration, ObjectId, Peer, State};
 use crate::mode::{Mode, Topology};
 use crate::packet::{PacketHeader, read_packet, write_packet};

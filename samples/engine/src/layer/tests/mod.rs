@@ -1,0 +1,7 @@
+//! What the layer does, message by message.
+
+mod cures;
+mod hostile;
+mod migration;
+mod replication;
+pub(crate) mod stage;
