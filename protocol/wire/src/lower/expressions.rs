@@ -213,85 +213,47 @@ impl Lowering<'_> {
         to: Label,
         bindings: &Bindings,
     ) -> Result<(), NotLowered> {
-        match condition {
-            Expression::Not(inner) => self.when(inner, to, bindings),
-            Expression::And(left, right) => {
-                self.unless(left, to, bindings)?;
-                self.unless(right, to, bindings)
-            }
-            Expression::Or(left, right) => {
-                let holds = self.assembler.label();
-                self.when(left, holds, bindings)?;
-                self.unless(right, to, bindings)?;
-                self.assembler.place(holds)
-            }
-            Expression::Compare(operator, left, right) => {
-                let left = self.value(left, bindings)?;
-                let right = self.value(right, bindings)?;
-                let (operator, to) = (*operator, to.name());
-                self.assembler.push(Operation::Unless {
-                    operator,
-                    left,
-                    right,
-                    to,
-                })
-            }
-            other => {
-                let left = self.value(other, bindings)?;
-                let right = self.assembler.operand(0)?;
-                let (operator, to) = (Compare::NotEqual, to.name());
-                self.assembler.push(Operation::Unless {
-                    operator,
-                    left,
-                    right,
-                    to,
-                })
-            }
-        }
+        self.jump_where(condition, false, to, bindings)
     }
 
-    /// Jumps where a condition holds.
-    fn when(
+    /// Jumps where a condition holds, or else where it does not.
+    fn jump_where(
         &mut self,
         condition: &Expression,
+        holds: bool,
         to: Label,
         bindings: &Bindings,
     ) -> Result<(), NotLowered> {
-        match condition {
-            Expression::Not(inner) => self.unless(inner, to, bindings),
-            Expression::And(left, right) => {
-                let fails = self.assembler.label();
-                self.unless(left, fails, bindings)?;
-                self.when(right, to, bindings)?;
-                self.assembler.place(fails)
-            }
-            Expression::Or(left, right) => {
-                self.when(left, to, bindings)?;
-                self.when(right, to, bindings)
+        let (operator, left, right) = match condition {
+            Expression::Not(inner) => return self.jump_where(inner, !holds, to, bindings),
+            Expression::And(left, right) | Expression::Or(left, right) => {
+                // Either of the two may decide alone.
+                if holds == matches!(condition, Expression::Or(..)) {
+                    self.jump_where(left, holds, to, bindings)?;
+                    return self.jump_where(right, holds, to, bindings);
+                }
+                let goes_on = self.assembler.label();
+                self.jump_where(left, !holds, goes_on, bindings)?;
+                self.jump_where(right, holds, to, bindings)?;
+                return self.assembler.place(goes_on);
             }
             Expression::Compare(operator, left, right) => {
                 let left = self.value(left, bindings)?;
-                let right = self.value(right, bindings)?;
-                let (operator, to) = (opposite(*operator), to.name());
-                self.assembler.push(Operation::Unless {
-                    operator,
-                    left,
-                    right,
-                    to,
-                })
+                (*operator, left, self.value(right, bindings)?)
             }
             other => {
                 let left = self.value(other, bindings)?;
-                let right = self.assembler.operand(0)?;
-                let (operator, to) = (Compare::Equal, to.name());
-                self.assembler.push(Operation::Unless {
-                    operator,
-                    left,
-                    right,
-                    to,
-                })
+                (Compare::NotEqual, left, self.assembler.operand(0)?)
             }
-        }
+        };
+        let operator = if holds { opposite(operator) } else { operator };
+        let to = to.name();
+        self.assembler.push(Operation::Unless {
+            operator,
+            left,
+            right,
+            to,
+        })
     }
 }
 

@@ -304,6 +304,24 @@ impl<'p, 'r, T: Tape<'p>, S: Sink> Machine<'p, 'r, T, S> {
         }
     }
 
+    /// Whether a repetition whose element began at what `start` holds goes on; it is left where it is done.
+    pub(super) fn goes_on(
+        &mut self,
+        is_done: bool,
+        start: Register,
+        weight: u32,
+    ) -> Result<bool, Stop> {
+        if is_done {
+            self.leave();
+        } else if self.register(start) == i128::from(self.tape.at()) {
+            return Err(Stop::here(Problem::EmptyElement));
+        } else {
+            self.count_nodes(weight)?;
+            self.keep(start, i128::from(self.tape.at()));
+        }
+        Ok(!is_done)
+    }
+
     pub(super) fn report(&mut self, field: Option<u32>, bit: u32, problem: Problem) {
         self.facts.diagnostics = self.facts.diagnostics.saturating_add(1);
         self.sink.problem(field, bit, problem);

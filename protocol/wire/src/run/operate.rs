@@ -238,13 +238,8 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
                     weight,
                     body,
                 } => {
-                    if !self.tape.more() {
-                        self.leave();
-                    } else if self.register(start) == i128::from(self.tape.at()) {
-                        return Err(Stop::here(Problem::EmptyElement));
-                    } else {
-                        self.count_nodes(weight)?;
-                        self.keep(start, i128::from(self.tape.at()));
+                    let is_done = !self.tape.more();
+                    if self.goes_on(is_done, start, weight)? {
                         next = body as usize;
                     }
                 }
@@ -264,13 +259,8 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
                     body,
                 } => {
                     let holds = self.needed(holds)? != 0;
-                    if self.tape.is_done(holds) {
-                        self.leave();
-                    } else if self.register(start) == i128::from(self.tape.at()) {
-                        return Err(Stop::here(Problem::EmptyElement));
-                    } else {
-                        self.count_nodes(weight)?;
-                        self.keep(start, i128::from(self.tape.at()));
+                    let is_done = self.tape.is_done(holds);
+                    if self.goes_on(is_done, start, weight)? {
                         next = body as usize;
                     }
                 }
