@@ -3,37 +3,47 @@
 //! A session of a hundred million packets has more bytes in its columns than many machines have memory. Once
 //! more than [`IN_MEMORY`] bytes of full segments are held, what comes next is written into files without a
 //! name and mapped: the system writes them out where memory is short, and reads them again where somebody
-//! asks. Every [`READ`] bytes that are read of columns, all pages of the files are let go, so that a pass
-//! over everything holds few at a time. What nobody has any more takes no room in its file, where the system
-//! can give that back, and a full file is gone with the last of its parts.
+//! asks. Where more than [`PAGES`] bytes of files are in the process's memory, all pages of these files are
+//! let go, so that a pass over everything holds few at a time. What nobody has any more takes no room in its
+//! file, where the system can give that back, and a full file is gone with the last of its parts.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use bytes::Bytes;
 use memmap2::Mmap;
 
+use crate::file::within_limit;
+
 /// How many bytes of full segments stay in memory.
-const IN_MEMORY: usize = 256 << 20;
+const IN_MEMORY: usize = 128 << 20;
 
 /// How many bytes a file takes.
 const FILE: usize = 64 << 20;
 
 /// A part begins at a page of its file; smaller ones stay in memory.
-const PAGE: usize = 4096;
+pub const PAGE: usize = 4096;
 
-/// After so many bytes of columns were read, or written to files, the pages of these are let go.
-const READ: usize = 128 << 20;
+/// How many bytes of files may be in memory. One that is read here and there may bring 64 KB with it.
+const PAGES: usize = 128 << 20;
 
 /// How many bytes stay in memory now.
 static HELD: AtomicUsize = AtomicUsize::new(0);
 
-/// How many bytes of columns were read since pages were let go.
-static TOUCHED: AtomicUsize = AtomicUsize::new(0);
+/// A thread looks how many bytes of files are in memory once it has read so many.
+const LOOK: usize = 1 << 20;
+
+/// How many bytes of files stayed when pages were let go: the program itself, and an index.
+static OTHERS: AtomicUsize = AtomicUsize::new(0);
+
+thread_local! {
+    /// How many bytes this thread has read since it looked.
+    static READ: Cell<usize> = const { Cell::new(0) };
+}
 
 /// Whether there was ever a file.
 static ANY: AtomicBool = AtomicBool::new(false);
@@ -104,7 +114,7 @@ pub fn share(bytes: Vec<u8>) -> Bytes {
     Bytes::from_owner(Held(bytes.into_boxed_slice()))
 }
 
-/// Notes that so many bytes of columns are read.
+/// Notes that so many bytes of columns are read; of what is read here and there, a [`PAGE`].
 #[inline]
 pub fn touch(bytes: usize) {
     if bytes > 0 && ANY.load(Ordering::Relaxed) {
@@ -113,9 +123,14 @@ pub fn touch(bytes: usize) {
 }
 
 fn count(bytes: usize) {
-    if TOUCHED.fetch_add(bytes, Ordering::Relaxed) > READ {
-        TOUCHED.store(0, Ordering::Relaxed);
+    let read = READ.get() + bytes;
+    if read < LOOK {
+        return READ.set(read);
+    }
+    READ.set(0);
+    if in_memory(read).saturating_sub(OTHERS.load(Ordering::Relaxed)) > PAGES {
         files().let_go();
+        OTHERS.store(in_memory(0), Ordering::Relaxed);
     }
 }
 
@@ -139,7 +154,8 @@ impl Files {
 
     /// A new file.
     fn create(&mut self, length: usize) -> io::Result<Arc<Mapped>> {
-        let file = tempfile::tempfile_in(folder()).or_else(|_| tempfile::tempfile())?;
+        let file = without_name()?;
+        within_limit(length as u64)?;
         file.set_len(length as u64)?;
         // SAFETY: nobody else has the file, which has no name. It is written where nobody has a part of it
         // yet, and never where somebody has.
@@ -172,6 +188,23 @@ fn give_back(file: &File, range: &Range<usize>) {
 #[cfg(not(target_os = "linux"))]
 fn give_back(_: &File, _: &Range<usize>) {}
 
+/// How many bytes of files are in the process's memory; 0 where nobody says.
+#[cfg(target_os = "linux")]
+fn in_memory(_: usize) -> usize {
+    let told = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages = told.split(' ').nth(2).and_then(|pages| pages.parse().ok());
+    // SAFETY: it asks for a number.
+    let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    pages.map_or(0, |pages: usize| pages.saturating_mul(page as usize))
+}
+
+/// As if all that was read stayed.
+#[cfg(not(target_os = "linux"))]
+fn in_memory(read: usize) -> usize {
+    static ALL: AtomicUsize = AtomicUsize::new(0);
+    ALL.fetch_add(read, Ordering::Relaxed).saturating_add(read)
+}
+
 #[cfg(unix)]
 fn let_go(mapped: &Mmap) {
     // SAFETY: the pages are those of a file that is mapped to be read: whoever reads them again gets them
@@ -183,13 +216,16 @@ fn let_go(mapped: &Mmap) {
 #[cfg(not(unix))]
 fn let_go(_: &Mmap) {}
 
-/// Where files without a name belong that may be large: not where they would be memory again.
-fn folder() -> PathBuf {
-    let large = PathBuf::from("/var/tmp");
-    match std::env::var_os("TMPDIR") {
-        None if cfg!(unix) && large.is_dir() => large,
-        _ => std::env::temp_dir(),
-    }
+/// A file that is gone with the process: where temporary files that are large belong, which is not where they
+/// would be memory again, or else in the folder of all.
+///
+/// # Errors
+/// Neither folder takes one.
+pub fn without_name() -> io::Result<File> {
+    let named = std::env::var_os("TMPDIR").filter(|it| !it.is_empty());
+    let large = cfg!(unix) && named.is_none();
+    let in_large = large.then(|| tempfile::tempfile_in("/var/tmp").ok());
+    in_large.flatten().map_or_else(tempfile::tempfile, Ok)
 }
 
 #[cfg(unix)]

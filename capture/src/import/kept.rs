@@ -2,11 +2,11 @@
 
 use std::fs::File;
 use std::io::{Read, Seek, Write};
-use std::path::Path;
 
 use netreel_reel::{Append, AppendError, OpenError, Reel};
 
 use netreel_record::FileSource;
+use netreel_system::aside::without_name;
 use netreel_system::file::within_limit;
 
 /// How many stay in memory.
@@ -58,8 +58,8 @@ impl Kept {
         let (mut file, length) = match self.file.take() {
             Some(known) => known,
             None => match without_name() {
-                Some(file) => (file, 0),
-                None => return self.in_memory = usize::MAX,
+                Ok(file) => (file, 0),
+                Err(_) => return self.in_memory = usize::MAX,
             },
         };
         let end = length.saturating_add(self.memory.len() as u64);
@@ -97,15 +97,6 @@ impl Append for &mut Kept {
         }
         Ok(())
     }
-}
-
-/// A file that is gone with the process: where temporary files that are large belong, or else in
-/// the folder of all.
-fn without_name() -> Option<File> {
-    let named = std::env::var_os("TMPDIR").filter(|it| !it.is_empty());
-    let large = named.is_none().then(|| Path::new("/var/tmp").to_owned());
-    let folders = large.into_iter().chain([std::env::temp_dir()]);
-    folders.map(tempfile::tempfile_in).find_map(Result::ok)
 }
 
 #[cfg(test)]

@@ -92,7 +92,10 @@ impl Column {
     #[inline]
     pub fn get(&self, row: usize) -> u64 {
         match self.chunks.get(row / CHUNK) {
-            Some(chunk) => chunk.get(self.bytes_of(row / CHUNK), row % CHUNK),
+            Some(chunk) => {
+                aside::touch(aside::PAGE);
+                chunk.get(self.bytes_of(row / CHUNK), row % CHUNK)
+            }
             None => {
                 let open = row - self.chunks.len() * CHUNK;
                 self.open.get(open).copied().unwrap_or(0)
