@@ -1,11 +1,14 @@
 //! When each packet's sender learnt that it had arrived.
 
-use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU32, Ordering};
+mod receipts;
 
 use netreel_table::Column;
 use netreel_wire::{MessageFacts, Sequence};
 use roaring::RoaringBitmap;
+use std::collections::BTreeMap;
+
+use receipts::Receipt;
+pub(super) use receipts::Receipts;
 
 use super::line::Line;
 use super::sequence::{span, unwrap};
@@ -30,25 +33,18 @@ pub(super) struct Acks {
 
 impl Acks {
     /// What all nodes have heard; `receipts` are those that they noted.
-    pub fn new(heard: Vec<Heard<'_>>, receipts: &[AtomicU32]) -> Acks {
+    pub fn new(heard: Vec<Heard<'_>>, receipts: &Receipts) -> Acks {
         let mut acks = Acks::default();
         for Heard { learnt, .. } in heard {
             acks.named.extend(learnt.named);
             acks.ambiguous.extend(learnt.ambiguous);
         }
-        let rows = receipts.iter();
-        let rows = rows.map(|row| u64::from(row.load(Ordering::Relaxed)));
-        acks.acked.extend(rows);
+        acks.acked.extend(receipts.rows());
         acks.acked.shrink();
         acks.named.sort_unstable();
         acks.ambiguous.sort_unstable();
         acks
     }
-}
-
-/// For each of so many packets room for the receipt that told its sender of its arrival.
-pub(super) fn receipts(packets: usize) -> Vec<AtomicU32> {
-    (0..packets).map(|_| AtomicU32::new(0)).collect()
 }
 
 /// What a node has heard of the arrival of its packets.
@@ -70,9 +66,6 @@ pub(super) struct Learning<'a> {
     said: Said,
 }
 
-/// See [`Session::receipt`].
-type Receipt = u32;
-
 /// What acks of one peer said so far.
 struct Acked {
     /// The highest place.
@@ -85,9 +78,9 @@ struct Acked {
 
 /// What a node learnt of packets and messages.
 struct Learnt<'a> {
-    /// For each packet of the session, once its sender knows of its arrival, the end that told of it, plus
-    /// one. Nobody but its sender looks at the row of a packet.
-    receipts: &'a [AtomicU32],
+    /// For each packet of the session, once its sender knows of its arrival, the end that told of it.
+    /// Nobody but its sender looks at the row of a packet.
+    receipts: &'a Receipts,
     /// Messages that an ack named, each by the copy that was sent first, with the end that told of it.
     named: Vec<(MessageId, Receipt)>,
     /// All of these.
@@ -101,16 +94,13 @@ struct Learnt<'a> {
 
 impl Learnt<'_> {
     fn note(&mut self, packet: PacketId, end: Receipt) {
-        if let Some(row) = self.receipts.get(packet.0 as usize)
-            && row.load(Ordering::Relaxed) == 0
-        {
-            row.store(end + 1, Ordering::Relaxed);
+        if !self.is_known(packet) {
+            self.receipts.set(packet, end);
         }
     }
 
     fn is_known(&self, packet: PacketId) -> bool {
-        let row = self.receipts.get(packet.0 as usize);
-        row.is_some_and(|row| row.load(Ordering::Relaxed) != 0)
+        self.receipts.row(packet.0 as usize) != 0
     }
 
     /// The same of a packet that carried the message at a place, of which an ack was heard; perhaps one
@@ -157,7 +147,7 @@ impl<'a> Learning<'a> {
     pub fn new(
         (session, streams): (&'a Session, &'a Streams),
         node: NodeId,
-        receipts: &'a [AtomicU32],
+        receipts: &'a Receipts,
     ) -> Learning<'a> {
         let learnt = Learnt {
             receipts,
@@ -388,9 +378,9 @@ fn learn(
     if others.is_empty() && learnt.is_known(first) {
         return true;
     }
-    let sent = others.partition_point(|&packet| had_been_sent(session, PacketId(packet), stamp));
+    let sent = others.partition_point(|&(_, it)| had_been_sent(session, PacketId(it), stamp));
     let latest = match sent.checked_sub(1).and_then(|last| others.get(last)) {
-        Some(&latest) => PacketId(latest),
+        Some(&(_, latest)) => PacketId(latest),
         None if had_been_sent(session, first, stamp) => first,
         None => return false,
     };
@@ -558,7 +548,7 @@ mod tests {
             .expect("a session");
         let streams = Streams::new(&session);
         let nodes = (0..session.nodes.len() as u16).map(NodeId);
-        let receipts = receipts(session.packet_count());
+        let receipts = Receipts::new(&session);
         let heard = nodes.map(|node| {
             let mut learning = Learning::new((&session, &streams), node, &receipts);
             for (end, crossing, stamp) in session.ends(node) {

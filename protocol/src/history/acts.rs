@@ -142,7 +142,9 @@ fn told_first(
         return None;
     }
     let said = match facts.wholes.part(message) {
-        Some(part) if part.is_first => facts.wholes.joined.get(part.whole as usize)?.facts.clone(),
+        Some(part) if part.is_first => {
+            (*facts.wholes.joined.get(part.whole as usize)?.facts).clone()
+        }
         Some(_) => return None,
         None => known,
     };

@@ -36,7 +36,10 @@ impl History {
     /// was sent.
     pub fn facts(&self, session: &Session, message: MessageId) -> Option<MessageFacts> {
         match self.joined_of.get(&message) {
-            Some(&whole) => self.joined.get(whole as usize).map(|it| it.facts.clone()),
+            Some(&whole) => self
+                .joined
+                .get(whole as usize)
+                .map(|it| (*it.facts).clone()),
             None => session.message(message).map(|message| message.facts),
         }
     }

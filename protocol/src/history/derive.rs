@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use netreel_system::Cancel;
 
-use super::acks::{self, Acks, Learning};
+use super::acks::{Acks, Learning, Receipts};
 use super::claims::{Claiming, Claims};
 use super::facts::Facts;
 use super::found::proofs;
@@ -34,7 +34,7 @@ pub(super) fn derive(session: &Session, mut streams: Streams, cancel: &Cancel) -
     }
     let facts = Facts::new(session, &streams, &wholes);
     let all: Vec<(NodeId, &Node)> = (0u16..).map(NodeId).zip(&session.nodes).collect();
-    let receipts = acks::receipts(session.packet_count());
+    let receipts = Receipts::new(session);
     let walked = parallel::map(all, session.workers(), |(id, node)| {
         let mut learning = Learning::new((session, &streams), id, &receipts);
         let mut claiming = Claiming::new((session, &streams), id);

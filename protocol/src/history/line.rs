@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use smallvec::SmallVec;
-
 /// How many places are kept together: numbers that follow each other take some three bytes, and one far from
 /// all others hardly more than these.
 const CHUNK: usize = 32;
@@ -20,8 +18,8 @@ pub(super) struct Line {
     near: Vec<Slots>,
     /// Those that lie apart from all of these.
     far: BTreeMap<i64, Slots>,
-    /// At places with several, all but the first, in their order.
-    more: BTreeMap<i64, SmallVec<[u32; 2]>>,
+    /// At places with several, all but the first, each with its place; in order once they are settled.
+    more: Vec<(i64, u32)>,
 }
 
 /// The numbers of a chunk.
@@ -119,15 +117,19 @@ impl Line {
         &mut self.near[at as usize]
     }
 
-    /// Gives back memory that was taken for more.
-    pub fn shrink(&mut self) {
+    /// To be said once all numbers are put: what stands at one place is together from here on. Gives back
+    /// memory that was taken for more.
+    pub fn settle(&mut self) {
         self.near.shrink_to_fit();
+        // Those of one place stay in their order.
+        self.more.sort_by_key(|&(place, _)| place);
+        self.more.shrink_to_fit();
     }
 
     /// Puts a number at a place behind those that stand there.
     pub fn append(&mut self, place: i64, number: u32) {
         if self.put(place, number).is_some() {
-            self.more.entry(place).or_default().push(number);
+            self.more.push((place, number));
         }
     }
 
@@ -142,25 +144,25 @@ impl Line {
         Some(slots.get(at)).filter(|&number| number != NONE)
     }
 
-    /// What else stands at a place.
-    pub fn others(&self, place: i64) -> &[u32] {
-        if self.more.is_empty() {
-            return &[];
-        }
-        self.more.get(&place).map_or(&[], SmallVec::as_slice)
+    /// What else stands at a place, in order, each with the place.
+    pub fn others(&self, place: i64) -> &[(i64, u32)] {
+        let start = self.more.partition_point(|&(it, _)| it < place);
+        let behind = &self.more[start..];
+        &behind[..behind.partition_point(|&(it, _)| it == place)]
     }
 
-    /// The places with several, in order, each with all but the first.
-    pub fn shared(&self) -> impl Iterator<Item = (i64, &[u32])> + '_ {
-        let more = self.more.iter();
-        more.map(|(&place, others)| (place, others.as_slice()))
+    /// What else stands at the places with several, in order, each with its place.
+    pub fn shared(&self) -> &[(i64, u32)] {
+        &self.more
     }
 
     /// All that stands at a place, in order.
     pub fn at(&self, place: i64) -> impl Iterator<Item = u32> + '_ {
         let first = self.first(place);
         let others = first.map_or(&[][..], |_| self.others(place));
-        first.into_iter().chain(others.iter().copied())
+        first
+            .into_iter()
+            .chain(others.iter().map(|&(_, other)| other))
     }
 
     /// Whether no place has more than one number.
@@ -214,6 +216,7 @@ mod tests {
         for (place, number) in [(70, 1), (-3, 2), (70, 3), (i64::MAX, 4), (71, 5)] {
             line.append(place, number);
         }
+        line.settle();
         let all: Vec<(i64, u32)> = line.from(i64::MIN).collect();
         assert_eq!(all, [(-3, 2), (70, 1), (71, 5), (i64::MAX, 4)]);
         assert_eq!(line.at(70).collect::<Vec<u32>>(), [1, 3]);

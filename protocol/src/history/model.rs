@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 use netreel_reel::EventNumber;
 use netreel_wire::{MessageFacts, ProtocolId};
@@ -40,8 +41,8 @@ pub struct Joined {
     /// Its fragments, in order, each by the copy that was sent first.
     pub fragments: Vec<MessageId>,
     /// What the wire says of it. The bit ranges are in the joined bytes
-    /// ([`History::payload`](super::History::payload)).
-    pub facts: MessageFacts,
+    /// ([`History::payload`](super::History::payload)). Messages of which it says the same share it.
+    pub facts: Arc<MessageFacts>,
 }
 
 /// A message handed to a node's engine, in the order of the stream, or done by the node itself.

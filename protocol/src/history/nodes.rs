@@ -552,6 +552,6 @@ impl<'a> Walk<'a> {
             .wholes
             .joined
             .get(place as usize)
-            .map(|joined| &joined.facts)
+            .map(|joined| &*joined.facts)
     }
 }

@@ -345,10 +345,10 @@ impl Streams {
             column.shrink();
         }
         self.streams.shrink(|own| {
-            own.numbers.line.shrink();
-            own.ordered.shrink();
+            own.numbers.line.settle();
+            own.ordered.settle();
         });
-        self.ways.shrink(|own| own.line.shrink());
+        self.ways.shrink(|own| own.line.settle());
         let copies = self.resends.iter();
         self.copies = copies.map(|&(copy, first)| (first, copy)).collect();
         self.copies.sort_unstable();

@@ -4,7 +4,8 @@
 //! are decoded, in the order in which one reel has them. Here it is told of messages who sent them,
 //! which were sent again, and of which nobody has all; their bytes stay in the reels.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use netreel_wire::{MessageFacts, PacketFacts, ProtocolId, Role};
 
@@ -115,6 +116,7 @@ impl Wholes {
         };
         let protocols: Vec<Option<ProtocolId>> =
             found.iter().map(|fragments| protocol(fragments)).collect();
+        let known = Mutex::new(HashSet::new());
         let facts = session.wholes(&found, |whole, payload| {
             let mut facts = PacketFacts::default();
             let protocol = protocols.get(whole).copied().flatten();
@@ -122,10 +124,8 @@ impl Wholes {
                 wire.message_facts(protocol, payload, &mut facts);
             }
             // What is no message of this wire says nothing.
-            match (facts.messages.pop(), facts.diagnostics) {
-                (Some(whole), 0) => whole,
-                _ => MessageFacts::default(),
-            }
+            let said = facts.messages.pop().filter(|_| facts.diagnostics == 0);
+            one_of(&known, said.unwrap_or_default())
         });
         let told = protocols.into_iter().zip(facts);
         for (fragments, (protocol, facts)) in found.into_iter().zip(told) {
@@ -153,6 +153,17 @@ impl Wholes {
             any_order: (!is_run).then_some(fragments.len()),
         })
     }
+}
+
+/// Facts of which there is one for all that say the same.
+fn one_of(known: &Mutex<HashSet<Arc<MessageFacts>>>, facts: MessageFacts) -> Arc<MessageFacts> {
+    let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(facts) = known.get(&facts) {
+        return facts.clone();
+    }
+    let facts = Arc::new(facts);
+    known.insert(facts.clone());
+    facts
 }
 
 impl Found {

@@ -211,7 +211,7 @@ pub enum OlderUpdate {
 }
 
 /// A sequence number and how many bits it has on the wire before it starts again from 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Sequence {
     /// The value on the wire.
     pub value: u64,
@@ -431,7 +431,7 @@ pub enum PieceAt {
 }
 
 /// Bits of one of a packet's streams.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Place {
     /// The packet itself, or a stream inside it.
     pub stream: StreamId,
@@ -440,7 +440,7 @@ pub struct Place {
 }
 
 /// The name of the remote procedure that a message calls.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct RpcName {
     /// Where it is, without the length before it.
     pub place: Place,
@@ -472,7 +472,7 @@ pub enum Promise {
 macro_rules! facts_of_messages {
     ($($(#[$doc:meta])* $name:ident: $of:ty,)*) => {
         /// The facts of one message.
-        #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+        #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
         pub struct MessageFacts {
             /// `@message_kind`; `None` where the packet ended before it.
             pub kind: Option<KindId>,

@@ -69,10 +69,9 @@ fn reused<'a>(
     let window = i64::from(session.bounds.duplicate_sequence.window);
     // A packet with the first number: the row starts again.
     let again = start.and_then(|start| line.others(start).first().copied());
-    let shared = line
-        .shared()
-        .filter(move |&(place, _)| Some(place) != start);
-    let pairs = shared.flat_map(|(place, others)| others.iter().map(move |&other| (place, other)));
+    let again = again.map(|(_, again)| again);
+    let shared = line.shared().iter().copied();
+    let pairs = shared.filter(move |&(place, _)| Some(place) != start);
     pairs.take(PAIRS_MAX).filter_map(move |(place, other)| {
         let is_new_row = again.is_some_and(|again| again < other);
         let further = line.first(place.saturating_add(window));
