@@ -200,9 +200,9 @@ fn threads_that_are_cancelled_where_they_wait_are_exact() {
             bench.record(options, &command).expect(0);
             let calls = calls(&bench.reel());
             // Those that wait for the condition are told with its lock.
-            assert_eq!((calls["cancel"], calls["cancelled"]), (22, 19));
+            assert_eq!((calls["cancel"], calls["cancelled"]), (28, 25));
             let ran = bench.again(&[], &command).expect(0);
-            assert!(ran.out.contains("exact, 69 of 69 sends"), "{}", ran.out);
+            assert!(ran.out.contains("exact, 87 of 87 sends"), "{}", ran.out);
         }
     }
 }

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/select.h>
@@ -12,13 +13,14 @@
 
 #include "to_itself.h"
 
-enum { WAYS = 8, EACH = 3 };
+enum { WAYS = 10, EACH = 3 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t never = PTHREAD_COND_INITIALIZER;
 static sem_t nothing, waiting;
 static uint32_t ended;
-static int out, quiet, pipes[2];
+static int out, quiet, door, pipes[2];
+static sigset_t signals;
 static pthread_t lasting;
 
 static void says(uint32_t way, uint32_t what) {
@@ -41,6 +43,7 @@ static void *lasts(void *unused) {
 static void *waits(void *number) {
   uintptr_t way = (uintptr_t)number % WAYS;
   char byte;
+  int signal;
   struct pollfd one = {.fd = quiet, .events = POLLIN};
   says(way, 2000);
   if (way == 0) {
@@ -60,6 +63,8 @@ static void *waits(void *number) {
     if (way == 5) select(0, 0, 0, 0, 0);
     if (way == 6) read(pipes[0], &byte, 1);
     if (way == 7) pthread_join(lasting, 0);
+    if (way == 8) sigwait(&signals, &signal);
+    if (way == 9) accept(door, 0, 0);
   }
   pthread_cleanup_pop(0);
   return 0;
@@ -69,6 +74,10 @@ int main(void) {
   out = to_itself(), quiet = socket(AF_INET, SOCK_DGRAM, 0);
   struct sockaddr_in own = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
   if (out < 0 || pipe(pipes) || bind(quiet, (void *)&own, sizeof own)) return 1;
+  struct sockaddr unnamed = {.sa_family = AF_UNIX};
+  door = socket(AF_UNIX, SOCK_STREAM, 0);
+  if (bind(door, &unnamed, sizeof unnamed.sa_family) || listen(door, 1)) return 2;
+  sigemptyset(&signals), sigaddset(&signals, SIGRTMIN);
   sem_init(&nothing, 0, 0), sem_init(&waiting, 0, 0);
   pthread_create(&lasting, 0, lasts, 0);
   pthread_t threads[WAYS * EACH];
