@@ -53,9 +53,18 @@ impl<T> Argument for *mut T {
     }
 }
 
-/// Declares what answers calls by number that do nothing else than the hook of their name.
+/// Declares what answers calls by number that do nothing else than the hook of their name. Numbers that
+/// nothing else needs stand here, on x86-64 and on 64-bit ARM.
 macro_rules! hooks {
-    ([$($word:ident),*] $($(#[$attribute:meta])* $number:ident => $file:ident::$hook:ident($($argument:ident),*);)*) => {
+    ([$($word:ident),*] $(
+        $(#[$attribute:meta])*
+        $number:ident $($x86_64:literal $aarch64:literal)? => $file:ident::$hook:ident($($argument:ident),*);
+    )*) => {
+        mod own {
+            pub use crate::nr::*;
+            crate::nr::numbers! { $($($number $x86_64 $aarch64;)?)* }
+        }
+
         /// What the hook of this number answers; `None`: there is none.
         ///
         /// # Safety
@@ -65,7 +74,7 @@ macro_rules! hooks {
             // SAFETY: each is the C library's function for that system call.
             let answer = unsafe {
                 match number {
-                    $($(#[$attribute])* nr::$number => $file::$hook($(Argument::of($argument)),*).word(),)*
+                    $($(#[$attribute])* own::$number => $file::$hook($(Argument::of($argument)),*).word(),)*
                     _ => return None,
                 }
             };
@@ -86,21 +95,21 @@ hooks! {
     RECVMMSG => receive::recvmmsg(a, b, c, d, e);
     READ => receive::read(a, b, c);
     READV => receive::readv(a, b, c);
-    PWRITEV2 => send::pwritev2(a, b, c, d, f);
-    PREADV2 => receive::preadv2(a, b, c, d, f);
-    SENDFILE => descriptors::sendfile(a, b, c, d);
-    SPLICE => descriptors::splice(a, b, c, d, e, f);
+    PWRITEV2 328 287 => send::pwritev2(a, b, c, d, f);
+    PREADV2 327 286 => receive::preadv2(a, b, c, d, f);
+    SENDFILE 40 71 => descriptors::sendfile(a, b, c, d);
+    SPLICE 275 76 => descriptors::splice(a, b, c, d, e, f);
     SOCKET => descriptors::socket(a, b, c);
-    ACCEPT => others::accept(a, b, c);
-    ACCEPT4 => others::accept4(a, b, c, d);
-    BIND => descriptors::bind(a, b, c);
+    ACCEPT 43 202 => others::accept(a, b, c);
+    ACCEPT4 288 242 => others::accept4(a, b, c, d);
+    BIND 49 200 => descriptors::bind(a, b, c);
     CONNECT => descriptors::connect(a, b, c);
-    SHUTDOWN => descriptors::shutdown(a, b);
-    SETSOCKOPT => descriptors::setsockopt(a, b, c, d, e);
-    IOCTL => descriptors::ioctl(a, b, c);
+    SHUTDOWN 48 210 => descriptors::shutdown(a, b);
+    SETSOCKOPT 54 208 => descriptors::setsockopt(a, b, c, d, e);
+    IOCTL 16 29 => descriptors::ioctl(a, b, c);
     CLOSE => descriptors::close(a);
-    CLOSE_RANGE => descriptors::close_range(a, b, c);
-    DUP => descriptors::dup(a);
+    CLOSE_RANGE 436 436 => descriptors::close_range(a, b, c);
+    DUP 32 23 => descriptors::dup(a);
     #[cfg(target_arch = "x86_64")]
     DUP2 => descriptors::dup2(a, b);
     DUP3 => descriptors::dup3(a, b, c);
@@ -113,22 +122,22 @@ hooks! {
     EPOLL_WAIT => waits::epoll_wait(a, b, c, d);
     NANOSLEEP => waits::nanosleep(a, b);
     EVENTFD2 => counters::eventfd(a, b);
-    TIMERFD_CREATE => counters::timerfd_create(a, b);
-    TIMERFD_SETTIME => counters::timerfd_settime(a, b, c, d);
-    TIMERFD_GETTIME => counters::timerfd_gettime(a, b);
-    EPOLL_CTL => waits::epoll_ctl(a, b, c, d);
-    EXECVE => processes::execve(a, b, c);
+    TIMERFD_CREATE 283 85 => counters::timerfd_create(a, b);
+    TIMERFD_SETTIME 286 86 => counters::timerfd_settime(a, b, c, d);
+    TIMERFD_GETTIME 287 87 => counters::timerfd_gettime(a, b);
+    EPOLL_CTL 233 21 => waits::epoll_ctl(a, b, c, d);
+    EXECVE 59 221 => processes::execve(a, b, c);
     PRCTL => sandbox::prctl(a, b, c, d, e);
     GETRANDOM => randomness::getrandom(a, b, c);
     PREAD => randomness::pread64(a, b, c, d);
-    PREADV => randomness::preadv64(a, b, c, d);
+    PREADV 295 69 => randomness::preadv64(a, b, c, d);
     GETSOCKNAME => names::getsockname(a, b, c);
     GETPEERNAME => names::getpeername(a, b, c);
     GETSOCKOPT => names::getsockopt(a, b, c, d, e);
     GETTID => own_number::gettid();
     GETPID => processes::getpid();
-    GETPPID => processes::getppid();
-    KILL => processes::kill(a, b);
+    GETPPID 110 173 => processes::getppid();
+    KILL 62 129 => processes::kill(a, b);
     CLOCK_GETTIME => clocks::clock_gettime(a, b);
 }
 

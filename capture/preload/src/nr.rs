@@ -6,6 +6,7 @@ macro_rules! numbers {
         $(pub const $name: usize = if cfg!(target_arch = "aarch64") { $aarch64 } else { $x86_64 };)*
     };
 }
+pub(crate) use numbers;
 
 numbers! {
     READ 0 63;
@@ -13,19 +14,9 @@ numbers! {
     CLOSE 3 57;
     READV 19 65;
     WRITEV 20 66;
-    DUP 32 23;
     DUP3 292 24;
-    BIND 49 200;
-    SHUTDOWN 48 210;
-    SETSOCKOPT 54 208;
-    IOCTL 16 29;
     FCNTL 72 25;
-    CLOSE_RANGE 436 436;
-    EPOLL_CTL 233 21;
     EVENTFD2 290 19;
-    TIMERFD_CREATE 283 85;
-    TIMERFD_SETTIME 286 86;
-    TIMERFD_GETTIME 287 87;
     MMAP 9 222;
     MPROTECT 10 226;
     NANOSLEEP 35 101;
@@ -33,14 +24,10 @@ numbers! {
     SCHED_YIELD 24 124;
     GETPID 39 172;
     GETTID 186 178;
-    GETPPID 110 173;
-    KILL 62 129;
     TGKILL 234 131;
     EXIT_GROUP 231 94;
     GETCWD 79 17;
     SOCKET 41 198;
-    ACCEPT 43 202;
-    ACCEPT4 288 242;
     PIDFD_GETFD 438 438;
     CONNECT 42 203;
     SENDTO 44 206;
@@ -62,7 +49,6 @@ numbers! {
     FSTAT 5 80;
     FSTATFS 138 44;
     PREAD 17 67;
-    PREADV 295 69;
     GETTIMEOFDAY 96 169;
     CLOCK_NANOSLEEP 230 115;
     PSELECT 270 72;
@@ -72,13 +58,8 @@ numbers! {
     CLONE 56 220;
     CLONE3 435 435;
     WAITID 247 95;
-    EXECVE 59 221;
     IO_URING_SETUP 425 425;
     SECCOMP 317 277;
-    PREADV2 327 286;
-    PWRITEV2 328 287;
-    SENDFILE 40 71;
-    SPLICE 275 76;
     IO_SUBMIT 209 2;
     PRCTL 157 167;
     SCHED_GETAFFINITY 204 123;
