@@ -31,7 +31,7 @@ impl ClockId {
 pub struct CallId(pub u8);
 
 macro_rules! calls {
-    ($($number:literal $constant:ident $name:literal $what:literal;)*) => {
+    ($($number:literal $constant:ident $name:literal $holds:ident $what:literal;)*) => {
         impl CallId {
             $(#[doc = $what] pub const $constant: CallId = CallId($number);)*
 
@@ -42,69 +42,80 @@ macro_rules! calls {
                     _ => "call",
                 }
             }
+
+            /// Whether its details hold numbers alone: nothing that people wrote, and nothing that names
+            /// them. What other details hold is known to `protocol/redact/src/calls.rs`.
+            pub const fn holds_numbers(self) -> bool {
+                match self.0 {
+                    $($number => calls!(@ $holds),)*
+                    _ => false,
+                }
+            }
         }
     };
+    (@ numbers) => { true };
+    (@ more) => { false };
 }
 
 calls! {
-    1 SOCKET "socket" "A UDP socket was made.";
-    2 BIND "bind" "A UDP socket was bound, or that failed.";
-    3 CONNECT "connect" "A UDP socket was given a peer.";
-    4 CLOSE "close" "A descriptor of a UDP socket was closed.";
-    5 DUP "dup" "A descriptor of a UDP socket was duplicated.";
-    6 POLL "poll" "Waited for descriptors.";
-    7 PPOLL "ppoll" "Waited for descriptors.";
-    8 SELECT "select" "Waited for descriptors.";
-    9 PSELECT "pselect" "Waited for descriptors.";
-    10 EPOLL_WAIT "epoll_wait" "Waited for descriptors.";
-    11 EPOLL_PWAIT "epoll_pwait" "Waited for descriptors.";
-    12 EPOLL_CTL "epoll_ctl" "Changed what an epoll descriptor waits for.";
-    13 SLEEP "sleep" "Slept.";
-    14 RANDOM "random" "Was given random bytes.";
-    15 FORK "fork" "Forked.";
-    16 EXEC "exec" "Is about to become another program.";
-    17 SPAWN "spawn" "Started another program.";
-    18 RECEIVE_QUEUE "receive queue" "What a socket's receive buffer came to at the end.";
-    19 PEEK "peek" "Looked at a packet without taking it.";
-    20 SET_OPTION "setsockopt" "Changed an option of a UDP socket.";
-    21 IOCTL "ioctl" "Asked a UDP socket for something.";
-    22 ERROR_QUEUE "error queue" "Read a UDP socket's error queue.";
-    23 SHUTDOWN "shutdown" "Shut a UDP socket down.";
-    24 VDSO "vdso" "Asked where the kernel's own library lies, to call it past the C library.";
-    25 PAST "past" "Does something that no hook sees.";
-    26 JOINED "joined" "One call passed the packets that follow in this thread.";
-    27 START "start" "Something that the program was started with.";
-    28 THREAD "thread" "Which of the program's threads this one is.";
-    29 OWN_NAME "getsockname" "Asked for the address of a UDP socket.";
-    30 PEER_NAME "getpeername" "Asked for the peer of a UDP socket.";
-    31 GET_OPTION "getsockopt" "Asked for an option of a UDP socket.";
-    32 LOOKS_UP "looks up" "Begins to look a name up; what this thread does until it has it is the C library's.";
-    33 LOOKED_UP "looked up" "Was told the addresses of a name.";
-    34 INPUT "input" "Read from the standard input.";
-    35 END "end" "Ended by itself.";
-    36 SIGNAL "signal" "A handler of the program's begins.";
-    37 BATCH "batch" "One call was given the packets that follow in this thread.";
-    38 LOCK "lock" "Took a lock that another thread had last, or was not given one.";
-    39 CONDITION "condition" "Waited for a condition.";
-    40 SEMAPHORE "semaphore" "Waited for a semaphore.";
-    41 POST "post" "Raised a semaphore.";
-    42 FILE "file" "Opened a file, or was told that there is none.";
-    43 TURN "turn" "Goes on after another thread, of which one runs at a time.";
-    44 PRINTED "prints" "Printed a line, or a part of one.";
-    45 PART "part" "Handed over a part of a packet that leaves with another one.";
-    46 CANCEL "cancel" "Cancelled a thread.";
-    47 CANCELLED "cancelled" "Was cancelled, inside a call that it waited in.";
-    48 BARRIER "barrier" "Waited at a barrier.";
-    49 ONCE "once" "Begins what is to run once (`pthread_once`).";
-    50 JOIN "join" "Asked whether a thread has ended, or waited for that up to a time.";
-    51 LEVEL "level" "Asked how high a semaphore stands.";
-    52 EVENTFD "eventfd" "Read an eventfd, or raises it.";
-    53 TIMERFD "timerfd" "Read a timerfd, set it, or asked for it.";
-    54 STATUS "status" "The process has ended, and how.";
-    55 TCP "tcp" "Made a TCP connection, or took one; what goes over it is not recorded.";
-    56 WAIT "wait" "Waited for a child, or asked whether it has ended.";
-    57 PIPE "pipe" "Read what a child wrote into a pipe.";
-    58 FOUND "found" "Is about to change a file or a folder, which is so before that.";
+    1 SOCKET "socket" numbers "A UDP socket was made.";
+    2 BIND "bind" numbers "A UDP socket was bound, or that failed.";
+    3 CONNECT "connect" more "A UDP socket was given a peer.";
+    4 CLOSE "close" numbers "A descriptor of a UDP socket was closed.";
+    5 DUP "dup" numbers "A descriptor of a UDP socket was duplicated.";
+    6 POLL "poll" numbers "Waited for descriptors.";
+    7 PPOLL "ppoll" numbers "Waited for descriptors.";
+    8 SELECT "select" numbers "Waited for descriptors.";
+    9 PSELECT "pselect" numbers "Waited for descriptors.";
+    10 EPOLL_WAIT "epoll_wait" numbers "Waited for descriptors.";
+    11 EPOLL_PWAIT "epoll_pwait" numbers "Waited for descriptors.";
+    12 EPOLL_CTL "epoll_ctl" numbers "Changed what an epoll descriptor waits for.";
+    13 SLEEP "sleep" numbers "Slept.";
+    14 RANDOM "random" more "Was given random bytes.";
+    15 FORK "fork" numbers "Forked.";
+    16 EXEC "exec" more "Is about to become another program.";
+    17 SPAWN "spawn" more "Started another program.";
+    18 RECEIVE_QUEUE "receive queue" numbers "What a socket's receive buffer came to at the end.";
+    19 PEEK "peek" more "Looked at a packet without taking it.";
+    20 SET_OPTION "setsockopt" more "Changed an option of a UDP socket.";
+    21 IOCTL "ioctl" numbers "Asked a UDP socket for something.";
+    22 ERROR_QUEUE "error queue" numbers "Read a UDP socket's error queue.";
+    23 SHUTDOWN "shutdown" numbers "Shut a UDP socket down.";
+    24 VDSO "vdso" numbers "Asked where the kernel's own library lies, to call it past the C library.";
+    25 PAST "past" numbers "Does something that no hook sees.";
+    26 JOINED "joined" numbers "One call passed the packets that follow in this thread.";
+    27 START "start" more "Something that the program was started with.";
+    28 THREAD "thread" numbers "Which of the program's threads this one is.";
+    29 OWN_NAME "getsockname" more "Asked for the address of a UDP socket.";
+    30 PEER_NAME "getpeername" more "Asked for the peer of a UDP socket.";
+    31 GET_OPTION "getsockopt" more "Asked for an option of a UDP socket.";
+    32 LOOKS_UP "looks up" numbers "Begins to look a name up; what this thread does until it has it is the C library's.";
+    33 LOOKED_UP "looked up" more "Was told the addresses of a name.";
+    34 INPUT "input" more "Read from the standard input.";
+    35 END "end" numbers "Ended by itself.";
+    36 SIGNAL "signal" numbers "A handler of the program's begins.";
+    37 BATCH "batch" numbers "One call was given the packets that follow in this thread.";
+    38 LOCK "lock" numbers "Took a lock that another thread had last, or was not given one.";
+    39 CONDITION "condition" numbers "Waited for a condition.";
+    40 SEMAPHORE "semaphore" numbers "Waited for a semaphore.";
+    41 POST "post" numbers "Raised a semaphore.";
+    42 FILE "file" more "Opened a file, or was told that there is none.";
+    43 TURN "turn" numbers "Goes on after another thread, of which one runs at a time.";
+    44 PRINTED "prints" more "Printed a line, or a part of one.";
+    45 PART "part" numbers "Handed over a part of a packet that leaves with another one.";
+    46 CANCEL "cancel" numbers "Cancelled a thread.";
+    47 CANCELLED "cancelled" numbers "Was cancelled, inside a call that it waited in.";
+    48 BARRIER "barrier" numbers "Waited at a barrier.";
+    49 ONCE "once" numbers "Begins what is to run once (`pthread_once`).";
+    50 JOIN "join" numbers "Asked whether a thread has ended, or waited for that up to a time.";
+    51 LEVEL "level" numbers "Asked how high a semaphore stands.";
+    52 EVENTFD "eventfd" numbers "Read an eventfd, or raises it.";
+    53 TIMERFD "timerfd" numbers "Read a timerfd, set it, or asked for it.";
+    54 STATUS "status" numbers "The process has ended, and how.";
+    55 TCP "tcp" more "Made a TCP connection, or took one; what goes over it is not recorded.";
+    56 WAIT "wait" numbers "Waited for a child, or asked whether it has ended.";
+    57 PIPE "pipe" more "Read what a child wrote into a pipe.";
+    58 FOUND "found" more "Is about to change a file or a folder, which is so before that.";
 }
 
 /// What of a program's start an event tells: the first byte of its details.
