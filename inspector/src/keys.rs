@@ -558,4 +558,25 @@ mod tests {
             assert!(docs.contains(&row), "docs/inspector.md lacks: {row}");
         }
     }
+
+    #[test]
+    fn the_docs_and_the_help_have_every_workspace() {
+        let read = |name: &str| {
+            let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs");
+            std::fs::read_to_string(format!("{docs}/{name}")).expect(name)
+        };
+        let docs = read("inspector.md").to_lowercase();
+        // The manual page is the help (`tests/help.rs`).
+        let manual = read("netreel.1");
+        let mut help = manual.lines().skip_while(|it| !it.contains("workspace"));
+        let help = help.nth(1).expect("what is said of --workspace");
+        for (number, (name, _)) in (1..).zip(Workspace::ALL) {
+            let row = format!("| {name} | {number} | ");
+            assert!(docs.contains(&row), "docs/inspector.md lacks: {row}");
+            assert!(
+                help.contains(&format!("`{name}`")),
+                "src/arguments/inspect.rs lacks `{name}` at `workspace`, or docs/netreel.1 is old: {help}"
+            );
+        }
+    }
 }
