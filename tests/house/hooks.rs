@@ -1,5 +1,6 @@
 //! Hooks of the preload library: what else stands somewhere of a function that has one.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::sources::Source;
@@ -63,6 +64,10 @@ const WAIT: &str = "\
     sem_timedwait sem_wait send sendmmsg sendmsg sendto sigpause sigsuspend sigtimedwait sigwait \
     sigwaitinfo sleep system tcdrain thrd_join thrd_sleep usleep wait wait3 wait4 waitid waitpid \
     write writev __poll_chk __ppoll_chk __read_chk __recv_chk __recvfrom_chk";
+
+/// Kinds of calls that no test looks for by their names. To get shorter alone.
+const UNSEEN: &str =
+    "BIND SET_OPTION IOCTL ERROR_QUEUE PEER_NAME GET_OPTION LOOKS_UP LOOKED_UP WAIT";
 
 fn has(words: &str, name: &str) -> bool {
     words.split_whitespace().any(|it| it == name)
@@ -141,6 +146,45 @@ pub fn wrong(sources: &[Source]) -> Vec<String> {
     let gone = PAST.split_whitespace().filter(|name| !is_hooked(name));
     wrong.extend(gone.map(|name| format!("{name} has no hook: take it out of `PAST`")));
     wrong
+}
+
+/// The kinds of calls that no test of the command looks for, as `CallId` has them, with their names.
+fn unseen(sources: &[Source]) -> Vec<(&'static str, &'static str)> {
+    let kinds = sources
+        .iter()
+        .filter(|it| it.path.ends_with("capture/shared/src/call.rs"))
+        .flat_map(|it| it.tokens.windows(4))
+        .filter(|it| ["numbers", "more"].contains(&it[3].text) && it[2].text.starts_with('"'))
+        .map(|it| (it[1].text, it[2].text));
+    let is_of_house = |it: &&Source| it.path.starts_with("tests/house");
+    let tests = sources.iter().filter(|it| it.path.starts_with("tests"));
+    let words: BTreeSet<&str> = tests
+        .filter(|it| !is_of_house(it))
+        .flat_map(|it| it.tokens.iter().map(|it| it.text))
+        .collect();
+    kinds
+        .filter(|(kind, name)| !words.contains(kind) && !words.contains(name))
+        .collect()
+}
+
+#[test]
+fn every_kind_of_call_is_looked_for_by_a_test() {
+    let sources = crate::sources::read(Path::new(env!("CARGO_MANIFEST_DIR")));
+    let unseen = unseen(&sources);
+    for (kind, name) in &unseen {
+        assert!(
+            has(UNSEEN, kind),
+            "no test looks for {name}, CallId::{kind}: that it is recorded, and answered in a replay, is \
+             shown by a program of tests/programs that makes it"
+        );
+    }
+    for kind in UNSEEN.split_whitespace() {
+        let is_unseen = unseen.iter().any(|it| it.0 == kind);
+        assert!(
+            is_unseen,
+            "a test looks for {kind}: take it out of `UNSEEN`"
+        );
+    }
 }
 
 #[test]
