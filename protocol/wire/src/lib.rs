@@ -69,9 +69,7 @@ mod values;
 mod wire;
 
 #[cfg(test)]
-mod tests {
-    mod highlighting;
-}
+mod tests;
 
 pub use connections::{Connections, EncodedPacket, Spent};
 pub use context::Context;

@@ -1,0 +1,3 @@
+//! What is asked of the language as a whole.
+
+mod highlighting;
