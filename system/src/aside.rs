@@ -26,7 +26,11 @@ const IN_MEMORY: usize = 128 << 20;
 const FILE: usize = 64 << 20;
 
 /// A part begins at a page of its file; smaller ones stay in memory.
-pub const PAGE: usize = 4096;
+const PAGE: usize = 4096;
+
+/// How many bytes a row counts that is read alone: a page may come with it, but where the system does not say
+/// how many bytes are in memory, most rows are taken to be beside others.
+pub const ROW: usize = if cfg!(target_os = "linux") { PAGE } else { 64 };
 
 /// How many bytes of files may be in memory. One that is read here and there may bring 64 KB with it.
 const PAGES: usize = 128 << 20;
@@ -38,7 +42,7 @@ static HELD: AtomicUsize = AtomicUsize::new(0);
 const LOOK: usize = 1 << 20;
 
 /// How many bytes of files stayed when pages were let go: the program itself, and an index.
-static OTHERS: AtomicUsize = AtomicUsize::new(0);
+static OTHERS: AtomicUsize = AtomicUsize::new(usize::MAX);
 
 thread_local! {
     /// How many bytes this thread has read since it looked.
@@ -114,7 +118,7 @@ pub fn share(bytes: Vec<u8>) -> Bytes {
     Bytes::from_owner(Held(bytes.into_boxed_slice()))
 }
 
-/// Notes that so many bytes of columns are read; of what is read here and there, a [`PAGE`].
+/// Notes that so many bytes of columns are read; of what is read here and there, [`ROW`] each.
 #[inline]
 pub fn touch(bytes: usize) {
     if bytes > 0 && ANY.load(Ordering::Relaxed) {
@@ -128,7 +132,9 @@ fn count(bytes: usize) {
         return READ.set(read);
     }
     READ.set(0);
-    if in_memory(read).saturating_sub(OTHERS.load(Ordering::Relaxed)) > PAGES {
+    let now = in_memory(read);
+    let others = OTHERS.fetch_min(now, Ordering::Relaxed).min(now);
+    if now - others > PAGES {
         files().let_go();
         OTHERS.store(in_memory(0), Ordering::Relaxed);
     }
@@ -154,8 +160,8 @@ impl Files {
 
     /// A new file.
     fn create(&mut self, length: usize) -> io::Result<Arc<Mapped>> {
-        let file = without_name()?;
         within_limit(length as u64)?;
+        let file = without_name()?;
         file.set_len(length as u64)?;
         // SAFETY: nobody else has the file, which has no name. It is written where nobody has a part of it
         // yet, and never where somebody has.
@@ -191,7 +197,14 @@ fn give_back(_: &File, _: &Range<usize>) {}
 /// How many bytes of files are in the process's memory; 0 where nobody says.
 #[cfg(target_os = "linux")]
 fn in_memory(_: usize) -> usize {
-    let told = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    use std::os::unix::fs::FileExt;
+    use std::sync::OnceLock;
+    static STATM: OnceLock<Option<File>> = OnceLock::new();
+    let statm = STATM.get_or_init(|| File::open("/proc/self/statm").ok());
+    let mut told = [0; 128];
+    let length = statm.as_ref().map(|statm| statm.read_at(&mut told, 0));
+    let length = length.and_then(Result::ok).unwrap_or_default();
+    let told = std::str::from_utf8(&told[..length]).unwrap_or_default();
     let pages = told.split(' ').nth(2).and_then(|pages| pages.parse().ok());
     // SAFETY: it asks for a number.
     let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };

@@ -103,17 +103,19 @@ pub fn ended(child: &mut Child) -> ExitStatus {
 }
 
 /// A UDP port of this machine that nobody has. Nobody gets it before the test's program does: it is none of
-/// those that the system gives to who asks for any, and each is given once.
+/// those that the system gives, as it is set up, to who asks for any, and a process is given each once.
 #[allow(dead_code)]
 pub fn free_port() -> u16 {
     const GIVEN: std::ops::Range<u32> = 10_000..30_000;
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let is_free = |port: &u16| std::net::UdpSocket::bind(("127.0.0.1", *port)).is_ok();
-    let mut ports = std::iter::repeat_with(|| {
-        let nth = NEXT.fetch_add(1, Ordering::Relaxed) + std::process::id().wrapping_mul(100);
+    let ports = std::iter::repeat_with(|| {
+        let first = std::process::id().wrapping_mul(100);
+        let nth = first.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed));
         (GIVEN.start + nth % GIVEN.len() as u32) as u16
     });
-    ports.find(is_free).expect("there are more")
+    let some = &mut ports.take(GIVEN.len());
+    some.find(is_free).expect("a port that nobody has")
 }
 
 /// Plays the demonstration into `out`.

@@ -2,10 +2,11 @@
 
 mod receipts;
 
+use std::collections::BTreeMap;
+
 use netreel_table::Column;
 use netreel_wire::{MessageFacts, Sequence};
 use roaring::RoaringBitmap;
-use std::collections::BTreeMap;
 
 use receipts::Receipt;
 pub(super) use receipts::Receipts;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock};
 
 use bytes::Bytes;
 use netreel_table::{Column, Misfit, Putting, Taking};
@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::delivered::{Delivered, Deliveries};
 use super::found::proofs;
+use super::wholes::one_of;
 use super::{Evidence, Finding, History, Instance, Level, Object, RULES, Span};
 use crate::session::{MessageId, NodeId, SessionTime, put_plain, take_plain};
 
@@ -199,6 +200,10 @@ fn read(from: &mut Taking) -> Result<History, Misfit> {
         history.parting_messages,
         history.again,
     ) = take_plain(from)?;
+    let known = Mutex::default();
+    for joined in &mut history.joined {
+        joined.facts = one_of(&known, std::mem::take(Arc::make_mut(&mut joined.facts)));
+    }
     (
         history.standing,
         history.unknown_values,

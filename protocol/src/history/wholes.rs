@@ -156,7 +156,10 @@ impl Wholes {
 }
 
 /// Facts of which there is one for all that say the same.
-fn one_of(known: &Mutex<HashSet<Arc<MessageFacts>>>, facts: MessageFacts) -> Arc<MessageFacts> {
+pub(super) fn one_of(
+    known: &Mutex<HashSet<Arc<MessageFacts>>>,
+    facts: MessageFacts,
+) -> Arc<MessageFacts> {
     let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(facts) = known.get(&facts) {
         return facts.clone();

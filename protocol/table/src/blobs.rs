@@ -57,7 +57,6 @@ impl Blobs {
             None => 0,
         };
         let end = self.ends.get(row);
-        aside::touch(aside::PAGE);
         self.bytes.get(start as usize..end as usize).unwrap_or(&[])
     }
 

@@ -93,7 +93,7 @@ impl Column {
     pub fn get(&self, row: usize) -> u64 {
         match self.chunks.get(row / CHUNK) {
             Some(chunk) => {
-                aside::touch(aside::PAGE);
+                aside::touch(aside::ROW);
                 chunk.get(self.bytes_of(row / CHUNK), row % CHUNK)
             }
             None => {

@@ -149,9 +149,9 @@ impl<'a> Checker<'a, '_> {
                     let ending = blocks
                         .iter()
                         .filter(|body| self.body_ends(body, structure, place, ends));
-                    // All of them are walked, so that fields are counted. A switch has no other way on.
-                    let is_switch = matches!(statement, Statement::Switch(_));
-                    ending.count() > 0 || (blocks.is_empty() && !is_switch)
+                    // All of them are walked, so that fields are counted. What has none, a switch that lacks
+                    // its arms, was reported.
+                    ending.count() > 0 || blocks.is_empty()
                 }
             };
         }
