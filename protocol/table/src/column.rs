@@ -247,6 +247,7 @@ impl Column {
             own.resize(end, 0);
         }
         own.extend_from_slice(&[0; PADDING]);
+        aside::touch(own.len());
         own
     }
 

@@ -6,6 +6,7 @@
 use std::io::{self, Write};
 
 use bytes::Bytes;
+use netreel_system::aside;
 
 use crate::Blobs;
 use crate::column::{CHUNK, Chunk, Column, PADDING, SEGMENT};
@@ -36,6 +37,9 @@ impl std::error::Error for Misfit {}
 /// A chunk of a column in a store: its base, its start, its width.
 const CHUNK_BYTES: usize = 8 + 8 + 1;
 
+/// So many bytes are put at once: they may be those of a file that is mapped.
+const PIECE: usize = 1 << 20;
+
 impl<'a> Putting<'a> {
     /// Everything goes to `out`.
     pub fn new(out: &'a mut dyn Write) -> Putting<'a> {
@@ -56,7 +60,11 @@ impl<'a> Putting<'a> {
     /// They cannot be written.
     pub fn bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.number(bytes.len() as u64)?;
-        self.out.write_all(bytes)
+        for piece in bytes.chunks(PIECE) {
+            self.out.write_all(piece)?;
+            aside::touch(piece.len());
+        }
+        Ok(())
     }
 
     /// Puts a column.
