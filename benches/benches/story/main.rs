@@ -394,7 +394,7 @@ fn measure(session: &Session, places: &Places) -> bool {
         asked.push((what, command));
     };
     if session.name == SOAK.0 {
-        ask(Asked::Soak, &reels, &["check", "--no-index"], &[]);
+        ask(Asked::Soak, &reels, &["check"], &[]);
         let rows = measure_each(session, asked, &[Run::First], &cache, &said);
         return rows.iter().any(Row::is_missed);
     }
