@@ -2,8 +2,6 @@
 
 mod receipts;
 
-use std::collections::BTreeMap;
-
 use netreel_table::Column;
 use netreel_wire::{MessageFacts, Sequence};
 use roaring::RoaringBitmap;
@@ -11,12 +9,13 @@ use roaring::RoaringBitmap;
 use receipts::Receipt;
 pub(super) use receipts::Receipts;
 
+use super::facts::NodeEnd;
+use super::keyed::Keyed;
 use super::line::Line;
 use super::sequence::{span, unwrap};
 use super::streams::{MessageStream, Streams, reliable};
 use crate::session::{
-    ACKNOWLEDGES, Crossing, EndId, MessageId, Messages, NodeId, PacketId, Said, Session, Shape,
-    Stamp, Way,
+    ACKNOWLEDGES, MessageId, Messages, NodeId, PacketId, Said, Session, Shape, Stamp, Way,
 };
 
 /// What senders learnt.
@@ -50,10 +49,10 @@ impl Acks {
 
 /// What a node has heard of the arrival of its packets.
 pub(super) struct Heard<'a> {
-    acks: BTreeMap<(NodeId, u16), Acked>,
-    newest_messages: BTreeMap<MessageStream, i64>,
+    acks: Keyed<(NodeId, u16), Acked>,
+    newest_messages: Keyed<MessageStream, i64>,
     /// All messages before this place are known to have arrived.
-    all_before: BTreeMap<MessageStream, i64>,
+    all_before: Keyed<MessageStream, i64>,
     learnt: Learnt<'a>,
 }
 
@@ -162,9 +161,9 @@ impl<'a> Learning<'a> {
             streams,
             node,
             heard: Heard {
-                acks: BTreeMap::new(),
-                newest_messages: BTreeMap::new(),
-                all_before: BTreeMap::new(),
+                acks: Keyed::default(),
+                newest_messages: Keyed::default(),
+                all_before: Keyed::default(),
                 learnt,
             },
             said: Said::default(),
@@ -172,22 +171,19 @@ impl<'a> Learning<'a> {
     }
 
     /// Takes the next of the node's ends.
-    pub fn take(&mut self, end: EndId, crossing: Crossing, stamp: Stamp) {
+    pub fn take(&mut self, end: &NodeEnd) {
         // A node that was not recorded learns what it is seen being told.
-        let hears = matches!(crossing.way, Way::In | Way::Passing);
-        if hears && self.streams.acking.contains(crossing.packet.0) {
-            let receipt = self.session.receipt(self.node, end);
-            self.hears(crossing.packet, receipt, stamp);
+        let hears = matches!(end.crossing.way, Way::In | Way::Passing);
+        if hears && self.streams.acking.contains(end.crossing.packet.0) {
+            let receipt = self.session.receipt(self.node, end.end);
+            self.hears(end, receipt);
         }
     }
 
     /// The node is told of packets by another one.
-    fn hears(&mut self, id: PacketId, end: Receipt, stamp: Stamp) {
-        let Some(link) = self.session.link(id) else {
-            return;
-        };
-        let from = link.0;
-        let at = self.streams.meeting_of(id);
+    fn hears(&mut self, told: &NodeEnd, end: Receipt) {
+        let (id, stamp) = (told.crossing.packet, told.stamp);
+        let (from, at) = (told.link.0, told.meeting);
         let mut said = std::mem::take(&mut self.said);
         let messages = self.session.read_said(id, &mut said);
         if self.streams.acknowledges {
@@ -211,7 +207,7 @@ impl<'a> Learning<'a> {
         if said.ack.is_none() && said.ack_ranges.is_empty() {
             return;
         }
-        let acks = self.heard.acks.entry((from, at)).or_insert_with(|| Acked {
+        let acks = self.heard.acks.entry((from, at), || Acked {
             near: line.start().unwrap_or(0),
             last: i64::MIN,
             settled: 0,
@@ -273,11 +269,7 @@ impl<'a> Learning<'a> {
                 continue;
             };
             let first = || line.start().unwrap_or(0);
-            let near = self
-                .heard
-                .newest_messages
-                .entry(stream)
-                .or_insert_with(first);
+            let near = self.heard.newest_messages.entry(stream, first);
             let place = unwrap(sequence, *near);
             *near = place.max(*near);
             let known = (session, self.streams);
@@ -305,10 +297,10 @@ impl Learning<'_> {
             return;
         };
         let start = line.start().unwrap_or(0);
-        let near = self.heard.newest_messages.entry(stream).or_insert(start);
+        let near = self.heard.newest_messages.entry(stream, || start);
         let place = unwrap(before, *near);
         *near = place.saturating_sub(1).max(*near);
-        let settled = self.heard.all_before.entry(stream).or_insert(start);
+        let settled = self.heard.all_before.entry(stream, || start);
         let places = line.from(*settled).take_while(|&(at, _)| at < place);
         for (at, _) in places {
             let known = (self.session, self.streams);

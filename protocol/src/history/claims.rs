@@ -8,10 +8,12 @@ use std::collections::BTreeMap;
 
 use netreel_wire::Sequence;
 
+use super::facts::NodeEnd;
+use super::keyed::Keyed;
 use super::line::Line;
 use super::sequence::unwrap;
 use super::streams::Streams;
-use crate::session::{self, Crossing, NodeId, PacketId, Session, Stamp, Way};
+use crate::session::{self, NodeId, PacketId, Session, Stamp, Way};
 
 /// How many packets are kept as evidence of what many show.
 const KEPT_MAX: usize = 3;
@@ -73,21 +75,21 @@ impl Claims {
     pub fn of<'a>(all: impl Iterator<Item = Claiming<'a>>) -> Claims {
         let mut claims = Claims::default();
         for Claiming { node, links, .. } in all {
-            for ((peer, _), link) in links {
-                let put = |wrong: Wrong, all: &mut BTreeMap<_, Wrong>| {
+            for ((peer, _), link) in links.iter() {
+                let put = |wrong: &Wrong, all: &mut BTreeMap<_, Wrong>| {
                     if wrong.count > 0 {
                         let before: &mut Wrong = all.entry((node, peer)).or_default();
                         before.count += wrong.count;
-                        before.first.extend(wrong.first);
+                        before.first.extend_from_slice(&wrong.first);
                         before.first.truncate(KEPT_MAX);
                     }
                 };
-                put(link.unreceived, &mut claims.unreceived);
-                put(link.denied, &mut claims.denied);
+                put(&link.unreceived, &mut claims.unreceived);
+                put(&link.denied, &mut claims.denied);
                 if link.unsent.count > 0 {
                     let before = claims.unsent.entry((node, peer)).or_default();
                     before.count += link.unsent.count;
-                    before.first.extend(link.unsent.first);
+                    before.first.extend_from_slice(&link.unsent.first);
                     before.first.truncate(KEPT_MAX);
                 }
             }
@@ -114,7 +116,7 @@ pub(super) struct Claiming<'a> {
     /// Of a node that is not whole nothing is said.
     tells: bool,
     /// For each peer and each time that the two connected anew.
-    links: BTreeMap<(NodeId, u16), Acking>,
+    links: Keyed<(NodeId, u16), Acking>,
     /// What the latest packet says.
     said: session::Said,
 }
@@ -126,31 +128,29 @@ impl<'a> Claiming<'a> {
             streams,
             node,
             tells: streams.acks && is_whole(session, node),
-            links: BTreeMap::new(),
+            links: Keyed::default(),
             said: session::Said::default(),
         }
     }
 
     /// Takes the next of the node's ends.
-    pub fn take(&mut self, crossing: Crossing, at: Stamp) {
+    pub fn take(&mut self, end: &NodeEnd) {
         let (session, streams) = (self.session, self.streams);
         if !self.tells {
             return;
         }
-        let Some((from, to)) = session.link(crossing.packet) else {
-            return;
-        };
-        let anew = streams.meeting_of(crossing.packet);
+        let (crossing, at) = (end.crossing, end.stamp);
+        let ((from, to), anew) = (end.link, end.meeting);
         match crossing.way {
             Way::In => {
                 if let Some(place) = streams.packet_place(crossing.packet) {
-                    let link = self.links.entry((from, anew)).or_default();
+                    let link = self.links.entry((from, anew), Acking::default);
                     link.received.insert(place);
                 }
             }
             Way::Out if streams.acking.contains(crossing.packet.0) => {
                 let line = streams.packets((to, self.node, anew));
-                let Some((link, line)) = self.links.get_mut(&(to, anew)).zip(line) else {
+                let Some((link, line)) = self.links.get_mut((to, anew)).zip(line) else {
                     return;
                 };
                 session.read_said(crossing.packet, &mut self.said);

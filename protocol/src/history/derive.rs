@@ -7,7 +7,7 @@ use netreel_system::Cancel;
 
 use super::acks::{Acks, Learning, Receipts};
 use super::claims::{Claiming, Claims};
-use super::facts::Facts;
+use super::facts::{Facts, NodeEnd};
 use super::found::proofs;
 use super::lanes;
 use super::model::Straggler;
@@ -44,10 +44,20 @@ pub(super) fn derive(session: &Session, mut streams: Streams, cancel: &Cancel) -
             if nth % STEP == 0 && !cancel.goes_on() {
                 break;
             }
-            learning.take(end, crossing, stamp);
-            claiming.take(crossing, stamp);
+            let Some(link) = session.link(crossing.packet) else {
+                continue;
+            };
+            let end = NodeEnd {
+                end,
+                crossing,
+                stamp,
+                link,
+                meeting: streams.meeting_of(crossing.packet),
+            };
+            learning.take(&end);
+            claiming.take(&end);
             if let Some(walk) = &mut walk {
-                walk.take(crossing, stamp);
+                walk.take(&end);
             }
         }
         let walk = walk.filter(|_| cancel.goes_on());

@@ -5,7 +5,19 @@ use std::sync::OnceLock;
 use super::claims::is_whole;
 use super::streams::Streams;
 use super::wholes::Wholes;
-use crate::session::Session;
+use crate::session::{Crossing, EndId, NodeId, Session, Stamp};
+
+/// One of a node's ends, as the walks along its events take it.
+#[derive(Clone, Copy)]
+pub(super) struct NodeEnd {
+    pub end: EndId,
+    pub crossing: Crossing,
+    pub stamp: Stamp,
+    /// Who sent its packet, and to whom.
+    pub link: (NodeId, NodeId),
+    /// How often these two had connected anew.
+    pub meeting: u16,
+}
 
 /// What the packets of all nodes say together.
 pub(super) struct Facts<'a> {

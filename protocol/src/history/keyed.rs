@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::session::NodeId;
+
 /// How many keys are found without a search.
 const RECENT: usize = 32;
 
@@ -9,6 +11,13 @@ const RECENT: usize = 32;
 pub(super) trait Key: Copy + Ord {
     /// A number that keys which are asked for in turn seldom share in its lowest bits.
     fn mixed(&self) -> usize;
+}
+
+/// Another node, and how often the two had connected anew.
+impl Key for (NodeId, u16) {
+    fn mixed(&self) -> usize {
+        usize::from(self.0.0) ^ usize::from(self.1) << 3
+    }
 }
 
 /// See the module. Each key has a number, from 0 on in the order in which keys came.

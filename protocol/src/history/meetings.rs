@@ -143,15 +143,15 @@ impl Meetings {
         Some((began, before.or(first)?))
     }
 
-    /// The meetings after one between the ports of a packet.
+    /// The meetings after one between the ports of a packet; `None` where its nodes met once.
     pub fn later(
         &self,
         (packet, number): (PacketId, u16),
         link: (NodeId, NodeId),
-    ) -> impl Iterator<Item = u16> + '_ {
-        let met = self.between(packet, link).map_or(&[][..], |it| it.0);
+    ) -> Option<impl Iterator<Item = u16> + '_> {
+        let (met, _) = self.between(packet, link)?;
         let from = met.partition_point(|&(_, each)| each <= number);
-        met.get(from..).unwrap_or(&[]).iter().map(|&(_, each)| each)
+        Some(met[from..].iter().map(|&(_, each)| each))
     }
 
     /// The meetings between the ports of a packet, in order; of all, where ports do not tell them. And

@@ -10,15 +10,13 @@ use netreel_wire::{MessageFacts, Role, Rules};
 
 use super::acts::{Act, acts};
 use super::belief::{Believer, Speaker};
-use super::facts::Facts;
+use super::facts::{Facts, NodeEnd};
 use super::roles::is_about_object;
 use super::streams::{HandedOver, StreamNumber};
 use super::walked::{Inbox, NodeHistory, Walked};
 use super::wholes::FragmentPart;
 use super::{Belief, Delivery, Effect, Parting, Span};
-use crate::session::{
-    Crossing, Hole, MessageId, Node, NodeId, PacketId, Session, SessionTime, Stamp, Way,
-};
+use crate::session::{Hole, MessageId, Node, NodeId, PacketId, Session, SessionTime, Stamp, Way};
 
 /// For this long after a hole, what is sent may be a repetition of what was sent in the hole.
 const DOUBT_NS: i64 = 1_000_000_000;
@@ -100,8 +98,9 @@ pub(super) struct Walk<'a> {
 
 impl Walk<'_> {
     /// Takes the next of the node's ends.
-    pub fn take(&mut self, crossing: Crossing, stamp: Stamp) {
-        let met = self.meets(crossing.packet, crossing.way, stamp);
+    pub fn take(&mut self, end: &NodeEnd) {
+        let (crossing, stamp) = (end.crossing, end.stamp);
+        let met = self.meets(end);
         if crossing.way != Way::In {
             return;
         }
@@ -119,13 +118,10 @@ impl Walk<'_> {
             self.did(&act, act.sent);
         }
         self.holes_before(crossing.number);
-        let session = self.facts.session;
-        if let Some((from, _)) = session.link(crossing.packet) {
-            let packet = Arrived::new(session, crossing.packet, from);
-            match met {
-                None => self.received(&packet, stamp),
-                Some(over) => self.comes_late(over, &packet, stamp),
-            }
+        let packet = Arrived::new(self.facts.session, crossing.packet, end.link.0);
+        match met {
+            None => self.received(&packet, stamp),
+            Some(over) => self.comes_late(over, &packet, stamp),
         }
     }
 
@@ -215,6 +211,11 @@ impl Walk<'_> {
                 self.doubt_arrival(message, packet, stamp);
                 continue;
             }
+            if inbox.takes_at_once(place) && streams.count_at(stream, place) <= 1 {
+                inbox.next = streams.place_after(stream, place);
+                self.hand_over(message, packet, stamp);
+                continue;
+            }
             if place >= inbox.next {
                 let waiting = inbox.waiting.entry(place).or_default();
                 if is_ordered || waiting.is_empty() {
@@ -242,12 +243,7 @@ impl Walk<'_> {
             };
             inbox.taken += messages.len();
             if inbox.taken >= streams.count_at(stream, inbox.next) {
-                let after = inbox.next.saturating_add(1);
-                let next = match known.ordered {
-                    true => streams.next_place(stream, after, |_| true),
-                    false => None,
-                };
-                inbox.next = next.unwrap_or(after);
+                inbox.next = streams.place_after(stream, inbox.next);
                 inbox.taken = 0;
             }
             for message in messages {

@@ -377,7 +377,7 @@ impl Streams {
             let first = MessageId(line.first(line.start()?)?);
             let packet = (session.carrier(first)?, stream.meeting);
             let link = (stream.from, stream.to);
-            self.meetings.later(packet, link).next()
+            self.meetings.later(packet, link)?.next()
         };
         let is_with_another = stream.meeting == WITH_ANOTHER;
         is_with_another || !self.meetings.is_empty() && is_over().is_some()
@@ -613,6 +613,14 @@ impl Streams {
         };
         let found = found.or_else(ordered);
         found.map(|(place, _)| place)
+    }
+
+    /// The place of a stream that is handed over after one.
+    pub fn place_after(&self, stream: StreamNumber, place: i64) -> i64 {
+        let after = place.saturating_add(1);
+        let is_ordered = self.stream_of(stream).is_some_and(|it| it.ordered);
+        let next = is_ordered.then(|| self.next_place(stream, after, |_| true));
+        next.flatten().unwrap_or(after)
     }
 
     /// How many messages stand at a place.

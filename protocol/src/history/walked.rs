@@ -67,7 +67,7 @@ pub(super) struct Walked {
     pub gone: BTreeMap<u64, SessionTime>,
     /// The first packet of each meeting with another node that the node sent or received, and when; where
     /// nodes met more than once.
-    pub met: BTreeMap<(NodeId, u16), (PacketId, SessionTime)>,
+    pub met: Keyed<(NodeId, u16), (PacketId, SessionTime)>,
     /// Until when what happened may have happened in a hole.
     pub blind_until: Option<SessionTime>,
     pub history: NodeHistory,
@@ -109,5 +109,10 @@ impl Inbox {
             waiting: BTreeMap::new(),
             lacks_begin: false,
         }
+    }
+
+    /// Whether what arrives for this place is what the engine waits for, and nothing waits behind it.
+    pub fn takes_at_once(&self, place: i64) -> bool {
+        place == self.next && self.taken == 0 && self.waiting.is_empty()
     }
 }
