@@ -544,8 +544,9 @@ mod tests {
         let receipts = Receipts::new(&session);
         let heard = nodes.map(|node| {
             let mut learning = Learning::new((&session, &streams), node, &receipts);
-            for (end, crossing, stamp) in session.ends(node) {
-                learning.take(end, crossing, stamp);
+            for end in session.ends(node) {
+                let end = NodeEnd::new((&session, &streams), end);
+                learning.take(&end.expect("a packet of a link"));
             }
             learning.heard
         });

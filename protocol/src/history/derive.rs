@@ -40,20 +40,12 @@ pub(super) fn derive(session: &Session, mut streams: Streams, cancel: &Cancel) -
         let mut claiming = Claiming::new((session, &streams), id);
         let is_walked = node.recorded && cancel.goes_on();
         let mut walk = is_walked.then(|| facts.follow((id, node)));
-        for (nth, (end, crossing, stamp)) in session.ends(id).enumerate() {
+        let ends = session.ends(id);
+        let ends = ends.filter_map(|end| NodeEnd::new((session, &streams), end));
+        for (nth, end) in ends.enumerate() {
             if nth % STEP == 0 && !cancel.goes_on() {
                 break;
             }
-            let Some(link) = session.link(crossing.packet) else {
-                continue;
-            };
-            let end = NodeEnd {
-                end,
-                crossing,
-                stamp,
-                link,
-                meeting: streams.meeting_of(crossing.packet),
-            };
             learning.take(&end);
             claiming.take(&end);
             if let Some(walk) = &mut walk {

@@ -19,6 +19,22 @@ pub(super) struct NodeEnd {
     pub meeting: u16,
 }
 
+impl NodeEnd {
+    /// What the walks take of an end; `None` where its packet is of no link.
+    pub fn new(
+        (session, streams): (&Session, &Streams),
+        (end, crossing, stamp): (EndId, Crossing, Stamp),
+    ) -> Option<NodeEnd> {
+        Some(NodeEnd {
+            end,
+            crossing,
+            stamp,
+            link: session.link(crossing.packet)?,
+            meeting: streams.meeting_of(crossing.packet),
+        })
+    }
+}
+
 /// What the packets of all nodes say together.
 pub(super) struct Facts<'a> {
     pub session: &'a Session,
