@@ -13,7 +13,7 @@ use rustyline::{Editor, Helper, Highlighter, Hinter, Validator};
 use serde_json::json;
 
 use crate::arguments::Console;
-use crate::outcome::{Answer, Failure, Result};
+use crate::outcome::{Answer, Result, fail};
 use crate::text;
 
 /// What stands before each line that is typed.
@@ -28,10 +28,10 @@ type Nodes = Arc<Mutex<Vec<Node>>>;
 
 pub fn run(arguments: &Console, out: &mut dyn Write) -> Result<Answer> {
     let patience = Duration::from_secs_f64(arguments.patience);
-    let token = read_token(arguments.token.as_deref()).map_err(Failure::new)?;
+    let token = read_token(arguments.token.as_deref())?;
     let connect = |(name, way, address): &(String, Way, SocketAddr)| {
         let remote = Remote::connect(*way, *address, token.as_deref(), patience)
-            .map_err(|error| Failure::new(format!("{name}: {error}")))?;
+            .map_err(|error| format!("{name}: {error}"))?;
         let name = name.clone();
         Ok(Node { name, remote })
     };
@@ -53,7 +53,7 @@ pub fn run(arguments: &Console, out: &mut dyn Write) -> Result<Answer> {
         prompt(helper, &mut |line| hear(line, out))?;
     } else {
         for line in std::io::stdin().lock().lines() {
-            let line = line.map_err(|error| Failure::new(format!("standard input: {error}")))?;
+            let line = line.map_err(|error| format!("standard input: {error}"))?;
             hear(&line, out)?;
         }
     }
@@ -62,7 +62,7 @@ pub fn run(arguments: &Console, out: &mut dyn Write) -> Result<Answer> {
 
 /// Reads lines at a terminal, with the history of earlier ones.
 fn prompt(helper: Completes, hear: &mut dyn FnMut(&str) -> Result) -> Result {
-    let mut editor: Editor<Completes, DefaultHistory> = Editor::new().map_err(Failure::new)?;
+    let mut editor: Editor<Completes, DefaultHistory> = Editor::new()?;
     editor.set_helper(Some(helper));
     loop {
         match editor.readline(PROMPT) {
@@ -73,7 +73,7 @@ fn prompt(helper: Completes, hear: &mut dyn FnMut(&str) -> Result) -> Result {
             }
             Err(ReadlineError::Interrupted) => {}
             Err(ReadlineError::Eof) => return Ok(()),
-            Err(error) => return Err(Failure::new(error)),
+            Err(error) => return fail(error),
         }
     }
 }

@@ -9,7 +9,7 @@ use netreel_protocol::session::SessionTime;
 
 use crate::arguments::{self, Source};
 use crate::open::{self, Story};
-use crate::outcome::{Answer, Failure, Result};
+use crate::outcome::{Answer, Result, fail};
 use crate::packets::json;
 use crate::text;
 
@@ -25,7 +25,7 @@ pub fn run(arguments: &arguments::Diff, out: &mut dyn Write) -> Result<Answer> {
         session: &story.session,
         history: story.history(),
     });
-    let diff = Diff::new(sides).map_err(Failure::new)?;
+    let diff = Diff::new(sides)?;
     let told = export::diff(sides, &diff);
     if arguments.json {
         json(&told, out)?
@@ -42,10 +42,10 @@ pub fn run(arguments: &arguments::Diff, out: &mut dyn Write) -> Result<Answer> {
     // What one of them lacks may be what the other has.
     for (story, path) in [(&first, &arguments.first), (&second, &arguments.second)] {
         if let Some(why) = story.unread.first() {
-            return Err(Failure::new(format!(
+            return fail(format!(
                 "{}: not all of it could be read, and what is missing counts as a difference: {why}",
                 path.display()
-            )));
+            ));
         }
     }
     Ok(Answer::clean_if(told.same))

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 
-use crate::outcome::{Failure, Result};
+use crate::outcome::{Failure, Result, fail};
 use crate::progress::Progress;
 
 /// The folders in and below `paths` that hold reels, in the order of their names. Each is a session.
@@ -19,9 +19,7 @@ pub fn folders(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
     if folders.is_empty() {
         let paths: Vec<String> = paths.iter().map(|it| it.display().to_string()).collect();
         let paths = paths.join(", ");
-        return Err(Failure::new(format!(
-            "{paths}: no folder in it holds a .reel file"
-        )));
+        return fail(format!("{paths}: no folder in it holds a .reel file"));
     }
     Ok(folders)
 }

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::arguments::Events;
 use crate::boxes::ENGINE;
 use crate::open::{self, Story};
-use crate::outcome::{Answer, Failure, Result};
+use crate::outcome::{Answer, Result, fail};
 use crate::packets::{json, json as print_json, messages};
 use crate::text;
 use crate::tree::{diagnostics, hex, tree};
@@ -50,9 +50,9 @@ pub fn chosen<'a, 's>(
     let chosen: Vec<_> = reels.iter().filter(|reel| reel.name == name).collect();
     if chosen.is_empty() {
         let names = text::joined(reels.iter().map(|reel| reel.name.as_str()), ", ");
-        return Err(Failure::new(format!(
+        return fail(format!(
             "--node {name}: there is no reel of that name here; there are: {names}"
-        )));
+        ));
     }
     Ok(chosen)
 }
@@ -278,13 +278,13 @@ pub fn show(
     let chosen = chosen(&reels, node)?;
     let [reel] = chosen.as_slice() else {
         let names = text::joined(reels.iter().map(|reel| reel.name.as_str()), ", ");
-        return Err(Failure::new(format!(
+        return fail(format!(
             "--event {number}: each reel has its own numbers; name one with --node: {names}"
-        )));
+        ));
     };
     let number = EventNumber(number);
     let Some(record) = reel.reel.record(number) else {
-        return Err(Failure::new(none(reel, number)));
+        return fail(none(reel, number));
     };
     let record = record.as_record();
     if as_json {

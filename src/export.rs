@@ -14,7 +14,7 @@ use netreel_protocol::session::PacketId;
 
 use crate::arguments::{Addresses, CommentsOf, Export, ExportFormat, FramesOf};
 use crate::open::{self, Story};
-use crate::outcome::{Answer, Failure, Result};
+use crate::outcome::{Answer, Failure, Result, fail};
 use crate::packets::json;
 use crate::text;
 
@@ -23,16 +23,14 @@ pub fn run(arguments: &Export, out: &mut dyn Write) -> Result<Answer> {
         return dataset(arguments, out);
     }
     if arguments.each {
-        return Err(Failure::new(
-            "--each is for --format parquet alone: the other formats hold one session",
-        ));
+        return fail("--each is for --format parquet alone: the other formats hold one session");
     }
     let binary = arguments.format == ExportFormat::Pcapng;
     if binary && arguments.out.is_none() && std::io::stdout().is_terminal() {
-        return Err(Failure::new(
+        return fail(
             "a pcapng file is not for the terminal: name a file with --out FILE, or pipe it on, for \
              example into `wireshark -k -i -`",
-        ));
+        );
     }
     let story = open::story(&arguments.source)?;
     let Some(path) = arguments.out.as_deref() else {
@@ -135,10 +133,10 @@ fn spare(path: &Path, read: &[std::path::PathBuf]) -> Result {
         .is_some_and(|extension| extension == "reel");
     let same = |read: &std::path::PathBuf| read.canonicalize().is_ok_and(|read| read == target);
     if reel || read.iter().any(same) {
-        return Err(Failure::new(format!(
+        return fail(format!(
             "--out {}: this is a recording; name another file",
             path.display()
-        )));
+        ));
     }
     Ok(())
 }

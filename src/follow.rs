@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::arguments::Read;
 use crate::open;
-use crate::outcome::{Answer, Failure, Result};
+use crate::outcome::{Answer, Result, fail};
 use crate::packets::{MESSAGES_MAX, json, kinds_of};
 use crate::text;
 
@@ -105,9 +105,9 @@ impl Following {
             if self.known.contains(path) {
                 continue;
             }
-            for file in files(path).map_err(|error| {
-                Failure::new(format!("{}: cannot open it: {error}", path.display()))
-            })? {
+            for file in files(path)
+                .map_err(|error| format!("{}: cannot open it: {error}", path.display()))?
+            {
                 if self.known.contains(&file) {
                     continue;
                 }
@@ -145,7 +145,7 @@ impl Following {
             && self.reels.is_empty()
             && paths.iter().all(|path| path.is_file())
         {
-            return Err(Failure::new(why));
+            return fail(why);
         }
         self.unopened.retain(|file, _| unopened.contains_key(file));
         for (file, why) in unopened {
@@ -180,7 +180,7 @@ impl Following {
             let looked = reel.follower.look(&mut |record| {
                 events.extend(live.take(node, record));
             });
-            reel.end = looked.map_err(Failure::new)?;
+            reel.end = looked?;
             if reel.end.is_some() {
                 live.ended(node);
             }

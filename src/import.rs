@@ -22,8 +22,8 @@ pub fn run(arguments: &Import, out: &mut dyn Write) -> Result<Answer> {
     if !is_file {
         return Err(failed(&"it is not a file; name a pcap or pcapng file"));
     }
-    let nodes = NamedNode::gather(arguments.node.clone())
-        .map_err(|error| Failure::new(format!("--node: {error}")))?;
+    let nodes =
+        NamedNode::gather(arguments.node.clone()).map_err(|error| format!("--node: {error}"))?;
     let mut origin = Origin::of(path, &mut file).map_err(|error| failed(&error))?;
     origin.wires = arguments
         .wire
@@ -85,10 +85,10 @@ pub fn wire_text(path: &Path) -> Result<WireText> {
     let text = open::wire(path)?.text().to_owned();
     // A wire that does not compile would be a surprise for whoever opens the reel.
     Wire::compile(&name, &text).map_err(|error| {
-        Failure::new(format!(
+        format!(
             "--wire {}: in one text with what it imports it does not compile\n{error}",
             path.display()
-        ))
+        )
     })?;
     Ok(WireText { name, text })
 }

@@ -12,9 +12,10 @@ use netreel_reel::{EndHint, Endpoint, Header, ProcessEnd};
 use serde_json::{Value, json};
 
 use crate::arguments::Info;
-use crate::outcome::{Answer, Failure, Result};
+use crate::outcome::{Answer, Result};
 use crate::packets::json as print_json;
 use crate::text::Align::{Left, Right};
+use crate::text::Table;
 use crate::{bookmarks, open, text, tree};
 
 pub fn run(arguments: &Info, out: &mut dyn Write) -> Result<Answer> {
@@ -62,7 +63,7 @@ fn print_info(session: &Session, history: Option<&History>, out: &mut dyn Write)
         Some(history) => export::info(session, history),
         None => export::info_of_packets(session),
     };
-    let mut info = serde_json::to_value(&info).map_err(Failure::new)?;
+    let mut info = serde_json::to_value(&info)?;
     let ends: Vec<Value> = programs(session)
         .map(|it| {
             let end = ProcessEnd::of(it.reel).map(end_json);
@@ -250,7 +251,8 @@ fn nodes(session: &Session, folded: &Folded, all: bool, out: &mut dyn Write) -> 
         heads.insert(3, "clock");
         sides.insert(3, Right);
     }
-    let mut rows = vec![heads.into_iter().map(str::to_owned).collect::<Vec<_>>()];
+    let mut table = Table::new(sides);
+    table.row(heads);
     for (id, node) in (0..).map(NodeId).zip(&session.nodes) {
         if folded.nodes.contains(&id) {
             continue;
@@ -289,9 +291,9 @@ fn nodes(session: &Session, folded: &Folded, all: bool, out: &mut dyn Write) -> 
             let known = node.recorded.then(|| off_by(node.clock_error_ns));
             row.insert(3, known.unwrap_or_default());
         }
-        rows.push(row);
+        table.row(row);
     }
-    text::table(&sides, &rows, out)?;
+    table.print(out)?;
     if !folded.nodes.is_empty() {
         let nodes = folded.nodes.len();
         writeln!(
@@ -322,10 +324,9 @@ fn links(
     out: &mut dyn Write,
 ) -> Result {
     writeln!(out)?;
-    let heads = [
+    let mut table = Table::of_numbers([
         "link", "packets", "bytes", "lost", "dupl.", "reord.", "resent", "latency", "rtt",
-    ];
-    let mut rows = vec![heads.map(str::to_owned).to_vec()];
+    ]);
     let (mut packets, mut bytes) = (0, 0);
     for (&(from, to), link) in session.traffic() {
         if folded.links.contains(&(from, to)) {
@@ -344,7 +345,7 @@ fn links(
         if let (Some(stretch), Some(_)) = (session.measured(from, to).words(), link.latency_ns) {
             latency += &format!(" {stretch}");
         }
-        rows.push(vec![
+        table.row([
             text::link(session, from, to),
             link.packets.to_string(),
             text::bytes(link.bytes),
@@ -356,9 +357,7 @@ fn links(
             told.map_or_else(String::new, |link| middle(link.rtt_ns)),
         ]);
     }
-    let mut sides = [Right; 9];
-    sides[0] = Left;
-    text::table(&sides, &rows, out)?;
+    table.print(out)?;
     if !folded.links.is_empty() {
         writeln!(
             out,
@@ -385,17 +384,14 @@ fn connections(session: &Session, history: &History, out: &mut dyn Write) -> Res
     if telling.is_empty() {
         return Ok(());
     }
-    let mut rows = vec![
-        ["connection", "epoch", "from s", "to s", "packets", ""]
-            .map(str::to_owned)
-            .to_vec(),
-    ];
+    let mut table = Table::new([Left, Right, Right, Right, Right, Left]);
+    table.row(["connection", "epoch", "from s", "to s", "packets", ""]);
     for each in all.iter().filter(|it| telling.contains(&it.nodes)) {
         let (one, other) = each.nodes;
         let goes_on = each
             .goes_on
             .map(|node| format!("goes on for {}", text::node(session, node)));
-        rows.push(vec![
+        table.row([
             format!(
                 "{} <-> {}",
                 text::node(session, one),
@@ -409,8 +405,7 @@ fn connections(session: &Session, history: &History, out: &mut dyn Write) -> Res
         ]);
     }
     writeln!(out)?;
-    let sides = [Left, Right, Right, Right, Right, Left];
-    Ok(text::table(&sides, &rows, out)?)
+    table.print(out)
 }
 
 fn observed(observer: &Observer, out: &mut dyn Write) -> Result {

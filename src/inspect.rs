@@ -27,7 +27,7 @@ use netreel_system::Cancel;
 
 use crate::arguments::{Inspect, Source};
 use crate::open;
-use crate::outcome::{Answer, Failure, Result};
+use crate::outcome::{Answer, Result, fail};
 use crate::replay::boxes::Changes;
 use crate::replay::engine::Engine;
 use crate::replay::watched;
@@ -70,24 +70,24 @@ impl Asked {
             .as_deref()
             .map(Workspace::named)
             .transpose()
-            .map_err(|why| Failure::new(format!("--workspace: {why}")))?;
+            .map_err(|why| format!("--workspace: {why}"))?;
         let alone = arguments
             .alone
             .as_deref()
             .map(Pane::named)
             .transpose()
-            .map_err(|why| Failure::new(format!("--alone: {why}")))?;
+            .map_err(|why| format!("--alone: {why}"))?;
         let theme = arguments
             .theme
             .as_deref()
             .map(Theme::named)
             .transpose()
-            .map_err(|why| Failure::new(format!("--theme: {why}")))?;
+            .map_err(|why| format!("--theme: {why}"))?;
         let size = size(&arguments.size)?;
         let scale = arguments.scale;
         if scale.is_some_and(|scale| !(SCALE_MIN..=SCALE_MAX).contains(&scale)) {
             let why = format!("--scale: give a factor from {SCALE_MIN} to {SCALE_MAX}");
-            return Err(Failure::new(why));
+            return fail(why);
         }
         Ok(Asked {
             filter: arguments.filter.clone().unwrap_or_default(),
@@ -110,7 +110,7 @@ fn run_here(arguments: &Inspect, out: &mut dyn Write) -> Result<Answer> {
     let is_named = !arguments.source.paths.is_empty();
     if !is_named && (arguments.screenshot.is_some() || arguments.follow) {
         let why = "name what to show: reels, a folder of reels, or a packet capture";
-        return Err(Failure::new(why));
+        return fail(why);
     }
     match &arguments.screenshot {
         Some(file) => draw_asked(arguments, asked, file, out),
@@ -132,7 +132,7 @@ fn draw_asked(
     };
     match kept::run(&arguments.source.paths) {
         None => {}
-        Some(Heard::Failed(why)) => return Err(Failure::new(why)),
+        Some(Heard::Failed(why)) => return fail(why),
         Some(run) => {
             let nothing = Model::of_session(Arc::default(), &[]);
             draw_with(nothing, looks, asked.size, file, vec![run])?;
@@ -195,7 +195,7 @@ fn show_asked(arguments: &Inspect, asked: Asked, out: &mut dyn Write) -> Result<
         Place::Whole
     };
     let model = match opener.wait(AT_ONCE) {
-        Some(Heard::Failed(why)) => return Err(Failure::new(why)),
+        Some(Heard::Failed(why)) => return fail(why),
         Some(Heard::Opened { model, .. }) => {
             asked.check_filter(model.session())?;
             let mut model = *model;
@@ -230,9 +230,9 @@ fn point(model: &mut Model, arguments: &Inspect) -> Result {
         let packet = PacketId(number);
         let count = model.session().packet_count();
         if model.packet(packet).is_none() {
-            return Err(Failure::new(format!(
+            return fail(format!(
                 "--select {number}: the session has {count} packets, numbered from 0"
-            )));
+            ));
         }
         model.apply(Command::SelectPacket(packet));
     }
@@ -243,7 +243,7 @@ fn point(model: &mut Model, arguments: &Inspect) -> Result {
         let range = from.unwrap_or(span.start)..to.unwrap_or(span.end);
         if range.start >= range.end {
             let why = "--from and --to: the session's picture has to begin before it ends";
-            return Err(Failure::new(why));
+            return fail(why);
         }
         model.apply(Command::Show(range));
     }
@@ -253,7 +253,7 @@ fn point(model: &mut Model, arguments: &Inspect) -> Result {
     if arguments.around {
         let Some((before, after)) = model.around_packet() else {
             let why = "--around: no packet is selected; give one with --select NUMBER";
-            return Err(Failure::new(why));
+            return fail(why);
         };
         model.apply(Command::SetCursor(Some(after)));
         model.apply(Command::Pin(Some(before)));
@@ -305,5 +305,5 @@ fn show(
         welcomes: paths.is_empty(),
         ..Options::default()
     };
-    netreel_inspector::run(model, options, Box::new(opener)).map_err(Failure::new)
+    Ok(netreel_inspector::run(model, options, Box::new(opener))?)
 }

@@ -19,7 +19,7 @@ use netreel_system::Cancel;
 use netreel_wire::{CompileError, Keys, Wire};
 
 use crate::arguments::Source;
-use crate::outcome::{Answer, Failure, Result};
+use crate::outcome::{Answer, Failure, Result, fail};
 use crate::progress::Progress;
 use crate::text;
 
@@ -260,11 +260,11 @@ pub fn bounds(named: Option<&Path>, beside: &[impl AsRef<Path>]) -> Result<Bound
         if let Some((first, other)) = all.first()
             && *other != bounds
         {
-            return Err(Failure::new(format!(
+            return fail(format!(
                 "{} and {} say different bounds: name one with --bounds FILE",
                 first.display(),
                 path.display()
-            )));
+            ));
         }
         all.push((path, bounds));
     }
@@ -326,7 +326,7 @@ fn put_together(
     });
     let rings = rings.collect::<Vec<_>>();
     let files = inputs.iter().map(|input| input.name.clone()).collect();
-    let mut session = build(inputs).map_err(Failure::new)?;
+    let mut session = build(inputs)?;
     session.warn(rings);
     session.warn(left_out);
     session.warn(unread.iter().cloned());
@@ -352,7 +352,7 @@ fn reels_while(paths: &[impl AsRef<Path>], cancel: &Cancel) -> Result<Reels> {
         let folder = path.is_dir().then_some(path).or_else(|| path.parent());
         folder.inspect(|folder| netreel_capture::tidy(folder));
     }
-    let opened = netreel_capture::open_session_while(paths, cancel).map_err(Failure::new)?;
+    let opened = netreel_capture::open_session_while(paths, cancel)?;
     Ok(opened.into())
 }
 
@@ -379,12 +379,12 @@ impl From<OpenedSession> for Reels {
 /// Compiles a wire file and what it imports.
 pub fn wire(path: &Path) -> Result<Arc<Wire>> {
     let text = wire_text(path).map_err(|why| {
-        Failure::new(format!(
+        format!(
             "--wire {}: {why}; name a file in the language of docs/wire-language.md",
             path.display()
-        ))
+        )
     })?;
-    let wire = compile(path, &text).map_err(Failure::new)?;
+    let wire = compile(path, &text)?;
     Ok(Arc::new(wire))
 }
 
@@ -461,12 +461,12 @@ pub fn moment(session: &Session, at: &str) -> Result<SessionTime> {
     if (start..=end).contains(&at) {
         return Ok(at);
     }
-    Err(Failure::new(format!(
+    fail(format!(
         "--at {} s: the session lasts from {} to {} s",
         text::seconds(at),
         text::seconds(start),
         text::seconds(end)
-    )))
+    ))
 }
 
 /// A time of the session: `1.25s`, `300ms`, or seconds without a unit.

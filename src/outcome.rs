@@ -69,6 +69,58 @@ impl Failure {
     }
 }
 
+/// Fails with a sentence.
+pub fn fail<T>(why: impl fmt::Display) -> Result<T> {
+    Err(Failure::new(why))
+}
+
+/// Sentences, and errors of libraries that need no more words.
+macro_rules! told_as_they_are {
+    ($($(#[$when:meta])? $error:ty,)*) => { $(
+        $(#[$when])?
+        impl From<$error> for Failure {
+            fn from(error: $error) -> Failure {
+                Failure::new(error)
+            }
+        }
+    )* };
+}
+
+told_as_they_are! {
+    &str,
+    String,
+    netreel_capture::OpenError,
+    netreel_capture::RecordError,
+    netreel_capture::FollowError,
+    #[cfg(any(feature = "pcap", windows))]
+    netreel_capture::live::LiveError,
+    netreel_capture::preload::PreloadError,
+    netreel_capture::proxy::ProxyError,
+    netreel_capture::ring_mode::PeersError,
+    netreel_console::ListenError,
+    #[cfg(feature = "gui")]
+    netreel_inspector::PictureError,
+    #[cfg(feature = "gui")]
+    netreel_inspector::WindowError,
+    netreel_play::LiveError,
+    netreel_play::LobbyError,
+    netreel_play::ScriptError,
+    netreel_protocol::diff::DiffError,
+    netreel_protocol::session::SessionError,
+    netreel_reel::OpenError,
+    netreel_replay::NotReplayable,
+    netreel_replay::StepError,
+    netreel_sample_engine::StartError,
+    netreel_scenario::Mistake,
+    netreel_scenario::PlayError,
+    netreel_scenario::RecoverError,
+    netreel_transport::BindError,
+    netreel_wire::CompileError,
+    quick_junit::SerializeError,
+    rustyline::error::ReadlineError,
+    serde_json::Error,
+}
+
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Failure {
         Failure::Output(error)

@@ -12,18 +12,18 @@ use netreel_reel::Reel;
 
 use crate::arguments::{KeepBytes, KeepTexts, Redact};
 use crate::open;
-use crate::outcome::{Answer, Failure, Result};
+use crate::outcome::{Answer, Failure, Result, fail};
 use crate::text;
 
 /// More packets of a reel are counted, not listed.
 const LISTED_MAX: usize = 10;
 
 pub fn run(arguments: &Redact, out: &mut dyn Write) -> Result<Answer> {
-    let opened = netreel_capture::open_session(&[&arguments.path]).map_err(Failure::new)?;
+    let opened = netreel_capture::open_session(&[&arguments.path])?;
     if let Some(why) = opened.failed.first() {
-        return Err(Failure::new(format!(
+        return fail(format!(
             "{why}; move it away to redact the others without it"
-        )));
+        ));
     }
     let rules = rules(arguments)?;
     let sources = opened.reels.into_iter().map(|opened| {
@@ -123,7 +123,7 @@ impl Folder for Out<'_> {
     }
 
     fn reel(&self, name: &str) -> Result<Reel> {
-        netreel_capture::open(self.path.join(name)).map_err(Failure::new)
+        Ok(netreel_capture::open(self.path.join(name))?)
     }
 }
 
@@ -161,9 +161,9 @@ fn rules(arguments: &Redact) -> Result<Redaction> {
         }
     };
     if !arguments.blank.is_empty() && arguments.payloads != KeepBytes::Keep {
-        return Err(Failure::new(
+        return fail(
             "--blank keeps packets and empties fields of them: it does not go with --payloads",
-        ));
+        );
     }
     let bytes = |keep: KeepBytes| match keep {
         KeepBytes::Keep => Bytes::Keep,

@@ -27,7 +27,7 @@ use netreel_replay::{Outcome, explain};
 
 use crate::arguments::Replay;
 use crate::open::{self, Reels};
-use crate::outcome::{Answer, Failure, Result};
+use crate::outcome::{Answer, Result, fail};
 use crate::text;
 use engine::Engine;
 use reels::{choose, embedded_wire, names};
@@ -38,9 +38,9 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer> {
     let program = program::is_asked(arguments)?;
     let answers = program || arguments.onto.to.is_some();
     if arguments.patience.is_some() && !answers {
-        return Err(Failure::new(
+        return fail(
             "--patience: nothing is waited for but a program behind `--` and, with --to, an endpoint",
-        ));
+        );
     }
     if program && arguments.sit.step {
         return sit::run(arguments, out);

@@ -51,10 +51,10 @@ impl Tested {
         let file = read(path)?;
         for name in &file.tests {
             file.test(name).map_err(|error| {
-                Failure::new(format!(
+                format!(
                     "{}: its test {name:?} fails: {error}; see them all with netreel rules",
                     path.display()
-                ))
+                )
             })?;
         }
         let path = path.to_owned();

@@ -12,9 +12,9 @@ use netreel_protocol::history::state::States;
 use netreel_protocol::session::{NodeId, Session, SessionTime};
 
 use crate::objects::fits;
-use crate::outcome::{Answer, Failure, Result};
+use crate::outcome::{Answer, Result, fail};
 use crate::packets::json;
-use crate::text::{self, Align};
+use crate::text::{self, Align, Table, moment};
 use crate::{arguments, open};
 
 pub fn run(arguments: &arguments::State, out: &mut dyn Write) -> Result<Answer> {
@@ -24,10 +24,10 @@ pub fn run(arguments: &arguments::State, out: &mut dyn Write) -> Result<Answer> 
     let query = open::query(arguments.filtered.filter.as_deref(), &session)?;
     has_properties(&session)?;
     if !session.nodes.iter().any(|node| node.recorded) {
-        return Err(Failure::new(
+        return fail(
             "no node was recorded: what they believed of objects is unknown; of a capture make reels of \
              its nodes with `netreel import --node NAME=ADDRESS`",
-        ));
+        );
     }
     let end = session.span.end;
     let at = arguments.at.as_deref();
@@ -49,10 +49,10 @@ pub fn run(arguments: &arguments::State, out: &mut dyn Write) -> Result<Answer> 
     let known = states.objects();
     let is_known = |it: &u64| history.objects.contains_key(it) || known.contains_key(it);
     if let Some(object) = arguments.object.filter(|it| !is_known(it)) {
-        return Err(Failure::new(format!(
+        return fail(format!(
             "--object {object}: no message is about that object; `netreel objects` lists those that \
              there are"
-        )));
+        ));
     }
     let question = StateQuestion {
         at: at.unwrap_or(end),
@@ -148,16 +148,14 @@ fn print_whose(objects: &[StateObject], out: &mut dyn Write) -> Result {
 /// Without properties there is nothing to say.
 fn has_properties(session: &Session) -> Result {
     let Some(wire) = &session.wire else {
-        return Err(Failure::new(
-            "without a wire nobody knows what packets say; name one with --wire FILE",
-        ));
+        return fail("without a wire nobody knows what packets say; name one with --wire FILE");
     };
     if wire.properties().is_empty() {
-        return Err(Failure::new(format!(
+        return fail(format!(
             "the wire {} declares no properties of objects: put `@property` on the fields that say \
              what objects are like (docs/wire-language.md), and name the wire with --wire FILE",
             wire.names()
-        )));
+        ));
     }
     Ok(())
 }
@@ -167,12 +165,10 @@ fn named(session: &Session, option: &str, name: &str) -> Result<NodeId> {
     let mut found = nodes().filter(|(_, node)| node.name == name);
     match (found.next(), found.next()) {
         (Some((id, node)), None) if node.recorded => Ok(id),
-        (Some(_), None) => Err(Failure::new(format!(
+        (Some(_), None) => fail(format!(
             "{option} {name}: that node was not recorded, so nobody knows what it believed"
-        ))),
-        (Some(_), Some(_)) => Err(Failure::new(format!(
-            "{option} {name}: several nodes are called so"
-        ))),
+        )),
+        (Some(_), Some(_)) => fail(format!("{option} {name}: several nodes are called so")),
         (None, _) => {
             let names = text::joined(
                 nodes()
@@ -180,25 +176,23 @@ fn named(session: &Session, option: &str, name: &str) -> Result<NodeId> {
                     .map(|(_, node)| node.name.as_str()),
                 ", ",
             );
-            Err(Failure::new(format!(
+            fail(format!(
                 "{option} {name}: there is no such node; recorded are {names}"
-            )))
+            ))
         }
     }
 }
 
 fn two(session: &Session, pair: &str) -> Result<(NodeId, NodeId)> {
     let Some((one, other)) = pair.split_once(',') else {
-        return Err(Failure::new(format!(
+        return fail(format!(
             "--diff {pair}: two nodes are compared; write `--diff A,B`"
-        )));
+        ));
     };
     let find = |name: &str| named(session, "--diff", name.trim());
     let (one, other) = (find(one)?, find(other)?);
     if one == other {
-        return Err(Failure::new(format!(
-            "--diff {pair}: a node does not differ from itself"
-        )));
+        return fail(format!("--diff {pair}: a node does not differ from itself"));
     }
     Ok((one, other))
 }
@@ -232,7 +226,7 @@ fn print_object(
             None
         }
     };
-    let mut rows = Vec::new();
+    let mut table = Table::new([Align::Left; 3]);
     for property in &object.properties {
         for (place, (value, nodes)) in together(property, owner).iter().enumerate() {
             let name = match place {
@@ -257,10 +251,10 @@ fn print_object(
                 }
                 (false, None) => nodes.join(" "),
             };
-            rows.push(vec![format!("  {name}"), value.words.clone(), about]);
+            table.row([format!("  {name}"), value.words.clone(), about]);
         }
     }
-    text::table(&[Align::Left, Align::Left, Align::Left], &rows, out)?;
+    table.print(out)?;
     if !object.without.is_empty() {
         writeln!(out, "  it does not live at {}", object.without.join(", "))?;
     }
@@ -348,15 +342,15 @@ fn print_diff(diff: &StateDiff, at: Option<SessionTime>, out: &mut dyn Write) ->
         text::counted(diff.compared, "value"),
     )?;
     if !now.is_empty() {
-        let heads = ["object", "property", one, other, ""].map(str::to_owned);
-        let mut rows = vec![heads.to_vec()];
-        rows.extend(now.iter().map(|it| {
+        let mut table = Table::new([Align::Left; 5]);
+        table.row(["object", "property", one, other, ""]);
+        for it in now {
             let [mine, theirs] = it.words.clone().map(Option::unwrap_or_default);
             let apart = it.apart.clone().unwrap_or_default();
             let name = title(it.object, it.object_type.as_ref());
-            vec![name, it.property.clone(), mine, theirs, apart]
-        }));
-        text::table(&[Align::Left; 5], &rows, out)?;
+            table.row([name, it.property.clone(), mine, theirs, apart]);
+        }
+        table.print(out)?;
     }
     print_lives_at_one(diff, out)?;
     let Some(first) = &diff.first else {
@@ -406,30 +400,21 @@ fn print_lives_at_one(diff: &StateDiff, out: &mut dyn Write) -> Result {
 
 /// How often and how long each value differed.
 fn print_times(diff: &StateDiff, out: &mut dyn Write) -> Result {
-    let heads = [
+    use Align::{Left, Right};
+    let mut table = Table::new([Left, Left, Right, Right, Right, Right, Left]);
+    table.row([
         "object", "property", "differed", "in all", "longest", "from", "at most",
-    ];
-    let mut rows = vec![heads.map(str::to_owned).to_vec()];
-    rows.extend(diff.values.iter().map(|it| {
-        vec![
+    ]);
+    for it in &diff.values {
+        table.row([
             title(it.object, it.object_type.as_ref()),
             it.property.clone(),
             text::counted(it.times, "time"),
             text::duration(it.total_ns),
             text::duration(it.longest_ns),
-            format!("{} s", text::seconds(SessionTime(it.longest_from_ns))),
+            moment(SessionTime(it.longest_from_ns)),
             it.farthest_words.clone(),
-        ]
-    }));
-    let sides = [
-        Align::Left,
-        Align::Left,
-        Align::Right,
-        Align::Right,
-        Align::Right,
-        Align::Right,
-        Align::Left,
-    ];
-    text::table(&sides, &rows, out)?;
-    Ok(())
+        ]);
+    }
+    table.print(out)
 }

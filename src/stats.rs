@@ -12,7 +12,7 @@ use crate::arguments::{self, StatsBy};
 use crate::open;
 use crate::outcome::{Answer, Result};
 use crate::packets::{json, rpc_name};
-use crate::text::{self, Align};
+use crate::text::{self, Align, Table};
 
 /// How many rows a table has that was not asked for by name.
 const ROWS_MAX: usize = 12;
@@ -75,15 +75,14 @@ pub fn run(arguments: &arguments::Stats, out: &mut dyn Write) -> Result<Answer> 
 
 /// Whether inputs came in time.
 fn inputs(session: &Session, stats: &Stats, out: &mut dyn Write) -> Result {
-    let heads = [
+    let mut table = Table::of_numbers([
         "inputs",
         "ticks",
         "late",
         "latest",
         "rollbacks",
         "played again",
-    ];
-    let mut table = vec![heads.map(str::to_owned).to_vec()];
+    ]);
     for it in &stats.inputs {
         let judged = |count: u64| {
             if it.is_judged {
@@ -93,7 +92,7 @@ fn inputs(session: &Session, stats: &Stats, out: &mut dyn Write) -> Result {
             }
         };
         let name = format!("{} at {}", it.player_name(session), session.name(it.node));
-        table.push(vec![
+        table.row([
             name,
             it.ticks.to_string(),
             judged(it.late),
@@ -102,10 +101,7 @@ fn inputs(session: &Session, stats: &Stats, out: &mut dyn Write) -> Result {
             judged(it.played_again),
         ]);
     }
-    let mut sides = vec![Align::Left];
-    sides.extend([Align::Right; 5]);
-    text::table(&sides, &table, out)?;
-    Ok(())
+    table.print(out)
 }
 
 fn parts(arguments: &arguments::Stats) -> StatsParts {
@@ -145,18 +141,16 @@ const LINK_HEADS: [&str; 13] = [
 ];
 
 fn links(session: &Session, stats: &Stats, out: &mut dyn Write) -> Result {
-    let mut table = vec![heads(&["link"])];
-    let mut sides = vec![Align::Left];
-    sides.extend([Align::Right; LINK_HEADS.len()]);
+    let mut table = Table::of_numbers(["link"].into_iter().chain(LINK_HEADS));
     for (&(from, to), link) in &stats.links {
-        let mut row = vec![text::link(session, from, to)];
-        row.extend(cells(link));
-        table.push(row);
+        table.row(
+            [text::link(session, from, to)]
+                .into_iter()
+                .chain(cells(link)),
+        );
     }
-    let mut row = vec!["all".to_owned()];
-    row.extend(cells(&stats.all));
-    table.push(row);
-    text::table(&sides, &table, out)?;
+    table.row(["all".to_owned()].into_iter().chain(cells(&stats.all)));
+    table.print(out)?;
     resends(session, stats, out)
 }
 
@@ -177,31 +171,23 @@ fn resends(session: &Session, stats: &Stats, out: &mut dyn Write) -> Result {
     if stats.all.resent_for.is_empty() {
         return Ok(());
     }
-    let row = |name: String, link: &LinkStats| {
+    let heads = Cause::ALL.map(Cause::name);
+    let mut table = Table::of_numbers(["resent, having heard"].into_iter().chain(heads));
+    let mut row = |name: String, link: &LinkStats| {
         let counts = Cause::ALL.map(|cause| match link.resent_for.get(&cause) {
             Some(count) => count.to_string(),
             None => String::new(),
         });
-        [vec![name], counts.into()].concat()
+        table.row([name].into_iter().chain(counts));
     };
-    let heads = Cause::ALL.map(|cause| cause.name().to_owned());
-    let mut table = vec![[vec!["resent, having heard".to_owned()], heads.into()].concat()];
     for (&(from, to), link) in &stats.links {
         if !link.resent_for.is_empty() {
-            table.push(row(text::link(session, from, to), link));
+            row(text::link(session, from, to), link);
         }
     }
-    table.push(row("all".to_owned(), &stats.all));
-    let mut sides = vec![Align::Left];
-    sides.extend([Align::Right; Cause::ALL.len()]);
+    row("all".to_owned(), &stats.all);
     writeln!(out)?;
-    text::table(&sides, &table, out)?;
-    Ok(())
-}
-
-fn heads(first: &[&str]) -> Vec<String> {
-    let heads = first.iter().chain(&LINK_HEADS);
-    heads.map(|&head| head.to_owned()).collect()
+    table.print(out)
 }
 
 fn cells(link: &LinkStats) -> Vec<String> {
@@ -240,53 +226,42 @@ fn cells(link: &LinkStats) -> Vec<String> {
 
 /// Prints links by time; of each stretch the links, or all of them in one row.
 fn in_time(session: &Session, buckets: &[Bucket], with_links: bool, out: &mut dyn Write) -> Result {
-    let first: &[&str] = if with_links {
-        &["from s", "link"]
-    } else {
-        &["from s"]
-    };
-    let mut table = vec![heads(first)];
+    let link = with_links.then_some((Align::Left, "link"));
     let mut sides = vec![Align::Right];
-    sides.extend(with_links.then_some(Align::Left));
+    sides.extend(link.map(|(side, _)| side));
     sides.extend([Align::Right; LINK_HEADS.len()]);
+    let mut table = Table::new(sides);
+    let heads = ["from s"].into_iter().chain(link.map(|(_, head)| head));
+    table.row(heads.chain(LINK_HEADS));
     for bucket in buckets {
         let time = text::seconds(bucket.from);
         if !with_links {
-            let mut row = vec![time];
-            row.extend(cells(&bucket.all));
-            table.push(row);
+            table.row([time].into_iter().chain(cells(&bucket.all)));
             continue;
         }
         for (&(from, to), link) in &bucket.links {
-            let mut row = vec![time.clone(), text::link(session, from, to)];
-            row.extend(cells(link));
-            table.push(row);
+            let begin = [time.clone(), text::link(session, from, to)];
+            table.row(begin.into_iter().chain(cells(link)));
         }
     }
-    text::table(&sides, &table, out)?;
-    Ok(())
+    table.print(out)
 }
 
 /// Prints a table of what the bytes were.
 fn rows(
-    name: &str,
+    name: &'static str,
     ledger: &Ledger,
     (stats, rows_max): (&Stats, usize),
     out: &mut dyn Write,
 ) -> Result {
-    let heads = [
+    let mut table = Table::of_numbers([
         name, "packets", "messages", "bytes", "share", "resent", "bytes",
-    ];
-    let mut table = vec![heads.map(str::to_owned).to_vec()];
+    ]);
     let whole = stats.all.bytes.saturating_mul(8);
     let all = ledger.rows();
-    let (told, left) = all.split_at(if all.len() <= rows_max {
-        all.len()
-    } else {
-        rows_max
-    });
+    let (told, left) = all.split_at(all.len().min(rows_max));
     for (of, row) in told {
-        table.push(cells_of(row_name(name, of), row, whole));
+        table.row(cells_of(row_name(name, of), row, whole));
     }
     if !left.is_empty() {
         let mut sum = Row::default();
@@ -298,7 +273,7 @@ fn rows(
         }
         let mut cells = cells_of(format!("{} more", left.len()), &sum, whole);
         cells[1] = String::new();
-        table.push(cells);
+        table.row(cells);
     }
     let sum = Row {
         packets: stats.all.packets,
@@ -307,11 +282,8 @@ fn rows(
         resent: stats.all.resent,
         resent_bits: all.iter().map(|(_, row)| row.resent_bits).sum(),
     };
-    table.push(cells_of("all".to_owned(), &sum, whole));
-    let mut sides = vec![Align::Left];
-    sides.extend([Align::Right; 6]);
-    text::table(&sides, &table, out)?;
-    Ok(())
+    table.row(cells_of("all".to_owned(), &sum, whole));
+    table.print(out)
 }
 
 fn row_name(table: &str, of: &RowOf) -> String {
@@ -332,8 +304,8 @@ fn row_name(table: &str, of: &RowOf) -> String {
     }
 }
 
-fn cells_of(name: String, row: &Row, whole: u64) -> Vec<String> {
-    vec![
+fn cells_of(name: String, row: &Row, whole: u64) -> [String; 7] {
+    [
         name,
         row.packets.to_string(),
         row.messages.to_string(),

@@ -1,10 +1,13 @@
 //! How numbers, times, names and tables look in print.
 
 use std::io::Write;
+use std::path::PathBuf;
 
 use netreel_protocol::session::{NodeId, Session};
 
-pub use netreel_protocol::figures::{bytes, counted, duration, percent, seconds};
+use crate::outcome::Result;
+
+pub use netreel_protocol::figures::{bytes, counted, duration, moment, percent, seconds};
 
 /// Words one behind the other, with what stands between them.
 pub fn joined(words: impl IntoIterator<Item = impl AsRef<str>>, between: &str) -> String {
@@ -55,32 +58,65 @@ pub enum Align {
     Right,
 }
 
-/// Prints rows, the first of them the heads, with two blanks between columns.
-pub fn table(
-    sides: &[Align],
-    rows: &[Vec<String>],
-    out: &mut dyn Write,
-) -> Result<(), std::io::Error> {
-    let widths: Vec<usize> = (0..sides.len())
-        .map(|column| {
-            let cells = rows.iter().filter_map(|row| row.get(column));
-            cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
-        })
-        .collect();
-    for row in rows {
-        let mut line = String::new();
-        for ((cell, &width), side) in row.iter().zip(&widths).zip(sides) {
-            if !line.is_empty() {
-                line += "  ";
-            }
-            match side {
-                Align::Left => line += &format!("{cell:<width$}"),
-                Align::Right => line += &format!("{cell:>width$}"),
-            }
+/// Rows of cells, with two blanks between columns.
+pub struct Table {
+    sides: Vec<Align>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    pub fn new(sides: impl Into<Vec<Align>>) -> Table {
+        Table {
+            sides: sides.into(),
+            rows: Vec::new(),
         }
-        writeln!(out, "{}", line.trim_end())?;
     }
-    Ok(())
+
+    /// With names in its first column, and numbers in all others.
+    pub fn of_numbers(heads: impl IntoIterator<Item = &'static str>) -> Table {
+        let mut table = Table::new([]);
+        table.row(heads);
+        table.sides = vec![Align::Right; table.rows[0].len()];
+        table.sides[0] = Align::Left;
+        table
+    }
+
+    pub fn row(&mut self, cells: impl IntoIterator<Item = impl Into<String>>) {
+        self.rows.push(cells.into_iter().map(Into::into).collect());
+    }
+
+    pub fn print(&self, out: &mut dyn Write) -> Result {
+        let widths: Vec<usize> = (0..self.sides.len())
+            .map(|column| {
+                let cells = self.rows.iter().filter_map(|row| row.get(column));
+                cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+            })
+            .collect();
+        for row in &self.rows {
+            let mut line = String::new();
+            for ((cell, &width), side) in row.iter().zip(&widths).zip(&self.sides) {
+                if !line.is_empty() {
+                    line += "  ";
+                }
+                match side {
+                    Align::Left => line += &format!("{cell:<width$}"),
+                    Align::Right => line += &format!("{cell:>width$}"),
+                }
+            }
+            writeln!(out, "{}", line.trim_end())?;
+        }
+        Ok(())
+    }
+}
+
+/// `0a1b`
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Paths as they were written, one behind the other.
+pub fn paths(paths: &[PathBuf]) -> String {
+    joined(paths.iter().map(|path| path.display().to_string()), " ")
 }
 
 #[cfg(test)]
@@ -89,10 +125,11 @@ mod tests {
 
     #[test]
     fn columns_are_as_wide_as_the_longest_cell() {
+        let mut table = Table::new([Align::Left, Align::Right]);
         let rows = [["name", "n"], ["a very long name", "7"], ["b", "1234"]];
-        let rows = rows.map(|row| row.map(str::to_owned).to_vec());
+        rows.map(|row| table.row(row));
         let mut out = Vec::new();
-        table(&[Align::Left, Align::Right], &rows, &mut out).unwrap();
+        table.print(&mut out).unwrap();
         let expected = "name                 n\na very long name     7\nb                 1234\n";
         assert_eq!(String::from_utf8(out).unwrap(), expected);
     }

@@ -5,18 +5,17 @@ use std::io::Write;
 use netreel_capture::PresentRecorder;
 
 use crate::arguments::Trigger;
-use crate::outcome::{Answer, Failure, Result};
+use crate::outcome::{Answer, Result, fail};
 
 pub fn run(arguments: &Trigger, out: &mut dyn Write) -> Result<Answer> {
     let folder = &arguments.folder;
     let shown = folder.display();
-    let found =
-        PresentRecorder::find(folder).map_err(|error| Failure::new(format!("{shown}: {error}")))?;
+    let found = PresentRecorder::find(folder).map_err(|error| format!("{shown}: {error}"))?;
     if found.is_empty() {
-        return Err(Failure::new(format!(
+        return fail(format!(
             "{shown}: nobody records into it in ring mode; `netreel record --ring SECS --out \
              {shown} ...` does"
-        )));
+        ));
     }
     let (mut answer, mut keep) = (Answer::Clean, Vec::new());
     for (recorder, asked) in found

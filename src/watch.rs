@@ -11,7 +11,7 @@ use netreel_protocol::session::{Growing, ReelInput, Session, SessionBuilder, Ses
 use netreel_reel::{Ending, Reel};
 
 use crate::open::Reels;
-use crate::outcome::Failure;
+use crate::outcome::fail;
 
 /// Reels below some paths. A look reads what is new of them.
 pub struct Watch {
@@ -117,11 +117,7 @@ impl Watch {
             OpenWhy::Io(_) => false,
             _ => self.paths.iter().any(|path| path.is_dir()),
         };
-        if in_time {
-            Ok(None)
-        } else {
-            Err(Failure::new(error))
-        }
+        if in_time { Ok(None) } else { fail(error) }
     }
 
     /// The session and its history, as far as they have come.

@@ -9,7 +9,7 @@ use netreel_protocol::why::{Certainty, Fact, StepId, Why};
 
 use crate::arguments;
 use crate::open;
-use crate::outcome::{Answer, Failure, Result};
+use crate::outcome::{Answer, Failure, Result, fail};
 use crate::packets::json;
 use crate::rules::Tested;
 use crate::text;
@@ -66,9 +66,9 @@ fn asked(arguments: &arguments::Why, session: &Session, history: &History) -> Re
     }
     let object = of.object.unwrap_or_default();
     if !history.objects.contains_key(&object) {
-        return Err(Failure::new(format!(
+        return fail(format!(
             "no node heard of object {object}; `netreel objects` lists those that one did"
-        )));
+        ));
     }
     let name = arguments.node.clone().unwrap_or_default();
     let node = node(session, &name)?;

@@ -10,7 +10,7 @@ use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 use serde_json::{Value, json};
 
 use crate::arguments::ReportFormat;
-use crate::outcome::{Failure, Result};
+use crate::outcome::Result;
 use crate::text;
 
 /// What SARIF's schema is called.
@@ -107,10 +107,10 @@ pub fn print(
         ReportFormat::Junit => {
             let mut report = quick_junit::Report::new("netreel check");
             report.add_test_suites(all.iter().map(|told| suite(told, partial)));
-            report.serialize(&mut *out).map_err(Failure::new)?;
+            report.serialize(&mut *out)?;
         }
         ReportFormat::Sarif => {
-            let log = serde_json::to_string_pretty(&sarif(all)).map_err(Failure::new)?;
+            let log = serde_json::to_string_pretty(&sarif(all))?;
             writeln!(out, "{log}")?;
         }
     }

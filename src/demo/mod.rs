@@ -22,7 +22,7 @@ use serde_json::json;
 
 use crate::arguments::{Demo, Switch, Topology};
 use crate::open::{self, Story};
-use crate::outcome::{Answer, Failure, Result};
+use crate::outcome::{Answer, Failure, Result, fail};
 use crate::{boxes, check, replay, text};
 use processes::{Assignment, HowToPlay, Processes};
 
@@ -127,11 +127,11 @@ pub fn prepare(out: Option<&Path>, what: &str) -> Result<PathBuf> {
     };
     std::fs::create_dir_all(&folder).map_err(told)?;
     if std::fs::read_dir(&folder).map_err(told)?.next().is_some() {
-        return Err(Failure::new(format!(
+        return fail(format!(
             "{} is not empty; name an empty or a new folder with --out, so that no recording is \
              lost and no two are mixed",
             folder.display()
-        )));
+        ));
     }
     Ok(folder)
 }

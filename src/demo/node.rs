@@ -31,8 +31,7 @@ pub fn run(arguments: &DemoNode) -> Result<Answer> {
 
 fn play(arguments: &DemoNode) -> Result {
     let local = SocketAddr::from((Ipv4Addr::LOCALHOST, arguments.port));
-    let udp = UdpTransport::bind_seeded(local, mix(&[arguments.seed, u64::from(arguments.peer)]))
-        .map_err(Failure::new)?;
+    let udp = UdpTransport::bind_seeded(local, mix(&[arguments.seed, u64::from(arguments.peer)]))?;
     let local = udp.local();
     let triggers = Triggers::new();
     // Bound now, so that the others can be told; the recorder joins later.
@@ -59,17 +58,17 @@ fn play(arguments: &DemoNode) -> Result {
     let peers = asked.map(|socket| ask_peers(socket, arguments.peer, &assignment, &triggers));
     let peers = peers.transpose()?;
     let telling = arguments.ring.map(|_| tell(&triggers));
-    let recorder = Recorder::create(&arguments.out, &header, options).map_err(Failure::new)?;
+    let recorder = Recorder::create(&arguments.out, &header, options)?;
     let faults = faults(udp, arguments.peer, &assignment);
     let gates = faults.gates();
-    let pusher = recorder.pusher().map_err(Failure::new)?;
+    let pusher = recorder.pusher()?;
     let mut io = Recorded::new(faults, pusher, local);
     if arguments.snapshots > 0.0 {
         io.snapshots(snapshots(arguments));
     }
 
     let tick_length = Duration::from_nanos(start.tick_ns);
-    let mut layer = NetLayer::new(start).map_err(Failure::new)?;
+    let mut layer = NetLayer::new(start)?;
     let freely = |ticks| Box::new(Boxes::new(assignment.seed, &header.node, ticks));
     let mut game: Box<dyn Game> = match (arguments.ring, assignment.free) {
         // Ring mode is for what goes on for long.
@@ -100,7 +99,7 @@ fn play(arguments: &DemoNode) -> Result {
         std::thread::sleep(next.saturating_duration_since(Instant::now()));
     }
     drop(io);
-    let summary = recorder.finish().map_err(Failure::new)?;
+    let summary = recorder.finish()?;
     drop((peers, triggers));
     if let Some(telling) = telling {
         // All that was kept is told before the end is.
@@ -124,7 +123,7 @@ fn assigned(local: SocketAddr, asked: Option<&UdpSocket>) -> Result<Assignment> 
         .lock()
         .read_line(&mut line)
         .map_err(Failure::new)?;
-    serde_json::from_str(&line).map_err(Failure::new)
+    Ok(serde_json::from_str(&line)?)
 }
 
 /// The links from this node, with what they do to packets.
@@ -190,7 +189,7 @@ fn ask_peers(
             .cloned()
             .unwrap_or_default(),
     };
-    Peers::start_on(socket, options, triggers).map_err(Failure::new)
+    Ok(Peers::start_on(socket, options, triggers)?)
 }
 
 /// Tells the parent of windows until the triggers are gone.

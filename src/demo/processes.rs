@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 use netreel_sample_engine::Mode;
 use serde::{Deserialize, Serialize};
 
-use crate::outcome::{self, Failure, Result};
+use crate::outcome::{self, Failure, Result, fail};
 use crate::text;
 
 /// What a node must know before the first tick.
@@ -113,7 +113,7 @@ impl Processes {
                 .stdin(Stdio::piped())
                 .stdout(Stdio::piped())
                 .spawn()
-                .map_err(|error| Failure::new(format!("cannot start node {name}: {error}")))?;
+                .map_err(|error| format!("cannot start node {name}: {error}"))?;
             let stdin = child.stdin.take();
             if let Some(stdout) = child.stdout.take() {
                 let sender = sender.clone();
@@ -167,10 +167,7 @@ impl Processes {
         let told = node.stdin.as_mut().map(|stdin| writeln!(stdin, "{line}"));
         match told {
             Some(Ok(())) => Ok(()),
-            _ => Err(Failure::new(format!(
-                "node {} does not listen any more",
-                node.name
-            ))),
+            _ => fail(format!("node {} does not listen any more", node.name)),
         }
     }
 
@@ -182,13 +179,13 @@ impl Processes {
                 Ok((peer, Some(line))) => {
                     if let Some(why) = line.strip_prefix("failed ") {
                         let name = &self.nodes[peer].name;
-                        return Err(Failure::new(format!("node {name}: {why}")));
+                        return fail(format!("node {name}: {why}"));
                     }
                     all.extend(said(&line).map(|said| (peer, said)));
                 }
                 Ok((peer, None)) => {
                     let name = &self.nodes[peer].name;
-                    return Err(Failure::new(format!("node {name} ended too early")));
+                    return fail(format!("node {name} ended too early"));
                 }
                 Err(TryRecvError::Empty | TryRecvError::Disconnected) => return Ok(all),
             }
@@ -203,7 +200,7 @@ impl Processes {
 
     /// Tells every node what it is part of: the session begins.
     pub fn assign(&mut self, assignment: &Assignment) -> Result {
-        let line = serde_json::to_string(assignment).map_err(Failure::new)?;
+        let line = serde_json::to_string(assignment)?;
         self.tell_all(&line)
     }
 
@@ -246,10 +243,7 @@ impl Processes {
             node.stdin = None;
             let status = node.child.wait().map_err(Failure::new)?;
             if !status.success() {
-                return Err(Failure::new(format!(
-                    "node {} ended with {status}",
-                    node.name
-                )));
+                return fail(format!("node {} ended with {status}", node.name));
             }
         }
         Ok(all)
@@ -271,17 +265,11 @@ impl Processes {
     fn next_line_within(&mut self, patience: Duration) -> Result<Option<(usize, String)>> {
         match self.lines.recv_timeout(patience) {
             Ok((peer, Some(line))) => match line.strip_prefix("failed ") {
-                Some(why) => Err(Failure::new(format!(
-                    "node {}: {why}",
-                    self.nodes[peer].name
-                ))),
+                Some(why) => fail(format!("node {}: {why}", self.nodes[peer].name)),
                 None => Ok(Some((peer, line))),
             },
             Ok((peer, None)) if self.nodes[peer].finished => self.next_line_within(patience),
-            Ok((peer, None)) => Err(Failure::new(format!(
-                "node {} ended too early",
-                self.nodes[peer].name
-            ))),
+            Ok((peer, None)) => fail(format!("node {} ended too early", self.nodes[peer].name)),
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => Ok(None),
         }
     }

@@ -136,16 +136,13 @@ impl Written {
     pub fn session(&self, wire: Option<Arc<Wire>>) -> Result<Session> {
         let mut inputs = Vec::new();
         for (name, bytes) in &self.0 {
-            let reel = Reel::from_bytes(bytes.clone()).map_err(Failure::new)?;
+            let reel = Reel::from_bytes(bytes.clone())?;
             inputs.push(ReelInput {
                 name: name.clone(),
                 reel: Arc::new(reel),
             });
         }
-        Session::builder()
-            .wire(wire)
-            .build(inputs)
-            .map_err(Failure::new)
+        Ok(Session::builder().wire(wire).build(inputs)?)
     }
 
     /// Writes each into a file of its node's name.

@@ -89,8 +89,7 @@ pub fn write(
         form: FORM,
         of,
         found,
-    })
-    .map_err(Failure::new)?;
+    })?;
     bytes.push(b'\n');
     bytes.extend(kept.to_bytes());
     bytes.extend(number_of(&bytes).to_le_bytes());

@@ -22,7 +22,7 @@ use netreel_replay::together::Plan;
 
 use crate::arguments::{Explore, longest};
 use crate::open;
-use crate::outcome::{Answer, Failure, Result};
+use crate::outcome::{Answer, Failure, Result, fail};
 use crate::progress::Progress;
 use crate::replay::boxes::Changes;
 use crate::replay::engine::Engine;
@@ -86,10 +86,10 @@ pub fn same_again(runner: &mut Runner<'_, Failure>) -> Result {
         true => "brought back to a state that it saved itself and played on",
         false => "played twice with the same packets, clock, random numbers and calls",
     };
-    Err(Failure::new(format!(
+    fail(format!(
         "the layer of {who} does not do the same: {why}, {what}. A layer must follow from what it is given \
          (docs/engines.md)"
-    )))
+    ))
 }
 
 /// Does something with an engine; with a plugin in a process of its own, which may die of it or stand still.
@@ -122,10 +122,10 @@ fn explored(arguments: &Explore, out: &mut dyn Write) -> Result<Answer> {
     let wire = session.wire.as_deref();
     let (mut runner, unchanged) = Runner::new(Arc::clone(&ground), makers())?;
     if let Some((node, words)) = &unchanged.panicked {
-        return Err(Failure::new(format!(
+        return fail(format!(
             "the layer of {} fails without any change: {words}",
             ground.name(*node)
-        )));
+        ));
     }
     let alone = arguments.node.is_some();
     if !arguments.orders.is_empty() {
@@ -217,7 +217,7 @@ fn session(arguments: &Explore) -> Result<(Arc<Session>, Option<Written>)> {
             let session = scenario::session(&played, arguments)?;
             Ok((Arc::new(session), Some(played)))
         }
-        (true, _) => Err(Failure::new("--scenario takes one file")),
+        (true, _) => fail("--scenario takes one file"),
     }
 }
 
@@ -284,10 +284,10 @@ fn ground(arguments: &Explore, session: &Session) -> Result<Ground> {
                     .join(", ")
             };
             Some(node.ok_or_else(|| {
-                Failure::new(format!(
+                format!(
                     "--node {name}: no node of this name can be played; the session has {}",
                     names()
-                ))
+                )
             })?)
         }
     };

@@ -8,7 +8,7 @@ use netreel_replay::explore::{Cut, Ground, Moment, Runner, Table, in_order, lega
 use serde_json::{Value, json};
 
 use crate::arguments::Explore;
-use crate::outcome::{Answer, Failure, Result};
+use crate::outcome::{Answer, Failure, Result, fail};
 use crate::packets;
 
 /// More packets have too many orders for a table.
@@ -44,10 +44,10 @@ pub fn run(
     moved.sort_by_key(|it| it.at);
     moved.dedup_by_key(|it| it.number);
     if moved.len() > PACKETS_MAX {
-        return Err(Failure::new(format!(
+        return fail(format!(
             "--orders: at most {PACKETS_MAX} packets, not {}",
             moved.len()
-        )));
+        ));
     }
     let mut rows = Vec::new();
     let arrivals: Vec<_> = moved.iter().map(|it| (it.from, it.at)).collect();
@@ -60,9 +60,7 @@ pub fn run(
             .nth(node)
             .flatten()
             .ok_or_else(|| {
-                Failure::new(format!(
-                    "the layer of {name} does not say what it believes (docs/explore.md)"
-                ))
+                format!("the layer of {name} does not say what it believes (docs/explore.md)")
             })?;
         rows.push(Row { order, table });
     }

@@ -11,7 +11,7 @@ use netreel_scenario::{Match, Outcome, match_in};
 
 use crate::arguments::Export;
 use crate::open::{self, Story};
-use crate::outcome::{Answer, Failure, Result};
+use crate::outcome::{Answer, Failure, Result, fail};
 use crate::{each, text};
 
 /// What was written of one session.
@@ -23,14 +23,10 @@ struct Written {
 
 pub fn run(arguments: &Export, out: &mut dyn Write) -> Result<Answer> {
     let Some(folder) = &arguments.out else {
-        return Err(Failure::new(
-            "a dataset is a folder: name it with --out DIR. Sessions that are in it stay",
-        ));
+        return fail("a dataset is a folder: name it with --out DIR. Sessions that are in it stay");
     };
     if arguments.filter.is_some() {
-        return Err(Failure::new(
-            "--filter: a dataset has whole sessions; choose in the query (docs/fleet.md)",
-        ));
+        return fail("--filter: a dataset has whole sessions; choose in the query (docs/fleet.md)");
     }
     if arguments.each {
         return every(arguments, folder, out);
@@ -209,10 +205,10 @@ fn one(
 ) -> Result<Written> {
     let mut files = story.files.iter();
     if let Some(file) = files.find(|file| netreel_capture::is_recorded(Path::new(file))) {
-        return Err(Failure::new(format!(
+        return fail(format!(
             "{file}: this is still being recorded: export it when it has ended, or it would be in \
              the dataset half"
-        )));
+        ));
     }
     let outcome = played.map(|it| (it, outcome(it)));
     let recording = Recording {

@@ -65,7 +65,7 @@ pub fn played_on(
     (changes, layer): (&str, Option<&Path>),
     cancel: &Cancel,
 ) -> Result<(Answer, Folder)> {
-    let changed = Changed::of_layer(changes, layer).map_err(Failure::new)?;
+    let changed = Changed::of_layer(changes, layer)?;
     let folder = Folder::fresh()?;
     let arguments = Replay {
         read: Read {

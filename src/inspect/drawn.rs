@@ -64,7 +64,7 @@ pub fn draw_with(
         ..Settings::default()
     });
     heard.into_iter().for_each(|answer| inspector.hear(answer));
-    netreel_inspector::draw(&mut inspector, size, file).map_err(Failure::new)
+    Ok(netreel_inspector::draw(&mut inspector, size, file)?)
 }
 
 /// A model of the story, filtered. The history of many packets is worked out while they are shown.

@@ -19,7 +19,7 @@ use super::wires::{self, Watched};
 use super::{bookmarks, cutting, kept, listing, settings};
 use crate::arguments::Source;
 use crate::open::Story;
-use crate::outcome::{Failure, Result};
+use crate::outcome::{Failure, Result, fail};
 use crate::rules::Tested;
 
 /// The story that is shown, for whoever keeps its index when the window closes.
@@ -437,7 +437,7 @@ fn demonstrated() -> Result<PathBuf> {
     if played.status.success() {
         Ok(folder)
     } else {
-        Err(Failure::new(String::from_utf8_lossy(&played.stderr).trim()))
+        fail(String::from_utf8_lossy(&played.stderr).trim())
     }
 }
 

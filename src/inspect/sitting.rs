@@ -10,7 +10,7 @@ use netreel_inspector::{Answer, Wake};
 
 use crate::arguments::{Inspect, Source};
 use crate::open::{self, Story};
-use crate::outcome::{Failure, Result};
+use crate::outcome::Result;
 use crate::replay::boxes::Changes;
 use crate::replay::engine::{Engine, Tell};
 use crate::replay::program;
@@ -75,8 +75,7 @@ pub fn stands(
     arguments: &Inspect,
 ) -> Result<Vec<Answer>> {
     let changes = arguments.changed.as_deref().unwrap_or_default();
-    let changes =
-        Changed::parse(changes).map_err(|why| Failure::new(format!("--changed: {why}")))?;
+    let changes = Changed::parse(changes).map_err(|why| format!("--changed: {why}"))?;
     let (to, commands) = channel();
     for command in &arguments.say {
         drop(to.send(command.clone()));
@@ -157,7 +156,7 @@ fn sit(
     let reel = reels
         .iter()
         .find(|reel| reel.name == node)
-        .ok_or_else(|| Failure::new(format!("{node} has no reel here")))?;
+        .ok_or_else(|| format!("{node} has no reel here"))?;
     program::asked::refuse(reel.reel, &source.paths)?;
     let path: PathBuf = source.paths.first().cloned().unwrap_or_default();
     let asked = Changes {

@@ -16,7 +16,7 @@ use netreel_sample_engine::{Mode, Peer, Start, Topology as Links, node_name};
 use netreel_transport::{UdpTransport, mix};
 
 use crate::arguments::{Play, Topology};
-use crate::outcome::{Answer, Failure, Result};
+use crate::outcome::{Answer, Failure, Result, fail};
 use crate::{boxes, demo, text};
 
 /// A script that is not over by then has failed.
@@ -30,8 +30,10 @@ pub fn run(arguments: &Play, out: &mut dyn Write) -> Result<Answer> {
     let script = script(arguments, &names)?;
     #[cfg(feature = "gui")]
     if let Some(file) = &arguments.screenshot {
-        let zombie = || Script::parse(ZOMBIE, &names).map_err(Failure::new);
-        let script = script.map_or_else(zombie, Ok)?;
+        let script = match script {
+            Some(script) => script,
+            None => Script::parse(ZOMBIE, &names)?,
+        };
         window::draw(arguments, how(arguments), script, file)?;
         writeln!(out, "{}", file.display())?;
         return Ok(Answer::Clean);
@@ -52,7 +54,7 @@ pub fn run(arguments: &Play, out: &mut dyn Write) -> Result<Answer> {
 fn script(arguments: &Play, names: &[String]) -> Result<Option<Script>> {
     if let Some(seconds) = arguments.free {
         let text = netreel_play::free(arguments.seed, names, seconds.into());
-        let script = Script::parse(&text, names).map_err(Failure::new)?;
+        let script = Script::parse(&text, names)?;
         return Ok(Some(script));
     }
     let Some(file) = &arguments.script else {
@@ -61,15 +63,10 @@ fn script(arguments: &Play, names: &[String]) -> Result<Option<Script>> {
     let text = if file.as_os_str() == "-" {
         ZOMBIE.to_owned()
     } else {
-        std::fs::read_to_string(file).map_err(|error| {
-            Failure::new(format!(
-                "cannot read the script {}: {error}",
-                file.display()
-            ))
-        })?
+        std::fs::read_to_string(file)
+            .map_err(|error| format!("cannot read the script {}: {error}", file.display()))?
     };
-    let script = Script::parse(&text, names)
-        .map_err(|why| Failure::new(format!("{}, {why}", file.display())))?;
+    let script = Script::parse(&text, names).map_err(|why| format!("{}, {why}", file.display()))?;
     Ok(Some(script))
 }
 
@@ -86,27 +83,25 @@ fn play(
         |name: &str, start: &Start| -> Header { boxes::header(name, setup.session, seed, start) };
     #[cfg(feature = "gui")]
     let here = sockets.iter().map(|(peer, _)| *peer).collect();
-    let mut stage = LiveStage::start(&setup, sockets, folder, &header).map_err(Failure::new)?;
+    let mut stage = LiveStage::start(&setup, sockets, folder, &header)?;
     let Some(script) = script else {
         #[cfg(feature = "gui")]
         return window::play(stage, (&setup, here), folder, arguments.inspect);
         #[cfg(not(feature = "gui"))]
-        return Err(Failure::new(
-            "this netreel was built without its window: give it a --script",
-        ));
+        return fail("this netreel was built without its window: give it a --script");
     };
     let mut reader = script.play();
     let until = Instant::now() + LIMIT;
     while let Progress::Waits(line) = reader.go_on(&mut stage) {
         if Instant::now() > until {
-            return Err(Failure::new(format!(
+            return fail(format!(
                 "the script has waited in line {line} for too long; it may take {} s",
                 LIMIT.as_secs()
-            )));
+            ));
         }
         std::thread::sleep(LOOK);
     }
-    stage.finish().map_err(Failure::new)
+    Ok(stage.finish()?)
 }
 
 /// Between two looks at whether the console has ended the game.
@@ -114,17 +109,17 @@ const OVER_LOOK: Duration = Duration::from_millis(20);
 
 /// Plays until the console says `quit`.
 pub fn commanded(arguments: &Play, address: SocketAddr, out: &mut dyn Write) -> Result<Answer> {
-    let token = read_token(arguments.console_token.as_deref()).map_err(Failure::new)?;
-    let commanded = Commanded::listen(address, token).map_err(Failure::new)?;
+    let token = read_token(arguments.console_token.as_deref())?;
+    let commanded = Commanded::listen(address, token)?;
     let folder = match &arguments.out {
         Some(folder) => folder.clone(),
         None => std::env::temp_dir().join(format!("netreel-play-{}", std::process::id())),
     };
     std::fs::create_dir_all(&folder).map_err(|error| {
-        Failure::new(format!(
+        format!(
             "cannot make the folder {} for the reel: {error}; name another with --out",
             folder.display()
-        ))
+        )
     })?;
     writeln!(out, "console {}", commanded.local())?;
     out.flush()?;
@@ -136,12 +131,11 @@ pub fn commanded(arguments: &Play, address: SocketAddr, out: &mut dyn Write) -> 
         |name: &str, start: &Start| -> Header { boxes::header(name, setup.session, seed, start) };
     writeln!(out, "playing {}", setup.name(socket.0))?;
     out.flush()?;
-    let stage = LiveStage::commanded(&setup, (socket, commanded), &folder, &header)
-        .map_err(Failure::new)?;
+    let stage = LiveStage::commanded(&setup, (socket, commanded), &folder, &header)?;
     while !stage.is_over() {
         std::thread::sleep(OVER_LOOK);
     }
-    let events = stage.finish().map_err(Failure::new)?;
+    let events = stage.finish()?;
     let events = text::counted(events, "event");
     writeln!(out, "recorded {events} in {}", folder.display())?;
     Ok(Answer::Clean)
@@ -160,7 +154,7 @@ fn seated(arguments: &Play, commanded: &Commanded, out: &mut dyn Write) -> Resul
     Ok(match commanded.choose() {
         Choice::Quit => None,
         Choice::Join { address, seat } => {
-            let joined = netreel_play::join(address, seat).map_err(Failure::new)?;
+            let joined = netreel_play::join(address, seat)?;
             let (setup, own, socket) = joined;
             Some((setup, (own, socket)))
         }
@@ -181,7 +175,7 @@ fn seated(arguments: &Play, commanded: &Commanded, out: &mut dyn Write) -> Resul
                 let _ = writeln!(out, "{line}").and_then(|()| out.flush());
             };
             let hosted = netreel_play::host(address, seats, &mut told);
-            let (setup, socket) = hosted.map_err(Failure::new)?;
+            let (setup, socket) = hosted?;
             Some((setup, (Peer::HOST, socket)))
         }
     })
@@ -193,7 +187,7 @@ pub fn gather(arguments: &Play, out: &mut dyn Write) -> Result<(Setup, Vec<(Peer
         writeln!(out, "joining {address}; the game begins when all are there")?;
         out.flush()?;
         let seat = seat(arguments)?;
-        let (setup, own, socket) = netreel_play::join(address, seat).map_err(Failure::new)?;
+        let (setup, own, socket) = netreel_play::join(address, seat)?;
         return Ok((setup, vec![(own, socket)]));
     }
     let (mode, topology) = how(arguments);
@@ -210,8 +204,7 @@ pub fn gather(arguments: &Play, out: &mut dyn Write) -> Result<(Setup, Vec<(Peer
             // Who cannot be told still plays.
             let _ = writeln!(out, "{line}").and_then(|()| out.flush());
         };
-        let (setup, socket) =
-            netreel_play::host(address, seats, &mut told).map_err(Failure::new)?;
+        let (setup, socket) = netreel_play::host(address, seats, &mut told)?;
         return Ok((setup, vec![(Peer::HOST, socket)]));
     }
     let local = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
@@ -221,7 +214,7 @@ pub fn gather(arguments: &Play, out: &mut dyn Write) -> Result<(Setup, Vec<(Peer
         socket.map(|socket| (Peer(peer), socket))
     };
     let sockets: Result<Vec<_>, _> = (0..arguments.nodes).map(bind).collect();
-    let sockets = sockets.map_err(Failure::new)?;
+    let sockets = sockets?;
     let setup = Setup {
         session,
         mode,

@@ -15,7 +15,7 @@ use netreel_sample_engine::{Mode, ObjectId, Peer, Start, Topology};
 use crate::arguments::Play;
 use crate::boxes;
 use crate::inspect::drawn;
-use crate::outcome::{Failure, Result};
+use crate::outcome::{Failure, Result, fail};
 
 /// How large the window is at first.
 const SIZE: (u32, u32) = (1400, 860);
@@ -37,7 +37,7 @@ pub fn play(
     let mut board = Board::new(setup.names(), here, about);
     let mut inspector = Inspector::default();
     if inspects {
-        inspector.open(folder, None).map_err(Failure::new)?;
+        inspector.open(folder, None)?;
     }
     let stage = Rc::new(RefCell::new(stage));
     let played = Rc::clone(&stage);
@@ -65,9 +65,9 @@ pub fn play(
     } else {
         Place::Anywhere
     };
-    netreel_inspector::run_views(&title, (SIZE, place), Box::new(show)).map_err(Failure::new)?;
+    netreel_inspector::run_views(&title, (SIZE, place), Box::new(show))?;
     let stage = Rc::try_unwrap(stage).map_err(|_| Failure::new("the window has not closed"))?;
-    stage.into_inner().finish().map_err(Failure::new)
+    Ok(stage.into_inner().finish()?)
 }
 
 /// The inspector beside the game, a program of its own: it stays open when the game ends.
@@ -111,16 +111,16 @@ impl Inspector {
 pub fn draw(arguments: &Play, how: (Mode, Topology), script: Script, file: &Path) -> Result {
     let seed = arguments.seed;
     let header = |name: &str, start: &Start| boxes::header(name, [0; 16], ("play", seed), start);
-    let mut stage = SimStage::new(how, (arguments.nodes, seed), &header).map_err(Failure::new)?;
+    let mut stage = SimStage::new(how, (arguments.nodes, seed), &header)?;
     let here: Vec<Peer> = (0..arguments.nodes).map(Peer).collect();
     let mut board = Board::new(stage.names().to_vec(), here, about(how));
     let mut reader = script.play();
     let mut ticks = 0;
     while let Progress::Waits(line) = reader.go_on(&mut stage) {
         if ticks >= LIMIT {
-            return Err(Failure::new(format!(
+            return fail(format!(
                 "the script waits in line {line} for what does not happen"
-            )));
+            ));
         }
         ticks += 1;
         stage.run(1);
@@ -128,7 +128,11 @@ pub fn draw(arguments: &Play, how: (Mode, Topology), script: Script, file: &Path
     }
     let size = drawn::size(&arguments.size)?;
     let seen = stage.seen();
-    netreel_inspector::draw_views(&mut |ui| board.show(ui, &seen), size, file).map_err(Failure::new)
+    Ok(netreel_inspector::draw_views(
+        &mut |ui| board.show(ui, &seen),
+        size,
+        file,
+    )?)
 }
 
 /// What is played, for the bar.

@@ -10,7 +10,7 @@ use netreel_capture::ring_mode::Ring;
 use netreel_capture::{Limits, Options, WhenFull};
 
 use crate::arguments::FailOn;
-use crate::outcome::{Failure, Result};
+use crate::outcome::{Result, fail};
 
 #[derive(Debug, Args)]
 #[group(skip)]
@@ -351,16 +351,16 @@ pub fn check(arguments: &Record) -> Result {
     ];
     for (given, option, way) in options {
         if given && way != chosen {
-            return Err(Failure::new(format!(
+            return fail(format!(
                 "{option} belongs to {way}; with {chosen} it does nothing: leave it out"
-            )));
+            ));
         }
     }
     if live.wire.is_some() && chosen != LIVE && arguments.ring.trigger_on_finding.is_none() {
-        return Err(Failure::new(format!(
+        return fail(format!(
             "--wire belongs to {LIVE} and to --trigger-on-finding; with {chosen} alone it does \
              nothing: leave it out"
-        )));
+        ));
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use netreel_capture::live::{self, Outcome, Wanted};
 use super::line::{LiveLine, came_to};
 use crate::arguments::Record;
 use crate::import::{nobodys, wire_text, without_packets};
-use crate::outcome::{Answer, Failure, Result};
+use crate::outcome::{Answer, Result};
 use crate::text;
 
 pub fn run(
@@ -20,7 +20,7 @@ pub fn run(
     out: &mut dyn Write,
 ) -> Result<Answer> {
     let nodes = NamedNode::gather(arguments.live.node.clone())
-        .map_err(|error| Failure::new(format!("--node: {error}")))?;
+        .map_err(|error| format!("--node: {error}"))?;
     let wires = arguments.live.wire.as_deref().map(wire_text).transpose()?;
     let (options, armed) = super::ring::options(arguments, folder)?;
     let wanted = Wanted {
@@ -42,7 +42,7 @@ pub fn run(
         line.show(progress, "");
     });
     line.end();
-    let outcome = outcome.map_err(Failure::new)?;
+    let outcome = outcome?;
     text::warn(&outcome.left_out);
     writeln!(out, "{}: {}", came_to(&outcome.progress), folder.display())?;
     let missed = outcome.progress.kernel_drops;

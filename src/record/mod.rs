@@ -33,7 +33,7 @@ mod live {
     use std::io::Write;
 
     use crate::arguments::Record;
-    use crate::outcome::{Answer, Failure, Result};
+    use crate::outcome::{Answer, Result, fail};
 
     pub fn run(
         _: &Record,
@@ -41,11 +41,11 @@ mod live {
         _: &std::path::Path,
         _: &mut dyn Write,
     ) -> Result<Answer> {
-        Err(Failure::new(format!(
+        fail(format!(
             "--live {interface}: this netreel was built without libpcap. Install libpcap-dev and \
              build it with the feature `pcap`; or capture with `tcpdump -i {interface} -w FILE udp` \
              and read FILE"
-        )))
+        ))
     }
 }
 

@@ -9,7 +9,7 @@ use netreel_system::process::{FORBIDDEN_CALL, signal_of};
 
 use super::line::{LiveLine, came_to};
 use crate::arguments::Record;
-use crate::outcome::{Answer, Failure, Result};
+use crate::outcome::{Answer, Result};
 use crate::text;
 
 /// Nothing of ours goes to the standard output, which is the program's.
@@ -44,7 +44,7 @@ pub fn run(arguments: &Record, folder: &Path) -> Result<Answer> {
     };
     let outcome = preload::record(&wanted, &mut |report| telling.hear(report));
     telling.line.end();
-    let outcome = outcome.map_err(Failure::new)?;
+    let outcome = outcome?;
     text::warn(summary(&outcome, folder, telling.limited));
     let program = outcome.status.map_or(0, exit_code);
     if !missing(&outcome).is_empty() && program == 0 && arguments.program.fail_on_missing {

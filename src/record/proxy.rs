@@ -27,10 +27,10 @@ const IDLE_SECONDS: u32 = 120;
 
 pub fn run(arguments: &Record, folder: &Path, out: &mut dyn Write) -> Result<Answer> {
     std::fs::create_dir_all(folder).map_err(|error| {
-        Failure::new(format!(
+        format!(
             "cannot make the folder {}: {error}; choose another with --out",
             folder.display()
-        ))
+        )
     })?;
     let asked = &arguments.proxy;
     let reel = folder.join("proxy.reel");
@@ -61,12 +61,11 @@ pub fn run(arguments: &Record, folder: &Path, out: &mut dyn Write) -> Result<Ans
         )),
         error => Failure::new(error),
     })?;
-    let token = read_token(asked.console_token.as_deref()).map_err(Failure::new)?;
+    let token = read_token(asked.console_token.as_deref())?;
     let console = asked
         .console
         .map(|address| Console::listen(address, token, commands()))
-        .transpose()
-        .map_err(Failure::new)?;
+        .transpose()?;
     let mut line = LiveLine::new(armed);
     if !faults.is_clean() {
         line.say(&format!("faults on every link: {faults}, seed {seed}"));
@@ -82,7 +81,7 @@ pub fn run(arguments: &Record, folder: &Path, out: &mut dyn Write) -> Result<Ans
     };
     let outcome = proxy.run(next, &mut |report| tell(&mut line, report));
     line.end();
-    let outcome = outcome.map_err(Failure::new)?;
+    let outcome = outcome?;
     summary(&outcome, &reel, out)
 }
 

@@ -75,7 +75,7 @@ impl Armed {
             presence: None,
             folder: folder.to_owned(),
             signal: options.ring.map(|_| signal),
-            _peers: peers.transpose().map_err(Failure::new)?,
+            _peers: peers.transpose()?,
             findings: findings.transpose()?,
         })
     }

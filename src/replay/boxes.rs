@@ -8,7 +8,7 @@ use netreel_sample_engine::{Event, NetLayer, Refusal, Start};
 use netreel_transport::{InputError, Layer, ObjectBelief, Transport};
 
 use crate::boxes::ENGINE;
-use crate::outcome::{Failure, Result};
+use crate::outcome::{Failure, Result, fail};
 
 /// What of the start conditions is to be another than recorded, each as `NAME=VALUE`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -80,16 +80,16 @@ pub fn unlike_recorded(reel: &Reel, changes: Changes<'_>) -> Vec<Changed> {
 pub fn start(reel: &Reel, changes: Changes<'_>) -> Result<Start> {
     let header = reel.header();
     if header.engine != ENGINE {
-        return Err(Failure::new(format!(
+        return fail(format!(
             "the reel of {} was recorded at the engine `{}`; this command can replay `{}` alone",
             header.node, header.engine, ENGINE
-        )));
+        ));
     }
     let mut start = Start::decode(&header.start).map_err(|error| {
-        Failure::new(format!(
+        format!(
             "the start conditions in the reel of {}: {error}",
             header.node
-        ))
+        )
     })?;
     for change in changes.tune {
         let wrong = wrong("--tune", change);
@@ -205,7 +205,7 @@ fn words(because: Refusal) -> &'static str {
 
 /// Plays `reel` into a fresh layer of the engine that it was recorded at.
 pub fn replay(reel: &Arc<Reel>, changes: Changes<'_>) -> Result<Report> {
-    let driver = Driver::new(Arc::clone(reel)).map_err(Failure::new)?;
+    let driver = Driver::new(Arc::clone(reel))?;
     let start = start(reel, changes)?;
     let mut layer = layer(reel, start, changes)?;
     Ok(driver.run(&mut layer))
@@ -216,7 +216,7 @@ pub fn replay(reel: &Arc<Reel>, changes: Changes<'_>) -> Result<Report> {
 pub fn stepper(reel: &Arc<Reel>, changes: Changes<'_>) -> Result<Stepper> {
     let of = Arc::clone(reel);
     let (tune, set) = (changes.tune.to_vec(), changes.set.to_vec());
-    netreel_replay::check_replayable(&of).map_err(Failure::new)?;
+    netreel_replay::check_replayable(&of)?;
     let layer = move || {
         let (tune, set) = (tune.as_slice(), set.as_slice());
         let changes = Changes { tune, set };
@@ -227,5 +227,5 @@ pub fn stepper(reel: &Arc<Reel>, changes: Changes<'_>) -> Result<Stepper> {
         Ok(layer) => Ok(Box::new(layer)),
         Err(failure) => Err(failure.to_string()),
     });
-    Stepper::new(Arc::clone(reel), make).map_err(Failure::new)
+    Ok(Stepper::new(Arc::clone(reel), make)?)
 }

@@ -1,32 +1,6 @@
 //! The commands of the prompt, in words.
 
-use netreel_replay::StepError;
-
-use crate::outcome::Failure;
-
-/// Why a command did nothing, or the output could not be written.
-pub enum Trouble {
-    Said(String),
-    Output(Failure),
-}
-
-impl From<StepError> for Trouble {
-    fn from(error: StepError) -> Trouble {
-        Trouble::Said(error.to_string())
-    }
-}
-
-impl From<Failure> for Trouble {
-    fn from(failure: Failure) -> Trouble {
-        Trouble::Output(failure)
-    }
-}
-
-impl From<std::io::Error> for Trouble {
-    fn from(error: std::io::Error) -> Trouble {
-        Trouble::Output(error.into())
-    }
-}
+use crate::outcome::{Result, fail};
 
 /// What `help` prints.
 pub const HELP: &str = "\
@@ -49,7 +23,7 @@ where, help, quit
 ";
 
 /// Refuses what stands behind a command that takes nothing.
-pub fn takes_nothing(word: &str, rest: &str) -> Result<(), Trouble> {
+pub fn takes_nothing(word: &str, rest: &str) -> Result {
     let instead = match word {
         _ if rest.is_empty() => return Ok(()),
         "continue" | "c" => "it goes to the next breakpoint; `until WHERE` goes to what fits",
@@ -60,7 +34,7 @@ pub fn takes_nothing(word: &str, rest: &str) -> Result<(), Trouble> {
         "help" | "h" | "quit" | "q" | "exit" => "it takes nothing",
         _ => return Ok(()),
     };
-    Err(Trouble::Said(format!(
+    fail(format!(
         "`{word}` does not know what to do with `{rest}`: {instead}"
-    )))
+    ))
 }

@@ -17,7 +17,7 @@ use super::likely::{Likely, Plays, Unchanged};
 use super::watched;
 use crate::arguments::Replay;
 use crate::boxes::ENGINE;
-use crate::outcome::{Failure, Result};
+use crate::outcome::{Failure, Result, fail};
 
 /// An engine's network layer.
 pub enum Engine<'a> {
@@ -200,11 +200,11 @@ impl<'a> Engine<'a> {
         run: impl FnOnce(Driver, &mut dyn Layer) -> T,
     ) -> Result<T> {
         if let Some(why) = self.cannot_play(reel) {
-            return Err(Failure::new(why));
+            return fail(why);
         }
         match self {
             Engine::Boxes(changes) => {
-                let driver = Driver::new(Arc::clone(reel)).map_err(Failure::new)?;
+                let driver = Driver::new(Arc::clone(reel))?;
                 let start = boxes::start(reel, *changes)?;
                 let mut layer = boxes::layer(reel, start, *changes)?;
                 Ok(run(driver, &mut layer))
@@ -215,7 +215,7 @@ impl<'a> Engine<'a> {
                 } else {
                     Driver::with_sockets(Arc::clone(reel))
                 };
-                let driver = driver.map_err(Failure::new)?;
+                let driver = driver?;
                 let mut layer = loaded.layer(reel, Box::new(driver.transport()))?;
                 let played = run(driver, &mut layer);
                 drop(layer);
@@ -228,7 +228,7 @@ impl<'a> Engine<'a> {
     /// Plays a reel into a layer, turn by turn. `tell` hears what fails in a plugin, as it happens.
     pub fn stepper(self, reel: &Arc<Reel>, tell: Tell) -> Result<Stepper> {
         if let Some(why) = self.cannot_play(reel) {
-            return Err(Failure::new(why));
+            return fail(why);
         }
         let Loaded { path, plugin, .. } = match self {
             Engine::Boxes(changes) => return boxes::stepper(reel, changes),
@@ -256,7 +256,7 @@ impl<'a> Engine<'a> {
         } else {
             Stepper::with_sockets(Arc::clone(reel), make)
         };
-        stepper.map_err(Failure::new)
+        Ok(stepper?)
     }
 
     /// Fails where a layer has failed: what came after it says nothing.
@@ -269,7 +269,7 @@ impl<'a> Engine<'a> {
             let failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(why) = failed.as_ref() {
                 let path = loaded.path.display();
-                return Err(Failure::new(format!("--layer {path}: at {node}: {why}")));
+                return fail(format!("--layer {path}: at {node}: {why}"));
             }
         }
         Ok(())

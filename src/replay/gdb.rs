@@ -16,7 +16,7 @@ use super::breaks::Condition;
 use super::program::asked::refuse;
 use crate::arguments::{Replay, Switch};
 use crate::events::chosen;
-use crate::outcome::{self, Answer, Failure, Result};
+use crate::outcome::{self, Answer, Failure, Result, fail};
 use crate::{open, text};
 
 /// What the replay calls before each event (`replay/src/cursor.rs`).
@@ -50,10 +50,10 @@ pub fn attach(pid: u32) -> Option<Child> {
 
 pub fn run(arguments: &Replay, expression: &str, out: &mut dyn Write) -> Result<Answer> {
     if cfg!(windows) {
-        return Err(Failure::new(
+        return fail(
             "--gdb: netreel starts a debugger on Linux alone; here stop the replay with --step, and attach your \
              debugger to the process of netreel",
-        ));
+        );
     }
     let story = open::story(&arguments.read.source)?;
     let reels = story.session.session_reels();
@@ -70,7 +70,7 @@ pub fn run(arguments: &Replay, expression: &str, out: &mut dyn Write) -> Result<
                 without.push(why);
                 continue;
             }
-            Err(why) => return Err(Failure::new(format!("--gdb {expression}: {why}"))),
+            Err(why) => return fail(format!("--gdb {expression}: {why}")),
         };
         let mut first = None;
         reel.reel.for_each(|record| {
@@ -92,10 +92,7 @@ pub fn run(arguments: &Replay, expression: &str, out: &mut dyn Write) -> Result<
     let mut told = BTreeSet::new();
     without.retain(|why: &String| told.insert(why.clone()));
     if stops.is_empty() {
-        return Err(Failure::new(format!(
-            "--gdb {expression}: {}",
-            without.join("; ")
-        )));
+        return fail(format!("--gdb {expression}: {}", without.join("; ")));
     }
     let program = outcome::own_program()?;
     let program = program.display().to_string();
@@ -109,7 +106,7 @@ pub fn run(arguments: &Replay, expression: &str, out: &mut dyn Write) -> Result<
     if let ([stop], true) = (stops.as_slice(), is_seen) {
         let mut gdb = Command::new("gdb");
         let error = netreel_system::process::become_program(gdb.args(stop.of_gdb(&program)));
-        return Err(Failure::new(format!("gdb cannot be started: {error}")));
+        return fail(format!("gdb cannot be started: {error}"));
     }
     text::warn(without);
     for stop in &stops {
@@ -234,11 +231,11 @@ pub fn write_launch(file: &Path, program: &str, configurations: &[Json]) -> Resu
         Err(error) => error.kind() != std::io::ErrorKind::NotFound,
     };
     if is_lost {
-        return Err(Failure::new(format!(
+        return fail(format!(
             "--vscode {}: there is such a file, with more than netreel writes in it; name another one, and \
              take its configurations over",
             file.display()
-        )));
+        ));
     }
     let names: Vec<&Json> = configurations.iter().map(|it| &it["name"]).collect();
     let launch = json!({
@@ -246,7 +243,7 @@ pub fn write_launch(file: &Path, program: &str, configurations: &[Json]) -> Resu
         "configurations": configurations,
         "compounds": [{ "name": COMPOUND, "configurations": names, "stopAll": true }],
     });
-    let text = serde_json::to_string_pretty(&launch).map_err(Failure::new)?;
+    let text = serde_json::to_string_pretty(&launch)?;
     let folder = file.parent().filter(|it| !it.as_os_str().is_empty());
     let made = folder.map_or(Ok(()), std::fs::create_dir_all);
     made.and_then(|()| std::fs::write(file, text + "\n"))

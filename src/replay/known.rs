@@ -9,13 +9,12 @@ use netreel_replay::{Report, Stop, explain};
 use serde_json::{Value, json};
 
 use super::breaks::Condition;
-use super::commands::Trouble;
 use super::likely::Likely;
 use super::program::told;
 use super::reels::names;
 use super::report::{self, as_json, print};
 use super::sitting::Sitting;
-use crate::outcome::{Failure, Result};
+use crate::outcome::{Result, fail};
 use crate::packets::json as print_json;
 use crate::{objects, text};
 
@@ -28,27 +27,21 @@ impl Sitting<'_> {
         })
     }
 
-    pub(super) fn state(&mut self, name: &str, out: &mut dyn Write) -> Result<(), Trouble> {
-        let state = self
-            .player
-            .state()
-            .ok_or_else(|| Trouble::Said(self.no_state()))?;
+    pub(super) fn state(&mut self, name: &str, out: &mut dyn Write) -> Result {
+        let state = self.player.state().ok_or_else(|| self.no_state())?;
         let turn = self.player.turn();
         let Some(lines) = report::describe(self.reel.reel, &state) else {
             if self.json {
                 let hex: String = state.iter().map(|byte| format!("{byte:02x}")).collect();
-                return Ok(print_json(&json!({ "before": turn.0, "state": hex }), out)?);
+                return print_json(&json!({ "before": turn.0, "state": hex }), out);
             }
             writeln!(out, "the layer's state before event {turn}:")?;
-            return Ok(crate::tree::hex(&state, out)?);
+            return crate::tree::hex(&state, out);
         };
         let lines = lines.iter().filter(|(path, _)| path.starts_with(name));
         if self.json {
             let lines: Vec<_> = lines.collect();
-            return Ok(print_json(
-                &json!({ "before": turn.0, "state": lines }),
-                out,
-            )?);
+            return print_json(&json!({ "before": turn.0, "state": lines }), out);
         }
         writeln!(out, "the layer's state before event {turn}:")?;
         for (path, value) in lines {
@@ -69,10 +62,10 @@ impl Sitting<'_> {
         }
     }
 
-    pub(super) fn object(&mut self, text: &str, out: &mut dyn Write) -> Result<(), Trouble> {
-        let object = text.parse::<u64>();
-        let object =
-            object.map_err(|_| Trouble::Said(format!("`{text}` is not an object's number")))?;
+    pub(super) fn object(&mut self, text: &str, out: &mut dyn Write) -> Result {
+        let object = text
+            .parse::<u64>()
+            .map_err(|_| format!("`{text}` is not an object's number"))?;
         let now = self.now();
         let history = self.story.history();
         let believed = match self.reel.node {
@@ -87,7 +80,7 @@ impl Sitting<'_> {
                 "believed": believed,
                 "layer": own,
             });
-            return Ok(print_json(&answer, out)?);
+            return print_json(&answer, out);
         }
         let node = &self.reel.name;
         writeln!(
@@ -118,11 +111,11 @@ impl Sitting<'_> {
         Some(lines)
     }
 
-    pub(super) fn objects(&mut self, out: &mut dyn Write) -> Result<(), Trouble> {
+    pub(super) fn objects(&mut self, out: &mut dyn Write) -> Result {
         let now = self.now();
         let history = self.story.history();
         let Some(node) = self.reel.node else {
-            return Err(Trouble::Said("this is no node's reel".to_owned()));
+            return fail("this is no node's reel".to_owned());
         };
         let known = history
             .objects
@@ -136,7 +129,7 @@ impl Sitting<'_> {
             .collect();
         if self.json {
             let answer = json!({ "time_ns": now.0, "believed": lines });
-            return Ok(print_json(&answer, out)?);
+            return print_json(&answer, out);
         }
         for (object, believed) in &lines {
             writeln!(out, "object {object}  {believed}")?;
@@ -153,13 +146,13 @@ impl Sitting<'_> {
     pub fn start_at(&mut self, time: SessionTime, out: &mut dyn Write) -> Result {
         let Some(event) = self.reel.event_at(time) else {
             let time = text::seconds(time);
-            return Err(Failure::new(format!(
+            return fail(format!(
                 "--from {time} s: the reel of {} ends before it",
                 self.reel.name
-            )));
+            ));
         };
         self.began_at = Some(event);
-        let moved = self.player.seek(event).map_err(Failure::new)?;
+        let moved = self.player.seek(event)?;
         if moved.stop == Stop::Parted {
             return self.moved(moved, out);
         }
@@ -271,36 +264,36 @@ impl Sitting<'_> {
 }
 
 impl Sitting<'_> {
-    pub(super) fn add_break(&mut self, text: &str, out: &mut dyn Write) -> Result<(), Trouble> {
-        let condition = Condition::parse(text, self.story, self.reel).map_err(Trouble::Said)?;
+    pub(super) fn add_break(&mut self, text: &str, out: &mut dyn Write) -> Result {
+        let condition = Condition::parse(text, self.story, self.reel)?;
         self.breaks.list.push(condition);
-        self.breaks.keep().map_err(Trouble::Said)?;
+        self.breaks.keep()?;
         self.list_breaks(out)
     }
 
-    pub(super) fn delete_break(&mut self, text: &str, out: &mut dyn Write) -> Result<(), Trouble> {
+    pub(super) fn delete_break(&mut self, text: &str, out: &mut dyn Write) -> Result {
         if text.is_empty() {
             let why = "say which: `delete 1`; `breaks` lists them";
-            return Err(Trouble::Said(why.to_owned()));
+            return fail(why);
         }
         let count = self.breaks.list.len();
         let place = text.parse::<usize>().ok().and_then(|it| it.checked_sub(1));
         let Some(place) = place.filter(|&place| place < count) else {
             let there = text::counted(count as u64, "breakpoint");
-            return Err(Trouble::Said(format!(
+            return fail(format!(
                 "`{text}` is not one of the {there}; `breaks` lists them"
-            )));
+            ));
         };
         self.breaks.list.remove(place);
-        self.breaks.keep().map_err(Trouble::Said)?;
+        self.breaks.keep()?;
         self.list_breaks(out)
     }
 
-    pub(super) fn list_breaks(&self, out: &mut dyn Write) -> Result<(), Trouble> {
+    pub(super) fn list_breaks(&self, out: &mut dyn Write) -> Result {
         let texts = self.breaks.list.iter().map(|it| it.text.as_str());
         if self.json {
             let texts: Vec<&str> = texts.collect();
-            return Ok(print_json(&json!({ "breakpoints": texts }), out)?);
+            return print_json(&json!({ "breakpoints": texts }), out);
         }
         for (place, text) in texts.enumerate() {
             writeln!(out, "breakpoint {}  {text}", place + 1)?;

@@ -14,7 +14,7 @@ use serde_json::{Value as Json, json};
 use super::reels::{choose, embedded_wire, names};
 use crate::arguments::Replay;
 use crate::open::{self, Reels};
-use crate::outcome::{Answer, Failure, Result};
+use crate::outcome::{Answer, Failure, Result, fail};
 use crate::text;
 
 /// The largest datagram.
@@ -31,10 +31,10 @@ pub fn run(arguments: &Replay, to: &str, out: &mut dyn Write) -> Result<Answer> 
     let chosen = choose(&inputs, arguments.node.as_deref())?;
     let [input] = chosen.as_slice() else {
         let names = inputs.iter().map(|it| it.reel.header().node.as_str());
-        return Err(Failure::new(format!(
+        return fail(format!(
             "one node at a time can speak to a live endpoint; name it with --node: {}",
             text::joined(names, ", ")
-        )));
+        ));
     };
     let given = arguments.read.source.wire.as_deref().map(open::wire);
     let wire = match given.transpose()? {
@@ -62,9 +62,9 @@ pub fn run(arguments: &Replay, to: &str, out: &mut dyn Write) -> Result<Answer> 
         print(node, &onto, refused, out)?
     }
     if refused && onto.came().is_empty() {
-        return Err(Failure::new(format!(
+        return fail(format!(
             "nobody listens at {live}: start what is to be spoken to"
-        )));
+        ));
     }
     Ok(match onto.missing().next() {
         None => Answer::Clean,
@@ -89,13 +89,11 @@ fn peer(arguments: &Replay, input: &ReelInput, inputs: &[ReelInput]) -> Result<E
         let mut all = peers.keys();
         return match (all.next(), all.next()) {
             (Some(only), None) => Ok(*only),
-            (None, _) => Err(Failure::new(format!(
-                "{node} sent no packet: there is nothing to say"
-            ))),
-            _ => Err(Failure::new(format!(
+            (None, _) => fail(format!("{node} sent no packet: there is nothing to say")),
+            _ => fail(format!(
                 "{node} spoke to several; name one with --peer: {}",
                 listed()
-            ))),
+            )),
         };
     };
     let is_asked = |endpoint: &&Endpoint| {

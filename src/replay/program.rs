@@ -24,7 +24,7 @@ use netreel_wire::Wire;
 
 use super::breaks::Condition;
 use crate::arguments::{Replay, Threads};
-use crate::outcome::{Answer, Failure, Result};
+use crate::outcome::{Answer, Failure, Result, fail};
 use crate::{open, text};
 
 /// How long a program may do nothing, in seconds.
@@ -33,7 +33,7 @@ const PATIENCE_S: f64 = 10.0;
 /// Whether a program is to be started again. Options that say nothing then, or only then, are wrong.
 pub fn is_asked(arguments: &Replay) -> Result<bool> {
     let program = &arguments.program;
-    let wrong = |option: &str, why: &str| Err(Failure::new(format!("{option}: {why}")));
+    let wrong = |option: &str, why: &str| fail(format!("{option}: {why}"));
     if !program.is_asked() {
         return match (program.threads, program.no_log) {
             (Some(_), _) => wrong("--threads", NO_PROGRAM),
@@ -85,7 +85,7 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer> {
         // It has the terminal; its end is its user's affair.
         let _ = debugger.wait();
     }
-    let judged = prepared.judge(end.map_err(Failure::new)?);
+    let judged = prepared.judge(end?);
     let (name, tape) = (&prepared.meant.name, &prepared.tape);
     if arguments.read.json {
         writeln!(out, "{}", told::as_json(name, &judged, tape))?
@@ -117,7 +117,7 @@ impl Prepared {
             None | Some(Threads::All) => Which::All,
             Some(Threads::Packets) => Which::Packets,
         };
-        let mut tape = record(reel, &began, which_threads).map_err(Failure::new)?;
+        let mut tape = record(reel, &began, which_threads)?;
         if command.is_empty() {
             let folder = String::from_utf8_lossy(&began.folder);
             let command = asked::recorded(reel.header());
@@ -233,7 +233,7 @@ fn meant(arguments: &Replay, wire: Option<Arc<Wire>>) -> Result<(Meant, Option<E
     };
     let stop_at = until.map(|until| {
         let condition = Condition::parse(until, &story, reel)
-            .map_err(|why| Failure::new(format!("{option} {until}: {why}")))?;
+            .map_err(|why| format!("{option} {until}: {why}"))?;
         first(&condition, reel, &format!("{option} {until}"))
     });
     Ok((Meant::of(reel, &reels, wire)?, stop_at.transpose()?))

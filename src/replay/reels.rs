@@ -8,7 +8,7 @@ use netreel_reel::{Endpoint, Reel};
 use netreel_wire::Wire;
 
 use crate::events::chosen;
-use crate::outcome::{Failure, Result};
+use crate::outcome::{Result, fail};
 use crate::text;
 
 /// The names of the nodes behind endpoints, as far as `reels` tell.
@@ -33,10 +33,10 @@ pub fn choose<'a>(inputs: &'a [ReelInput], node: Option<&str>) -> Result<Vec<&'a
         .collect::<Vec<_>>();
     if chosen.is_empty() {
         let names = inputs.iter().map(|input| input.reel.header().node.as_str());
-        return Err(Failure::new(format!(
+        return fail(format!(
             "no reel of node {node} here; there are: {}",
             text::joined(names, ", ")
-        )));
+        ));
     }
     Ok(chosen)
 }
@@ -46,7 +46,7 @@ pub fn embedded_wire(reel: &Reel) -> Result<Option<Arc<Wire>>> {
     let Some(wire) = reel.header().wires.first() else {
         return Ok(None);
     };
-    let compiled = Wire::compile(&wire.name, &wire.text).map_err(Failure::new)?;
+    let compiled = Wire::compile(&wire.name, &wire.text)?;
     Ok(Some(Arc::new(compiled)))
 }
 
@@ -63,9 +63,9 @@ pub fn one<'a>(
         [reel] => Ok(reel),
         _ => {
             let names = text::joined(chosen.iter().map(|reel| reel.name.as_str()), ", ");
-            Err(Failure::new(format!(
+            fail(format!(
                 "one node at a time can be {done}; name it with --node: {names}"
-            )))
+            ))
         }
     }
 }

@@ -18,7 +18,7 @@ use super::sitting::{Going, Played, Sitting};
 use super::time_outs::NO_SWITCH;
 use crate::arguments::Replay;
 use crate::open::{self, Story};
-use crate::outcome::{Answer, Failure, Result};
+use crate::outcome::{Answer, Result, fail};
 
 /// A line of a script that is longer is refused.
 const LINE_BYTES_MAX: usize = 1 << 16;
@@ -57,15 +57,15 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer> {
     }
     if let Some(until) = &asked.until {
         let until = Condition::parse(until, &story, reel)
-            .map_err(|why| Failure::new(format!("--until {until}: {why}")))?;
+            .map_err(|why| format!("--until {until}: {why}"))?;
         let from = sitting.player.position();
         let stop = sitting.until(&until, out)?;
         if stop == Stop::End && !asked.step {
             let (node, until) = (&reel.name, asked.until.as_deref().unwrap_or_default());
-            return Err(Failure::new(format!(
+            return fail(format!(
                 "--until {until}: nothing of {node} from event {from} on fits; \
                  `netreel events` lists its events"
-            )));
+            ));
         }
         if !asked.step {
             sitting.show(out)?;
@@ -111,12 +111,12 @@ fn program(
 ) -> Result<Walk<Stepped>> {
     let meant = Meant::of(reel, reels, story.session.wire.clone())?;
     let prepared = Prepared::new(meant, arguments)?;
-    Walk::new(reel.reel, Stepped::new(prepared)).map_err(Failure::new)
+    Ok(Walk::new(reel.reel, Stepped::new(prepared))?)
 }
 
 /// Reads commands at a terminal.
 fn prompt(sitting: &mut Sitting<'_>, out: &mut dyn Write) -> Result {
-    let mut editor = rustyline::DefaultEditor::new().map_err(Failure::new)?;
+    let mut editor = rustyline::DefaultEditor::new()?;
     let mut latest = String::new();
     loop {
         out.flush()?;
@@ -124,7 +124,7 @@ fn prompt(sitting: &mut Sitting<'_>, out: &mut dyn Write) -> Result {
             Ok(line) => line,
             Err(rustyline::error::ReadlineError::Interrupted) => continue,
             Err(rustyline::error::ReadlineError::Eof) => return Ok(()),
-            Err(error) => return Err(Failure::new(error)),
+            Err(error) => return fail(error),
         };
         // An empty line does the same again, as debuggers do.
         if !line.trim().is_empty() {
@@ -149,9 +149,9 @@ fn script(sitting: &mut Sitting<'_>, out: &mut dyn Write) -> Result {
             return Ok(());
         }
         if line.len() >= LINE_BYTES_MAX {
-            return Err(Failure::new(format!(
+            return fail(format!(
                 "a line of the script has more than {LINE_BYTES_MAX} bytes"
-            )));
+            ));
         }
         let text = String::from_utf8_lossy(&line);
         let text = text.trim();

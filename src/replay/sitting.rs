@@ -11,12 +11,12 @@ use netreel_wire::MessageFacts;
 use serde_json::{Value, json};
 
 use super::breaks::{Breaks, Condition, number};
-use super::commands::{HELP, Trouble, takes_nothing};
+use super::commands::{HELP, takes_nothing};
 use super::likely::Plays;
 use super::program::told;
 use crate::events::Calls;
 use crate::open::{self, Story};
-use crate::outcome::{Answer, Failure, Result};
+use crate::outcome::{Answer, Failure, Result, fail};
 use crate::packets::{json as print_json, kinds_of, messages};
 use crate::text;
 
@@ -148,8 +148,8 @@ impl<'a> Sitting<'a> {
     pub fn command(&mut self, line: &str, out: &mut dyn Write) -> Result<Going> {
         match self.obey(line.trim(), out) {
             Ok(going) => Ok(going),
-            Err(Trouble::Output(failure @ Failure::Output(_))) => Err(failure),
-            Err(Trouble::Output(Failure::Told(why)) | Trouble::Said(why)) => {
+            Err(failure @ Failure::Output(_)) => Err(failure),
+            Err(Failure::Told(why)) => {
                 self.failed = true;
                 if self.json {
                     print_json(&json!({ "error": why }), out)?
@@ -161,7 +161,7 @@ impl<'a> Sitting<'a> {
         }
     }
 
-    fn obey(&mut self, line: &str, out: &mut dyn Write) -> Result<Going, Trouble> {
+    fn obey(&mut self, line: &str, out: &mut dyn Write) -> Result<Going> {
         let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
         let rest = rest.trim();
         takes_nothing(word, rest)?;
@@ -183,7 +183,7 @@ impl<'a> Sitting<'a> {
             "goto" | "g" => self.goto(rest, out)?,
             "back" | "b" if rest.is_empty() => {
                 let why = "say by what to go back: `back event`, `back packet`, `back tick`, ...";
-                return Err(Trouble::Said(why.to_owned()));
+                return fail(why);
             }
             "back" | "b" => self.go(rest, true, out)?,
             // As other debuggers have it.
@@ -202,7 +202,7 @@ impl<'a> Sitting<'a> {
         Ok(Going::On)
     }
 
-    fn go(&mut self, line: &str, back: bool, out: &mut dyn Write) -> Result<(), Trouble> {
+    fn go(&mut self, line: &str, back: bool, out: &mut dyn Write) -> Result {
         let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
         let rest = rest.trim();
         takes_nothing(word, rest)?;
@@ -215,34 +215,27 @@ impl<'a> Sitting<'a> {
                 self.player.towards(back, &mut stops)?
             }
             "until" | "u" => {
-                let until = Condition::parse(rest, self.story, reel).map_err(Trouble::Said)?;
+                let until = Condition::parse(rest, self.story, reel)?;
                 let mut stops = |it: &Record<'_>| until.is_met(reel, it);
                 self.player.towards(back, &mut stops)?
             }
             word => {
-                let unit = Unit::named(word).ok_or_else(|| {
-                    Trouble::Said(format!("`{line}` is no command; `help` lists them"))
-                })?;
+                let unit = Unit::named(word)
+                    .ok_or_else(|| format!("`{line}` is no command; `help` lists them"))?;
                 let times = match rest {
                     "" => 1,
-                    number => number.parse::<u32>().map_err(|_| {
-                        Trouble::Said(format!("`{number}` is not how often to step"))
-                    })?,
+                    number => number
+                        .parse::<u32>()
+                        .map_err(|_| format!("`{number}` is not how often to step"))?,
                 };
                 return self.step(unit, times, back, out);
             }
         };
         self.message = None;
-        Ok(self.moved(moved, out)?)
+        self.moved(moved, out)
     }
 
-    fn step(
-        &mut self,
-        unit: Unit,
-        times: u32,
-        back: bool,
-        out: &mut dyn Write,
-    ) -> Result<(), Trouble> {
+    fn step(&mut self, unit: Unit, times: u32, back: bool, out: &mut dyn Write) -> Result {
         let mut moved = HERE;
         for _ in 0..times {
             let once = match unit {
@@ -258,11 +251,11 @@ impl<'a> Sitting<'a> {
                 break;
             }
         }
-        Ok(self.moved(moved, out)?)
+        self.moved(moved, out)
     }
 
     /// To the next message: in the packet that is here, or in the next one that has any.
-    fn step_message(&mut self, back: bool) -> Result<Moved, Trouble> {
+    fn step_message(&mut self, back: bool) -> Result<Moved> {
         let here = self.player.record();
         let count = here.map_or(0, |record| self.messages(&record.as_record()).len());
         let place = match (self.message, back) {
@@ -299,16 +292,15 @@ impl<'a> Sitting<'a> {
         packet.map_or_else(Vec::new, |packet| session.messages_of(packet).collect())
     }
 
-    fn goto(&mut self, text: &str, out: &mut dyn Write) -> Result<(), Trouble> {
+    fn goto(&mut self, text: &str, out: &mut dyn Write) -> Result {
         let event = match number(text.strip_prefix("event ").unwrap_or(text)) {
             Ok(event) => event,
             Err(_) => {
                 let time = open::time(text).map_err(|_| {
-                    let why = format!("`{text}` is neither the number of an event nor a time");
-                    Trouble::Said(why + "; write `goto 218` or `goto 1.25s`")
+                    format!("`{text}` is neither the number of an event nor a time; write `goto 218` or `goto 1.25s`")
                 })?;
                 let event = self.reel.event_at(time);
-                event.ok_or_else(|| Trouble::Said(format!("the reel ends before {text}")))?
+                event.ok_or_else(|| format!("the reel ends before {text}"))?
             }
         };
         let moved = self.player.go_to(event)?;
@@ -317,7 +309,7 @@ impl<'a> Sitting<'a> {
         if moved.stop == Stop::End && event >= end {
             self.beyond = Some(event);
         }
-        Ok(self.moved(moved, out)?)
+        self.moved(moved, out)
     }
 
     /// Says where a move led.

@@ -12,11 +12,10 @@ use netreel_reel::{EventNumber, Reel};
 use netreel_replay::{Moved, Outcome, Report, Stop};
 use serde_json::{Value as Json, json};
 
-use super::commands::Trouble;
 use super::engine::Engine;
 use super::sitting::Sitting;
 use crate::arguments::Sit;
-use crate::outcome::{Failure, Result};
+use crate::outcome::{Result, fail};
 use crate::packets::json as print_json;
 
 /// How the switch stood in a replay.
@@ -122,31 +121,27 @@ fn parted_at(report: &Report) -> Option<EventNumber> {
 impl Sitting<'_> {
     /// Throws the switch: the layer is played once more to where it is.
     pub fn throw_time_outs(&mut self, on: bool) -> Result<Moved> {
-        self.player.time_outs(on).map_err(Failure::new)
+        Ok(self.player.time_outs(on)?)
     }
 
     /// The command `time-outs`.
-    pub(super) fn switch_time_outs(
-        &mut self,
-        text: &str,
-        out: &mut dyn Write,
-    ) -> Result<(), Trouble> {
+    pub(super) fn switch_time_outs(&mut self, text: &str, out: &mut dyn Write) -> Result {
         if self.plays.is_none() {
             let why = "a program has no such switch: the clock that it reads is the recorded one";
-            return Err(Trouble::Said(why.to_owned()));
+            return fail(why);
         }
         let on = match text {
             "on" => true,
             "off" => false,
-            "" => return Ok(self.say_time_outs(out)?),
+            "" => return self.say_time_outs(out),
             other => {
                 let why = format!("`{other}` is neither `on` nor `off`; write `time-outs off`");
-                return Err(Trouble::Said(why));
+                return fail(why);
             }
         };
         let moved = self.throw_time_outs(on)?;
         let Some(word) = self.time_outs_word() else {
-            return Err(Trouble::Said(NO_SWITCH.to_owned()));
+            return fail(NO_SWITCH);
         };
         self.message = None;
         // Where they are on again at once, that is all that is said.
@@ -154,7 +149,7 @@ impl Sitting<'_> {
         if !self.json && is_left {
             writeln!(out, "{}", stand(Some(word)))?;
         }
-        Ok(self.moved(moved, out)?)
+        self.moved(moved, out)
     }
 
     fn say_time_outs(&self, out: &mut dyn Write) -> Result {
@@ -178,7 +173,7 @@ impl Sitting<'_> {
         wanted: impl Fn(&netreel_reel::Record<'_>) -> bool,
         out: &mut dyn Write,
     ) -> Result<Moved> {
-        let moved = self.player.forward(&mut &wanted).map_err(Failure::new)?;
+        let moved = self.player.forward(&mut &wanted)?;
         let (moved, again) = self.with_time_outs_again(moved)?;
         let Some(why) = again else {
             return Ok(moved);
@@ -186,10 +181,10 @@ impl Sitting<'_> {
         if !self.json {
             writeln!(out, "{why}")?;
         }
-        match moved.stop {
-            Stop::Reached => self.player.forward(&mut &wanted).map_err(Failure::new),
-            _ => Ok(moved),
-        }
+        Ok(match moved.stop {
+            Stop::Reached => self.player.forward(&mut &wanted)?,
+            _ => moved,
+        })
     }
 
     /// Where the layer parts with its time-outs off: the same with them on, which counts. If it does
@@ -204,7 +199,7 @@ impl Sitting<'_> {
             return Ok((moved, None));
         };
         let here = self.player.position();
-        let again = self.player.time_outs(true).map_err(Failure::new)?;
+        let again = self.player.time_outs(true)?;
         // Whether it parts shows when the turn is left.
         let mut is_turn = |it: &netreel_reel::Record<'_>| {
             matches!(
@@ -213,7 +208,7 @@ impl Sitting<'_> {
             )
         };
         let behind = match again.stop {
-            Stop::Reached => self.player.forward(&mut is_turn).map_err(Failure::new)?,
+            Stop::Reached => self.player.forward(&mut is_turn)?,
             _ => again,
         };
         if behind.stop == Stop::Parted {
@@ -224,7 +219,7 @@ impl Sitting<'_> {
             });
             return Ok((moved.and(behind), why));
         }
-        let back = self.player.go_to(here).map_err(Failure::new)?;
+        let back = self.player.go_to(here)?;
         let why = format!(
             "with the layer's time-outs off it parts from the recording at event {here}, and with \
              them on it does not: something timed out when it was recorded. They are on again, in \

@@ -23,7 +23,7 @@ use super::compared::{Before, Compared, PlayedOn};
 use super::engine::Engine;
 use crate::arguments::Replay;
 use crate::open;
-use crate::outcome::{Answer, Failure, Result};
+use crate::outcome::{Answer, Failure, Result, fail};
 use crate::text;
 
 pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer> {
@@ -34,9 +34,7 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer> {
 /// of it.
 pub fn run_while(arguments: &Replay, out: &mut dyn Write, cancel: &Cancel) -> Result<Answer> {
     let Some(folder) = &arguments.together.out else {
-        return Err(Failure::new(
-            "--together writes new reels: name a new folder for them with --out",
-        ));
+        return fail("--together writes new reels: name a new folder for them with --out");
     };
     let engine = Engine::of(arguments)?;
     let words = engine.words();
@@ -139,9 +137,7 @@ impl Recording<'_> {
             reel.is_some_and(|reel| *reel.ending() != Ending::Clean)
         };
         let finished = reels.finish(&note(self.words, self.seed), is_cut);
-        finished.map_err(|error| {
-            Failure::new(format!("the reels in {}: {error}", self.folder.display()))
-        })?;
+        finished.map_err(|error| format!("the reels in {}: {error}", self.folder.display()))?;
         self.engine.check_alive().map_err(remove)?;
         Ok(played)
     }
@@ -177,10 +173,7 @@ pub fn nodes(session: &Session, engine: &Engine<'_>) -> Result<(Vec<StoryNode>, 
         });
     }
     if nodes.iter().all(|node| node.reel.is_none()) {
-        return Err(Failure::new(format!(
-            "no node can be played on: {}",
-            left_out.join("; ")
-        )));
+        return fail(format!("no node can be played on: {}", left_out.join("; ")));
     }
     let told = left_out
         .into_iter()
@@ -311,7 +304,7 @@ fn create(folder: &Path, headers: Vec<Option<Header>>) -> Result<Written> {
         paths.push(path);
     }
     let reels = Reels::create(slots)
-        .map_err(|error| Failure::new(format!("the reels in {}: {error}", folder.display())))?;
+        .map_err(|error| format!("the reels in {}: {error}", folder.display()))?;
     Ok((reels, paths))
 }
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use netreel_system::file::write_all_at;
 use netreel_system::process::{DEBUGGER, crash_without_asking, death_of};
 
-use crate::outcome::{Answer, Failure, Result};
+use crate::outcome::{Answer, Failure, Result, fail};
 
 /// The file in which the process that runs the plugin says where it is.
 const PLACE: &str = "NETREEL_PLUGIN_PLACE";
@@ -55,11 +55,11 @@ fn answer(plugin: &Path, ended: ExitStatus, said: &str) -> Result<Answer> {
             "" => "when it was loaded",
             said => said,
         };
-        Err(Failure::new(format!(
+        fail(format!(
             "--layer {}: {how} {at}; a debugger stops there: {DEBUGGER} netreel {} ...",
             plugin.display(),
             std::env::args().nth(1).unwrap_or_default()
-        )))
+        ))
     };
     match (death_of(ended), ended.code()) {
         (Some(death), _) => dead(format!("it died of {death}")),

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::judge;
 use crate::arguments::Run;
-use crate::outcome::{Failure, Result};
+use crate::outcome::{Result, fail};
 use crate::replay::gdb::write_launch;
 
 /// So long a match is shrunk, at the most. Seconds.
@@ -62,10 +62,10 @@ impl After<'_> {
     pub fn is_whole(&self) -> Result {
         let dataset = self.arguments.dataset.as_deref();
         match (dataset, self.not_added.load(Ordering::Relaxed)) {
-            (Some(dataset), missing @ 1..) => Err(Failure::new(format!(
+            (Some(dataset), missing @ 1..) => fail(format!(
                 "{missing} of the matches could not be added to the dataset {}",
                 dataset.display()
-            ))),
+            )),
             _ => Ok(()),
         }
     }

@@ -21,7 +21,7 @@ use netreel_system::process::HAS_GROUPS;
 use serde_json::json;
 
 use crate::arguments::Run;
-use crate::outcome::{self, Answer, Failure, Result};
+use crate::outcome::{self, Answer, Failure, Result, fail};
 use crate::{export, open, text};
 use after::{After, Debuggers};
 use report::{Over, Played, matches};
@@ -43,13 +43,13 @@ pub fn run(arguments: &Run, out: &mut dyn Write) -> Result<Answer> {
     }
     match play(arguments, level, out)? {
         Played::Whole(answer) => Ok(answer),
-        Played::Ended(why) => Err(Failure::new(why)),
+        Played::Ended(why) => fail(why),
     }
 }
 
 fn play(arguments: &Run, level: &str, out: &mut dyn Write) -> Result<Played> {
     let file = arguments.file.as_deref().unwrap_or(Path::new(""));
-    let scenario = Scenario::read(file, &arguments.set).map_err(Failure::new)?;
+    let scenario = Scenario::read(file, &arguments.set)?;
     let default = || PathBuf::from(format!("netreel-run-{}", scenario.name));
     let wire = scenario.wire.as_deref().map(open::wire).transpose()?;
     let folder = arguments.out.clone().unwrap_or_else(default);
@@ -57,10 +57,10 @@ fn play(arguments: &Run, level: &str, out: &mut dyn Write) -> Result<Played> {
         return emit::write(emit, (arguments, file), &scenario.name, out).map(Played::Whole);
     }
     if !HAS_GROUPS {
-        return Err(Failure::new(
+        return fail(
             "netreel plays matches on Linux alone, where it can end all that a node has started; play the \
              matches there, and read their folders here",
-        ));
+        );
     }
     let jobs = arguments.jobs.map_or_else(processors, usize::from);
     let netreel = outcome::own_program()?;
@@ -102,7 +102,7 @@ fn play(arguments: &Run, level: &str, out: &mut dyn Write) -> Result<Played> {
         judge: &|folder, asked| judge::judge(folder, asked, wire.as_ref()),
         rules: &RULES,
     };
-    let matches = printed(&cancel, &said, out, || repeat(&wants))?.map_err(Failure::new)?;
+    let matches = printed(&cancel, &said, out, || repeat(&wants))??;
     let kept = netreel_scenario::kept(&folder, &matches);
     let over = Over {
         name: &scenario.name,
@@ -144,7 +144,7 @@ fn begin(
     if let Some(folder) = &arguments.against {
         // Before a night is played.
         netreel_scenario::played(folder)
-            .map_err(|error| Failure::new(format!("--against {}: {error}", folder.display())))?;
+            .map_err(|error| format!("--against {}: {error}", folder.display()))?;
     }
     if arguments.dataset.is_some() {
         export::can_write_datasets()?;
@@ -207,7 +207,7 @@ fn printed<T: Send>(
 }
 
 fn recover(folder: &Path, is_json: bool, out: &mut dyn Write) -> Result<Answer> {
-    let recovered = netreel_scenario::recover(folder).map_err(Failure::new)?;
+    let recovered = netreel_scenario::recover(folder)?;
     if is_json {
         let Recovered {
             processes,
@@ -222,7 +222,7 @@ fn recover(folder: &Path, is_json: bool, out: &mut dyn Write) -> Result<Answer> 
     }
     match recovered.left.as_slice() {
         [] => Ok(Answer::Clean),
-        left => Err(Failure::new(format!("could not undo {}", left.join("; ")))),
+        left => fail(format!("could not undo {}", left.join("; "))),
     }
 }
 
@@ -299,7 +299,7 @@ pub fn watch(arguments: &Run, (level, play): (&str, Play), out: &mut dyn Write) 
         };
         match play(&once, level, out) {
             Ok(Played::Whole(_)) => {}
-            Ok(Played::Ended(_)) => return Err(Failure::new("ended")),
+            Ok(Played::Ended(_)) => return fail("ended"),
             Err(Failure::Told(why)) => anstream::eprintln!("netreel: {why}"),
             Err(other) => return Err(other),
         }

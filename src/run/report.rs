@@ -13,7 +13,7 @@ use serde_json::json;
 use super::after;
 use super::emit::DATASET;
 use crate::arguments::Run;
-use crate::outcome::{Answer, Failure, Result};
+use crate::outcome::{Answer, Failure, Result, fail};
 use crate::{export, text};
 
 /// Why a match is bad, a line each.
@@ -64,7 +64,7 @@ pub fn junit(file: &Path, name: &str, (matches, level): (&[Match], &str)) -> Res
     }
     let mut report = Report::new("netreel run");
     report.add_test_suite(suite);
-    let text = report.to_string().map_err(Failure::new)?;
+    let text = report.to_string()?;
     std::fs::write(file, text)
         .map_err(|error| Failure::new(format!("cannot write {}: {error}", file.display())))
 }
@@ -174,9 +174,8 @@ pub fn tell(over: &Over<'_>, arguments: &Run, out: &mut dyn Write) -> Result<Ans
         .against
         .as_deref()
         .map(|folder| {
-            let matches = netreel_scenario::played(folder).map_err(|error| {
-                Failure::new(format!("--against {}: {error}", folder.display()))
-            })?;
+            let matches = netreel_scenario::played(folder)
+                .map_err(|error| format!("--against {}: {error}", folder.display()))?;
             let other = Sums::of(&matches, over.level).bad;
             Ok::<_, Failure>((other, netreel_scenario::chance(sums.bad, other)))
         })
@@ -197,9 +196,8 @@ pub fn tell(over: &Over<'_>, arguments: &Run, out: &mut dyn Write) -> Result<Ans
 pub fn gather(arguments: &Run, level: &str, out: &mut dyn Write) -> Result<Answer> {
     let (mut matches, mut kept, mut wanted) = (Vec::new(), BTreeMap::new(), 0);
     for folder in &arguments.gather {
-        let played = netreel_scenario::played(folder).map_err(|error| {
-            Failure::new(format!("{}: there is no run: {error}", folder.display()))
-        })?;
+        let played = netreel_scenario::played(folder)
+            .map_err(|error| format!("{}: there is no run: {error}", folder.display()))?;
         wanted = wanted.max(netreel_scenario::planned(folder).unwrap_or(0));
         kept.extend(netreel_scenario::kept(folder, &played));
         matches.extend(played);
@@ -207,10 +205,10 @@ pub fn gather(arguments: &Run, level: &str, out: &mut dyn Write) -> Result<Answe
     matches.sort_by_key(|played| played.number);
     let mut pairs = matches.windows(2);
     if let Some(twice) = pairs.find(|pair| pair[0].number == pair[1].number) {
-        return Err(Failure::new(format!(
+        return fail(format!(
             "match {} is in two of the folders: they are not parts of one loop",
             twice[0].number
-        )));
+        ));
     }
     let over = Over {
         name: "gathered",
@@ -231,9 +229,9 @@ pub fn gather(arguments: &Run, level: &str, out: &mut dyn Write) -> Result<Answe
     }
     let missing = wanted.saturating_sub(matches.len() as u64);
     if missing > 0 || matches.is_empty() {
-        return Err(Failure::new(format!(
+        return fail(format!(
             "{missing} of {wanted} matches are missing: a part was not played, or not to its end"
-        )));
+        ));
     }
     Ok(answer)
 }

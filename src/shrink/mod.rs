@@ -21,7 +21,7 @@ use crate::arguments::{Shrink, longest};
 use crate::explore::anew::{Anew, CheckedError, Written, evidence};
 use crate::explore::{in_a_process, maker, same_again, swapped, watch};
 use crate::open;
-use crate::outcome::{Answer, Failure, Result};
+use crate::outcome::{Answer, Failure, Result, fail};
 use crate::progress::Progress;
 use crate::replay::boxes::Changes;
 use crate::replay::engine::Engine;
@@ -195,13 +195,13 @@ fn reasons(session: &Session, history: &History, asked: Option<usize>) -> Result
         return Ok(reasons);
     }
     let there = text::counted(history.findings.len() as u64, "finding");
-    Err(Failure::new(match asked {
+    fail(match asked {
         Some(number) => format!("there is no finding {number}: the session has {there}"),
         None => format!(
             "the session has no error among its {there}: name another finding with --finding N, by its number in \
              `netreel check`"
         ),
-    }))
+    })
 }
 
 /// The reason that stays when the nodes play on until all has arrived: one of those that were recorded; one
@@ -219,7 +219,7 @@ fn staying(reasons: &[Reason], shown: &[CheckedError], is_asked: bool) -> Result
     match (reasons, shown) {
         ([reason, ..], [told, ..]) if !is_asked => Ok(Reason::in_place_of(reason, told)),
         ([reason, ..], _) => Err(not_shown(reason, shown)),
-        _ => Err(Failure::new("the session has no error")),
+        _ => fail("the session has no error"),
     }
 }
 
@@ -245,9 +245,7 @@ fn ground(arguments: &Shrink, session: &Session) -> Result<Arc<Ground>> {
     let engine = Engine::asked(arguments.layer.as_deref(), Changes::default())?;
     let (nodes, left_out) = together::nodes(session, &engine)?;
     if let Some(why) = left_out.first() {
-        return Err(Failure::new(format!(
-            "{why}; all nodes are needed to shrink a session"
-        )));
+        return fail(format!("{why}; all nodes are needed to shrink a session"));
     }
     let options = GroundOptions {
         rest: Duration::from_millis(arguments.rest),

@@ -15,7 +15,7 @@ use serde_json::{Value as Json, json};
 
 use super::source::Source;
 use crate::arguments::WireDecode;
-use crate::outcome::{Answer, Failure, Result};
+use crate::outcome::{Answer, Failure, Result, fail};
 use crate::{open, packets, text, tree};
 
 pub fn run(arguments: &WireDecode, out: &mut dyn Write) -> Result<Answer> {
@@ -88,9 +88,9 @@ pub fn run(arguments: &WireDecode, out: &mut dyn Write) -> Result<Answer> {
         );
     }
     match arguments.packet {
-        Some(wanted) if shown == 0 => Err(Failure::new(format!(
+        Some(wanted) if shown == 0 => fail(format!(
             "there is no packet {wanted}: there are {count}, numbered from 0"
-        ))),
+        )),
         _ if clean => Ok(Answer::Clean),
         _ => Ok(Answer::Wrong),
     }
@@ -159,7 +159,7 @@ pub fn each_packet(
             whole(file).map_err(|error| Failure::at(path, error))?
         }
         (None, None) => whole(std::io::stdin().lock())
-            .map_err(|error| Failure::new(format!("the standard input: {error}")))?,
+            .map_err(|error| format!("the standard input: {error}"))?,
     };
     each(0, Given::Bytes { context, bytes })
 }
@@ -178,9 +178,9 @@ fn hexadecimal(text: &str) -> Result<Vec<u8>> {
         .collect();
     let digits = digits.filter(|digits| digits.len().is_multiple_of(2));
     let digits = digits.ok_or_else(|| {
-        Failure::new(format!(
+        format!(
             "`{text}` is not a packet: give two hexadecimal digits for each byte, or --file FILE"
-        ))
+        )
     })?;
     let pairs = digits.chunks_exact(2);
     Ok(pairs.map(|pair| pair[0] << 4 | pair[1]).collect())
@@ -194,9 +194,7 @@ fn ports_of(text: &str) -> Result<Context> {
         ))
     });
     let (source_port, destination_port) = ports.ok_or_else(|| {
-        Failure::new(format!(
-            "--ports {text}: give the source and the destination port, such as `27960,50000`"
-        ))
+        format!("--ports {text}: give the source and the destination port, such as `27960,50000`")
     })?;
     Ok(Context {
         source_port,
@@ -236,10 +234,7 @@ fn of_capture(
 
 fn of_reels(path: &Path, wire: &Arc<Wire>, each: &mut dyn FnMut(usize, Given) -> Result) -> Result {
     let reels = open::reels(&[path])?;
-    let session = Session::builder()
-        .wire(wire.clone())
-        .build(reels.inputs)
-        .map_err(Failure::new)?;
+    let session = Session::builder().wire(wire.clone()).build(reels.inputs)?;
     for number in 0..session.packet_count() {
         let id = PacketId(number as u32);
         let Some(decoded) = session.decode(id) else {

@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use super::source::Source;
 use crate::arguments::WireEncode;
 use crate::open;
-use crate::outcome::{Answer, Failure, Result};
+use crate::outcome::{Answer, Failure, Result, fail};
 use crate::packets;
 use crate::text;
 
@@ -29,14 +29,11 @@ pub fn run(arguments: &WireEncode, out: &mut dyn Write) -> Result<Answer> {
             ("the standard input".to_owned(), read.map(|_| text))
         }
     };
-    let json = text.map_err(|error| Failure::new(format!("{name}: {error}")))?;
-    let packets = read(&json).map_err(|error| {
-        Failure::new(format!(
-            "{name} is not one JSON value, nor one a line: {error}"
-        ))
-    })?;
+    let json = text.map_err(|error| format!("{name}: {error}"))?;
+    let packets = read(&json)
+        .map_err(|error| format!("{name} is not one JSON value, nor one a line: {error}"))?;
     match packets.as_slice() {
-        [] => Err(Failure::new(format!("{name} holds no packet"))),
+        [] => fail(format!("{name} holds no packet")),
         [Ok(one)] if one.get("from").is_none() => packet(&wire, &name, one.clone(), arguments, out),
         lines => session(&wire, &name, lines, arguments, out),
     }

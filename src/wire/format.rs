@@ -7,7 +7,7 @@ use netreel_wire::format;
 
 use crate::arguments::WireFormat;
 use crate::open::wire_text;
-use crate::outcome::{Answer, Failure, Result};
+use crate::outcome::{Answer, Result};
 
 /// The standard input.
 const INPUT: &str = "-";
@@ -22,7 +22,7 @@ pub fn run(arguments: &WireFormat, out: &mut dyn Write) -> Result<Answer> {
         let shown = path.display().to_string();
         let text = match is_input {
             true => input()?,
-            false => wire_text(path).map_err(|why| Failure::new(format!("{shown}: {why}")))?,
+            false => wire_text(path).map_err(|why| format!("{shown}: {why}"))?,
         };
         let formatted = match format(&shown, &text) {
             Ok(formatted) => formatted,
@@ -41,7 +41,7 @@ pub fn run(arguments: &WireFormat, out: &mut dyn Write) -> Result<Answer> {
         } else if is_input {
             out.write_all(formatted.as_bytes())?;
         } else if !is_formatted {
-            replace(path, &formatted).map_err(|why| Failure::new(format!("{shown}: {why}")))?;
+            replace(path, &formatted).map_err(|why| format!("{shown}: {why}"))?;
             writeln!(out, "{shown}: formatted")?;
         }
     }
@@ -53,7 +53,7 @@ fn input() -> Result<String> {
     std::io::stdin()
         .take(TEXT_BYTES_MAX + 1)
         .read_to_string(&mut text)
-        .map_err(|error| Failure::new(format!("the standard input: {error}")))?;
+        .map_err(|error| format!("the standard input: {error}"))?;
     Ok(text)
 }
 

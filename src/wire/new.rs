@@ -10,7 +10,8 @@ use super::source::any;
 use crate::arguments::{Like, WireGuess, WireNew};
 use crate::open;
 use crate::outcome::{Answer, Failure, Result};
-use crate::text::{self, Align};
+use crate::text::Align::{Left, Right};
+use crate::text::Table;
 
 pub fn run(arguments: &WireNew, out: &mut dyn Write) -> Result<Answer> {
     let path = &arguments.file;
@@ -64,22 +65,12 @@ pub fn guess(arguments: &WireGuess, out: &mut dyn Write) -> Result<Answer> {
     for remark in guess.remarks() {
         writeln!(out, "{remark}")?;
     }
-    let heads = ["kind", "bytes", "looks like", "confidence", "because"];
-    let rows = guess.rows().into_iter().map(|row| row.to_vec());
-    let rows: Vec<Vec<String>> = std::iter::once(heads.map(str::to_owned).to_vec())
-        .chain(rows)
-        .collect();
-    text::table(
-        &[
-            Align::Left,
-            Align::Left,
-            Align::Left,
-            Align::Right,
-            Align::Left,
-        ],
-        &rows,
-        out,
-    )?;
+    let mut table = Table::new([Left, Left, Left, Right, Left]);
+    table.row(["kind", "bytes", "looks like", "confidence", "because"]);
+    for row in guess.rows() {
+        table.row(row);
+    }
+    table.print(out)?;
     if let Some(path) = &arguments.out {
         write(path, &guess.wire())?;
         writeln!(

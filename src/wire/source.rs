@@ -48,9 +48,7 @@ impl Source {
     /// The wire, where there has to be one.
     pub fn wire(self) -> Result<Wire> {
         let shown = self.path.display().to_string();
-        let wire = self
-            .wire
-            .map_err(|why| Failure::new(format!("{shown}: {why}")))?;
+        let wire = self.wire.map_err(|why| format!("{shown}: {why}"))?;
         wire.map_err(|error| Failure::new(format!("{shown} does not compile\n{error}")))
     }
 }
@@ -61,6 +59,6 @@ struct Packet { data: bytes(rest); }";
 /// A wire for which every packet is bytes: a session needs one before it tells how a packet travelled, and
 /// asks none that stands in its reels where one is given.
 pub fn any() -> Result<Arc<Wire>> {
-    let wire = Wire::compile("any.wire", ANY).map_err(Failure::new)?;
+    let wire = Wire::compile("any.wire", ANY)?;
     Ok(Arc::new(wire))
 }

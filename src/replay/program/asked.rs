@@ -12,7 +12,7 @@ use netreel_scenario::quoted;
 use netreel_system::os_text;
 
 use super::files::{held, standard};
-use crate::outcome::{Failure, Result};
+use crate::outcome::{Result, fail};
 use crate::text;
 
 /// Refuses to play the reel of a program into a layer, with the command that starts it again.
@@ -23,9 +23,9 @@ pub fn refuse(reel: &Reel, paths: &[PathBuf]) -> Result {
     }
     let (node, again) = (&header.node, again(&header.node, paths));
     let command = recorded(header);
-    Err(Failure::new(format!(
+    fail(format!(
         "{node} is a program that was recorded as it is: {command}. This starts it again: {again}"
-    )))
+    ))
 }
 
 /// Refuses another program, other arguments or other libraries than those that were recorded. Without
@@ -37,7 +37,7 @@ pub fn check<'a>(
     paths: &[PathBuf],
 ) -> Result<&'a Began> {
     let header = reel.header();
-    let refuse = |why: String| Err(Failure::new(format!("{}: {why}", header.node)));
+    let refuse = |why: String| fail(format!("{}: {why}", header.node));
     if header.engine != Header::UNMODIFIED {
         return refuse(
             "it is not the reel of an unmodified program; leave out what stands behind `--`"
