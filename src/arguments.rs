@@ -1,5 +1,24 @@
 //! What can be asked on the command line.
 
+/// What may stand behind an option: the variants of a library's enum.
+macro_rules! choices {
+    ($(#[$about:meta])* $name:ident of $meant:ty { $($(#[$help:meta])* $choice:ident,)* }) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+        pub enum $name {
+            $($(#[$help])* $choice,)*
+        }
+
+        impl From<$name> for $meant {
+            fn from(choice: $name) -> $meant {
+                match choice {
+                    $($name::$choice => <$meant>::$choice,)*
+                }
+            }
+        }
+    };
+}
+
 mod games;
 #[cfg(feature = "gui")]
 mod inspect;
@@ -278,26 +297,28 @@ pub enum ExportFormat {
     Parquet,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum FramesOf {
-    /// One where it was sent, and one for each receipt.
-    Both,
-    /// Where it was sent.
-    Sent,
-    /// Where it was received.
-    Received,
-    /// Where it was sent, or, if nobody recorded that, where it was received.
-    Once,
+choices! {
+    FramesOf of netreel_protocol::export::Frames {
+        /// One where it was sent, and one for each receipt.
+        Both,
+        /// Where it was sent.
+        Sent,
+        /// Where it was received.
+        Received,
+        /// Where it was sent, or, if nobody recorded that, where it was received.
+        Once,
+    }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum CommentsOf {
-    /// Findings; and packets that were lost, late, resent, duplicated, or could not be sent.
-    All,
-    /// Findings.
-    Findings,
-    /// Nothing.
-    None,
+choices! {
+    CommentsOf of netreel_protocol::export::Comments {
+        /// Findings; and packets that were lost, late, resent, duplicated, or could not be sent.
+        All,
+        /// Findings.
+        Findings,
+        /// Nothing.
+        None,
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -399,18 +420,20 @@ pub struct Redact {
     pub json: bool,
 }
 
-/// What becomes of bytes: they stay, as many zeros, nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum KeepBytes {
-    Keep,
-    Lengths,
-    Drop,
+choices! {
+    /// What becomes of bytes: they stay, as many zeros, nothing.
+    KeepBytes of netreel_redact::Bytes {
+        Keep,
+        Lengths,
+        Drop,
+    }
 }
 
-/// What becomes of texts: they stay, what they name is mapped, nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum KeepTexts {
-    Keep,
-    Scrub,
-    Drop,
+choices! {
+    /// What becomes of texts: they stay, what they name is mapped, nothing.
+    KeepTexts of netreel_redact::Texts {
+        Keep,
+        Scrub,
+        Drop,
+    }
 }

@@ -97,10 +97,15 @@ fn beside(paths: &[PathBuf]) -> Option<PathBuf> {
 
 /// Where netreel keeps what nobody gave a place: below `XDG_STATE_HOME`, else `~/.local/state`.
 pub fn state_folder() -> Option<PathBuf> {
+    own_folder("XDG_STATE_HOME", ".local/state")
+}
+
+/// The own folder in the one that a variable names, else in one of the home folder.
+pub fn own_folder(variable: &str, in_home: &str) -> Option<PathBuf> {
     let named = |name: &str| std::env::var_os(name).filter(|it| !it.is_empty());
-    let folder = match named("XDG_STATE_HOME") {
+    let folder = match named(variable) {
         Some(folder) => PathBuf::from(folder),
-        None => PathBuf::from(named("HOME")?).join(".local/state"),
+        None => PathBuf::from(named("HOME")?).join(in_home),
     };
     Some(folder.join("netreel"))
 }

@@ -2,9 +2,7 @@
 
 use netreel_capture::clock_anchor;
 use netreel_reel::{Header, WireText};
-use netreel_sample_engine::{BOXES, Mode, Start};
-
-use crate::arguments::Migration;
+use netreel_sample_engine::{BOXES, Start};
 
 /// The engine that this command can replay, as reels name it.
 pub const ENGINE: &str = "boxes";
@@ -32,18 +30,6 @@ pub fn header(node: &str, session: [u8; 16], seed: (&str, u64), start: &Start) -
             text: WIRE.to_owned(),
         }],
         redacted: None,
-    }
-}
-
-/// The engine's mode that an argument names.
-pub fn mode(migration: Migration) -> Mode {
-    match migration {
-        Migration::Host => Mode::Host,
-        Migration::Counter => Mode::Counter,
-        Migration::Owner => Mode::Owner,
-        Migration::Queue => Mode::Queue,
-        Migration::Handshake => Mode::Handshake,
-        Migration::Order => Mode::Order,
     }
 }
 

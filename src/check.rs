@@ -18,7 +18,7 @@ use crate::open::Story;
 use crate::outcome::{Answer, Result};
 use crate::packets::json;
 use crate::rules::Tested;
-use crate::watch::{Now, Pace, TENTH, Watch};
+use crate::watch::{Now, Pace, Watch};
 use crate::{open, text, tree};
 use report::SessionReport;
 
@@ -29,8 +29,7 @@ pub fn run(arguments: &Check, out: &mut dyn Write) -> Result<Answer> {
     tree::say_misfits(&story.session);
     let (session, history, judgement) = judged(arguments, rules.as_ref(), story)?;
     if let Some(format) = arguments.format {
-        let paths = arguments.filtered.read.source.paths.iter();
-        let name = text::joined(paths.map(|it| it.display().to_string()), " ");
+        let name = text::paths(&arguments.filtered.read.source.paths);
         let told = SessionReport::new(name, &session, &history, &judgement);
         report::print(format, &[told], arguments.partial, out)?;
     } else if arguments.filtered.read.json {
@@ -143,8 +142,8 @@ fn one(
     let number = number.map(|number| format!("  finding {number}"));
     writeln!(
         out,
-        "{style}{}{style:#}  {}  at {} s  {}{}",
-        level(finding.level),
+        "{style}{:<7}{style:#}  {}  at {} s  {}{}",
+        finding.level.name(),
         finding.rule,
         text::seconds(finding.time),
         text::node(session, finding.node),
@@ -170,12 +169,7 @@ fn one(
 
 /// Prints how many findings there are of each level.
 fn counts(findings: &[Finding], out: &mut dyn Write) -> Result {
-    let levels = [
-        (Level::Error, "error"),
-        (Level::Warning, "warning"),
-        (Level::Info, "info"),
-    ];
-    let counts = levels.map(|(level, word)| {
+    let counts = [Level::Error, Level::Warning, Level::Info].map(|level| {
         let number = findings
             .iter()
             .filter(|finding| finding.level == level)
@@ -183,7 +177,7 @@ fn counts(findings: &[Finding], out: &mut dyn Write) -> Result {
         if level == Level::Info {
             format!("{number} info")
         } else {
-            text::counted(number as u64, word)
+            text::counted(number as u64, level.name())
         }
     });
     writeln!(out, "{}", counts.join(", "))?;
@@ -202,15 +196,6 @@ fn pieces(session: &Session, evidence: &[Evidence], out: &mut dyn Write) -> Resu
         )?;
     }
     Ok(())
-}
-
-/// The word for a level, as wide as the others.
-pub fn level(level: Level) -> &'static str {
-    match level {
-        Level::Error => "error  ",
-        Level::Warning => "warning",
-        Level::Info => "info   ",
-    }
 }
 
 /// The colour of a level.
@@ -233,7 +218,7 @@ pub fn follow(arguments: &Check, out: &mut dyn Write) -> Result<Answer> {
     // Nothing is waited for that cannot be judged.
     let rules = Tested::named(arguments.rules.as_deref())?;
     let mut certain = Certain::default();
-    let mut pace = Pace::new(PAUSE, TENTH);
+    let mut pace = Pace::new(PAUSE);
     let as_json = arguments.filtered.read.json;
     // What a look read is certain with the next one at the earliest.
     let mut looks = 0;

@@ -2,10 +2,11 @@
 
 use std::io::{BufRead, IsTerminal, Write};
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use netreel_console::{Remote, Way, read_token};
+use netreel_system::locked;
 use rustyline::completion::Completer;
 use rustyline::error::ReadlineError;
 use rustyline::history::DefaultHistory;
@@ -85,7 +86,7 @@ fn say(
     (patience, is_json): (Duration, bool),
     out: &mut dyn Write,
 ) -> Result<bool> {
-    let mut nodes = nodes.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut nodes = locked(nodes);
     let (to, line) = match line.trim().strip_prefix('@') {
         Some(named) => {
             let (name, line) = named.split_once(' ').unwrap_or((named, ""));
@@ -161,7 +162,7 @@ impl Completer for Completes {
     ) -> rustyline::Result<(usize, Vec<String>)> {
         let typed = &line[..at];
         let begin = typed.rfind(' ').map_or(0, |at| at + 1);
-        let mut nodes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut nodes = locked(&self.0);
         let names = nodes.iter().map(|node| format!("@{} ", node.name));
         if begin == 0 && typed.starts_with('@') {
             let names = names.filter(|name| name.starts_with(typed));

@@ -7,6 +7,7 @@ use std::sync::mpsc;
 
 use crate::outcome::{Failure, Result, fail};
 use crate::progress::Progress;
+use crate::text;
 
 /// The folders in and below `paths` that hold reels, in the order of their names. Each is a session.
 pub fn folders(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
@@ -17,8 +18,7 @@ pub fn folders(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
     folders.sort();
     folders.dedup();
     if folders.is_empty() {
-        let paths: Vec<String> = paths.iter().map(|it| it.display().to_string()).collect();
-        let paths = paths.join(", ");
+        let paths = text::joined(paths.iter().map(|it| it.display().to_string()), ", ");
         return fail(format!("{paths}: no folder in it holds a .reel file"));
     }
     Ok(folders)

@@ -65,15 +65,12 @@ struct Listed {
 }
 
 impl Listed {
-    fn new(arguments: &Events, story: &open::Story) -> Result<Listed> {
-        let session = &story.session;
+    fn new(arguments: &Events, story: &Story) -> Result<Listed> {
         let packets = match arguments.filter.as_deref() {
             None => None,
-            Some(filter) => {
-                let query = open::query(Some(filter), session)?;
-                let all = (0, session.packet_count());
-                let fitting = query.packets(session, &|| story.history(), all);
-                Some(fitting.into_iter().collect())
+            filter => {
+                let query = open::query(filter, &story.session)?;
+                Some(story.packets(&query).into_iter().collect())
             }
         };
         Ok(Listed {
@@ -101,7 +98,6 @@ struct Listing<'a> {
     reel: &'a SessionReel<'a>,
     wanted: &'a Listed,
     json: bool,
-    calls: Calls,
     widths: [usize; 4],
     next: EventNumber,
 }
@@ -125,7 +121,7 @@ impl<'a> Listing<'a> {
             reel,
             wanted,
             json,
-            calls: Calls::of(reel.reel),
+
             widths: [
                 digits(last).max(5),
                 times.into_iter().fold(6, usize::max),
@@ -166,10 +162,7 @@ impl<'a> Listing<'a> {
         if !self.wanted.takes(record, packet) {
             return Ok(());
         }
-        let call = match record.event {
-            Event::Input { call } => self.calls.words(call),
-            _ => None,
-        };
+        let call = call_of(self.reel.reel, &record.event);
         if self.json {
             return json(&export::event(self.reel, record, call, BYTES_MAX), out);
         }
@@ -247,23 +240,13 @@ fn first_bytes(event: &Event<'_>) -> String {
     format!(": {first}{more}")
 }
 
-/// Names calls, where the engine of a reel is one that this command knows.
-pub struct Calls {
-    known: bool,
-}
-
-impl Calls {
-    /// For the engine that a reel was recorded at.
-    pub fn of(reel: &Reel) -> Calls {
-        Calls {
-            known: reel.header().engine == ENGINE,
+/// A call in words; `None` where the engine is not known here, or cannot read it.
+pub fn call_of(reel: &Reel, event: &Event<'_>) -> Option<String> {
+    match event {
+        Event::Input { call } if reel.header().engine == ENGINE => {
+            Some(Call::decode(call).ok()?.to_string())
         }
-    }
-
-    /// A call in words; `None` where the engine is not known here, or cannot read it.
-    pub fn words(&self, call: &[u8]) -> Option<String> {
-        let call = self.known.then(|| Call::decode(call).ok())??;
-        Some(call.to_string())
+        _ => None,
     }
 }
 
@@ -293,6 +276,19 @@ pub fn show(
     print_one(story, reel, &record, out)
 }
 
+/// The tick that an event lies in, and the event that begins it.
+pub fn tick_of(
+    session: &Session,
+    reel: &SessionReel<'_>,
+    number: EventNumber,
+) -> Option<(u64, EventNumber)> {
+    let turn = session.turn_at(reel.node?, number)?;
+    match session.record(reel.node?, turn.begins)?.as_record().event {
+        Event::Tick { tick, .. } if turn.begins != number => Some((tick, turn.begins)),
+        _ => None,
+    }
+}
+
 /// Why there is no such event.
 fn none(reel: &SessionReel<'_>, number: EventNumber) -> String {
     let blocks = reel.reel.blocks();
@@ -312,10 +308,7 @@ fn none(reel: &SessionReel<'_>, number: EventNumber) -> String {
 }
 
 fn object(story: &Story, reel: &SessionReel<'_>, record: &Record<'_>) -> Value {
-    let call = match record.event {
-        Event::Input { call } => Calls::of(reel.reel).words(call),
-        _ => None,
-    };
+    let call = call_of(reel.reel, &record.event);
     let event = export::event(reel, record, call, usize::MAX);
     let mut object = serde_json::to_value(event).unwrap_or_default();
     if record.event.is_packet() {
@@ -339,10 +332,7 @@ fn print_one(
         event,
         ..
     } = record;
-    let call = match event {
-        Event::Input { call } => Calls::of(reel.reel).words(call),
-        _ => None,
-    };
+    let call = call_of(reel.reel, event);
     writeln!(
         out,
         "event {number} of {}  {}  {}",
@@ -352,14 +342,8 @@ fn print_one(
     )?;
     writeln!(out, "time      {} s", text::seconds(reel.time(record)))?;
     writeln!(out, "thread    {}", thread.0)?;
-    if let Some(node) = reel.node
-        && let Some(turn) = session.turn_at(node, *number)
-        && turn.begins != *number
-    {
-        let tick = session.record(node, turn.begins);
-        if let Some(Event::Tick { tick, .. }) = tick.as_ref().map(|it| it.as_record().event) {
-            writeln!(out, "tick      {tick}, event {}", turn.begins)?;
-        }
+    if let Some((tick, begins)) = tick_of(session, reel, *number) {
+        writeln!(out, "tick      {tick}, event {begins}")?;
     }
     let of = reel.packet_of(record);
     if let Some(packet) = of {

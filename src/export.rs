@@ -9,10 +9,10 @@ use std::fs::File;
 use std::io::{BufWriter, IsTerminal, Write};
 use std::path::Path;
 
-use netreel_protocol::export::{self, Comments, Frames, Naming, PcapngOptions};
+use netreel_protocol::export::{self, Naming, PcapngOptions};
 use netreel_protocol::session::PacketId;
 
-use crate::arguments::{Addresses, CommentsOf, Export, ExportFormat, FramesOf};
+use crate::arguments::{Addresses, Export, ExportFormat};
 use crate::open::{self, Story};
 use crate::outcome::{Answer, Failure, Result, fail};
 use crate::packets::json;
@@ -144,8 +144,7 @@ fn spare(path: &Path, read: &[std::path::PathBuf]) -> Result {
 /// Writes the story, and says what it wrote.
 fn write(arguments: &Export, story: &Story, out: &mut dyn Write) -> Result<String> {
     let query = open::query(arguments.filter.as_deref(), &story.session)?;
-    let all = (0, story.session.packet_count());
-    let chosen = query.packets(&story.session, &|| story.history(), all);
+    let chosen = story.packets(&query);
     if arguments.format == ExportFormat::Pcapng {
         let options = options(arguments)?;
         let (session, history) = (&story.session, story.history());
@@ -179,17 +178,8 @@ fn write(arguments: &Export, story: &Story, out: &mut dyn Write) -> Result<Strin
 
 fn options(arguments: &Export) -> Result<PcapngOptions> {
     Ok(PcapngOptions {
-        frames: match arguments.frames {
-            FramesOf::Both => Frames::Both,
-            FramesOf::Sent => Frames::Sent,
-            FramesOf::Received => Frames::Received,
-            FramesOf::Once => Frames::Once,
-        },
-        comments: match arguments.comments {
-            CommentsOf::All => Comments::All,
-            CommentsOf::Findings => Comments::Findings,
-            CommentsOf::None => Comments::None,
-        },
+        frames: arguments.frames.into(),
+        comments: arguments.comments.into(),
         naming: match arguments.addresses {
             Addresses::Recorded => Naming::Recorded,
             Addresses::Node => Naming::ByNode,

@@ -25,7 +25,7 @@ const UNOPENED: Duration = Duration::from_secs(1);
 pub fn run(arguments: &Read, out: &mut dyn Write) -> Result<Answer> {
     let source = &arguments.source;
     let keys = open::keys(source.keys.as_deref(), &source.paths)?;
-    let wire = source.wire.as_deref().map(open::wire).transpose()?;
+    let wire = open::wire_given(&source.wire)?;
     let wire = wire.map(|wire| std::sync::Arc::new((*wire).clone().with_keys(keys)));
     let mut following = Following {
         live: Live::new(wire),
@@ -201,9 +201,10 @@ impl Following {
     fn line(&mut self, event: &LiveEvent) -> Line {
         let time = text::seconds(SessionTime(self.time(event)));
         let node = self.live.name(event.node).to_owned();
-        let rest = match &event.what {
+        let mut cells = vec![time, node];
+        let words = match &event.what {
             LiveWhat::Packet(packet) => {
-                let cells = columns().map(|(field, value)| match field {
+                let fields = columns().map(|(field, value)| match field {
                     PacketField::Messages => {
                         let kinds = self.live.wire().map_or(&[][..], |wire| wire.kinds());
                         let calls = packet.rpcs.iter();
@@ -213,15 +214,16 @@ impl Following {
                     }
                     _ => field.words(&value(packet)),
                 });
-                let way = packet.way.name().to_owned();
-                Rest::Packet(std::iter::once(way).chain(cells).collect())
+                cells.push(packet.way.name().to_owned());
+                cells.extend(fields);
+                None
             }
             LiveWhat::SendFailed { of, why } => {
-                Rest::Words(format!("the send of event {of} failed: {why}"))
+                Some(format!("the send of event {of} failed: {why}"))
             }
-            LiveWhat::Lacks(why) => Rest::Words(why.clone()),
+            LiveWhat::Lacks(why) => Some(why.clone()),
         };
-        Line { time, node, rest }
+        Line { cells, words }
     }
 
     fn row(&self, event: &LiveEvent, time_ns: i64) -> Row {
@@ -262,17 +264,10 @@ impl Following {
     }
 }
 
-/// One line of `packets --follow`.
+/// One line of `packets --follow`: the time and the node; then the columns of a packet, or words.
 struct Line {
-    time: String,
-    node: String,
-    rest: Rest,
-}
-
-enum Rest {
-    /// Which way, and the columns.
-    Packet(Vec<String>),
-    Words(String),
+    cells: Vec<String>,
+    words: Option<String>,
 }
 
 /// Where a field of a packet is read.
@@ -289,13 +284,13 @@ fn keys(value: impl Fn(ReadLive) -> FieldValue) -> FieldsJson {
     FieldsJson::new(|field| Some(value(field.declared().live?)))
 }
 
+/// How many of the cells stand before those of a packet.
+const BEGIN: usize = 2;
+
 /// How wide columns are: as wide as what has come so far. What is wider moves the lines behind it.
 #[derive(Default)]
 struct Columns {
-    time: usize,
-    node: usize,
-    /// The way, and the columns of packets.
-    rest: Vec<usize>,
+    widths: Vec<usize>,
     begun: bool,
 }
 
@@ -305,17 +300,14 @@ impl Columns {
         if lines.is_empty() {
             return Ok(());
         }
-        for line in lines {
-            self.fit(line);
-        }
+        lines.iter().for_each(|line| self.fit(line));
         if !self.begun {
             self.begun = true;
-            let rest = columns().map(|(field, _)| field.declared().head);
-            let rest = std::iter::once("").chain(rest).map(str::to_owned);
+            let fields = columns().map(|(field, _)| field.declared().head);
+            let begin = [PacketField::Time.declared().head, "node", ""];
             let heads = Line {
-                time: PacketField::Time.declared().head.to_owned(),
-                node: "node".to_owned(),
-                rest: Rest::Packet(rest.collect()),
+                cells: begin.into_iter().chain(fields).map(str::to_owned).collect(),
+                words: None,
             };
             self.fit(&heads);
             self.line(&heads, out)?;
@@ -324,37 +316,31 @@ impl Columns {
     }
 
     fn fit(&mut self, line: &Line) {
-        let widen = |width: &mut usize, cell: &str| *width = (*width).max(cell.chars().count());
-        widen(&mut self.time, &line.time);
-        widen(&mut self.node, &line.node);
-        if let Rest::Packet(cells) = &line.rest {
-            self.rest.resize(cells.len(), 0);
-            let fitting = cells
-                .iter()
-                .zip(&mut self.rest)
-                .filter(|(cell, _)| cell.chars().count() <= MESSAGES_MAX);
-            fitting.for_each(|(cell, width)| widen(width, cell));
+        let columns = self.widths.len().max(line.cells.len());
+        self.widths.resize(columns, 0);
+        for (place, (cell, width)) in line.cells.iter().zip(&mut self.widths).enumerate() {
+            let chars = cell.chars().count();
+            if place < BEGIN || chars <= MESSAGES_MAX {
+                *width = chars.max(*width);
+            }
         }
     }
 
     fn line(&self, line: &Line, out: &mut dyn Write) -> Result {
-        let (times, nodes) = (self.time, self.node);
-        let Line { time, node, rest } = line;
-        write!(out, "{time:>times$}  {node:<nodes$}")?;
-        match rest {
-            Rest::Packet(cells) => {
-                let numbers = columns().map(|(field, _)| field.declared().of.is_number());
-                let numbers = std::iter::once(false).chain(numbers);
-                for ((cell, width), is_number) in cells.iter().zip(&self.rest).zip(numbers) {
-                    if is_number {
-                        write!(out, "  {cell:>width$}")?
-                    } else {
-                        write!(out, "  {cell:<width$}")?
-                    }
-                }
-                writeln!(out)?;
+        let fields = columns().map(|(field, _)| field.declared().of.is_number());
+        let are_numbers = [true, false, false].into_iter().chain(fields);
+        let mut gap = "";
+        for ((cell, width), is_number) in line.cells.iter().zip(&self.widths).zip(are_numbers) {
+            if is_number {
+                write!(out, "{gap}{cell:>width$}")?
+            } else {
+                write!(out, "{gap}{cell:<width$}")?
             }
-            Rest::Words(words) => writeln!(out, "  {words}")?,
+            gap = "  ";
+        }
+        match &line.words {
+            Some(words) => writeln!(out, "  {words}")?,
+            None => writeln!(out)?,
         }
         Ok(())
     }
@@ -405,9 +391,11 @@ mod tests {
     use super::*;
 
     fn line(time: &str, node: &str, cells: [&str; 5]) -> Line {
-        let (time, node) = (time.to_owned(), node.to_owned());
-        let rest = Rest::Packet(cells.map(str::to_owned).to_vec());
-        Line { time, node, rest }
+        let cells = [time, node].into_iter().chain(cells);
+        Line {
+            cells: cells.map(str::to_owned).collect(),
+            words: None,
+        }
     }
 
     #[test]

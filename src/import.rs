@@ -39,11 +39,14 @@ pub fn run(arguments: &Import, out: &mut dyn Write) -> Result<Answer> {
 
     let was_there = arguments.out.exists();
     let (targets, reels) = targets(&arguments.out, &origin, nodes)?;
-    let imported = import::import(file, &origin, targets).map_err(|error| {
+    let undo = || {
         remove(&reels);
         if !was_there {
             let _ = std::fs::remove_dir(&arguments.out);
         }
+    };
+    let imported = import::import(file, &origin, targets).map_err(|error| {
+        undo();
         match error {
             import::ImportError::Write { reel, error } => {
                 let reel = reels.get(reel).unwrap_or(&arguments.out).display();
@@ -58,10 +61,7 @@ pub fn run(arguments: &Import, out: &mut dyn Write) -> Result<Answer> {
     let left_out = import::left_out(&imported.counts, &imported.ending);
     let counts = &imported.counts;
     if counts.frames > 0 && counts.read() == 0 {
-        remove(&reels);
-        if !was_there {
-            let _ = std::fs::remove_dir(&arguments.out);
-        }
+        undo();
         return Err(failed(&left_out.join("; ")));
     }
     for sentence in left_out {

@@ -23,7 +23,7 @@ use netreel_inspector::{
     Workspace,
 };
 use netreel_protocol::session::{PacketId, Session};
-use netreel_system::Cancel;
+use netreel_system::{Cancel, locked};
 
 use crate::arguments::{Inspect, Source};
 use crate::open;
@@ -42,16 +42,13 @@ pub fn run(arguments: &Inspect, out: &mut dyn Write) -> Result<Answer> {
     let Some(layer) = &arguments.layer else {
         return run_here(arguments, out);
     };
-    if !watched::is_child() {
-        return watched::run(layer);
-    }
-    watched::say_safe(false);
-    // A file that is no plugin is told before there is a window.
-    let loaded = Engine::asked(Some(layer), Changes::default()).map(drop);
-    let answer = loaded.and_then(|()| run_here(arguments, out));
-    out.flush()?;
-    watched::say_safe(true);
-    answer
+    watched::in_child(layer, || {
+        // A file that is no plugin is told before there is a window.
+        Engine::asked(Some(layer), Changes::default())?;
+        let answer = run_here(arguments, out);
+        out.flush()?;
+        answer
+    })
 }
 
 /// What the command line asks for, read.
@@ -65,24 +62,9 @@ struct Asked {
 
 impl Asked {
     fn read(arguments: &Inspect) -> Result<Asked> {
-        let workspace = arguments
-            .workspace
-            .as_deref()
-            .map(Workspace::named)
-            .transpose()
-            .map_err(|why| format!("--workspace: {why}"))?;
-        let alone = arguments
-            .alone
-            .as_deref()
-            .map(Pane::named)
-            .transpose()
-            .map_err(|why| format!("--alone: {why}"))?;
-        let theme = arguments
-            .theme
-            .as_deref()
-            .map(Theme::named)
-            .transpose()
-            .map_err(|why| format!("--theme: {why}"))?;
+        let workspace = named("--workspace", &arguments.workspace, Workspace::named)?;
+        let alone = named("--alone", &arguments.alone, Pane::named)?;
+        let theme = named("--theme", &arguments.theme, Theme::named)?;
         let size = size(&arguments.size)?;
         let scale = arguments.scale;
         if scale.is_some_and(|scale| !(SCALE_MIN..=SCALE_MAX).contains(&scale)) {
@@ -103,6 +85,16 @@ impl Asked {
         let own = self.rules.as_ref().map_or(&[][..], |it| &it.file.rules);
         open::query_beside(Some(&self.filter), session, own).map(drop)
     }
+}
+
+/// What an option names.
+fn named<T>(
+    option: &str,
+    name: &Option<String>,
+    find: fn(&str) -> Result<T, String>,
+) -> Result<Option<T>> {
+    let found = name.as_deref().map(find).transpose();
+    Ok(found.map_err(|why| format!("{option}: {why}"))?)
 }
 
 fn run_here(arguments: &Inspect, out: &mut dyn Write) -> Result<Answer> {
@@ -217,7 +209,7 @@ fn show_asked(arguments: &Inspect, asked: Asked, out: &mut dyn Write) -> Result<
     let looks = (asked.theme, arguments.scale, place);
     show(model, asked.shown, looks, &arguments.source.paths, opener)?;
     // What the window has found out meanwhile is kept as well.
-    let story = shown.lock().ok().and_then(|mut shown| shown.take());
+    let story = locked(&shown).take();
     match story {
         Some(story) => story.answered(out),
         None => Ok(Answer::Clean),

@@ -20,8 +20,7 @@ pub fn run(arguments: &Objects, out: &mut dyn Write) -> Result<Answer> {
     let answer = open::answer(&story.unread);
     let (session, mut history) = story.into_parts();
     let query = open::query(arguments.filtered.filter.as_deref(), &session)?;
-    let at = arguments.at.as_deref();
-    let at = at.map(|at| open::moment(&session, at)).transpose()?;
+    let at = open::moment(&session, arguments.at.as_deref())?;
     if !session.nodes.iter().any(|node| node.recorded) {
         anstream::eprintln!(
             "netreel: no node was recorded: what they believed of objects is unknown"

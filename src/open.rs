@@ -12,7 +12,7 @@ use netreel_protocol::history::History;
 use netreel_protocol::history::bounds::Bounds;
 use netreel_protocol::query::{Query, QueryError};
 use netreel_protocol::session::{
-    IndexKey, ReelInput, Session, SessionBuilder, SessionError, SessionTime,
+    IndexKey, PacketId, ReelInput, Session, SessionBuilder, SessionError, SessionTime,
 };
 use netreel_reel::{CutWhy, Ending, Reel};
 use netreel_system::Cancel;
@@ -115,6 +115,12 @@ impl Story {
         }
     }
 
+    /// The packets that fit.
+    pub fn packets(&self, query: &Query) -> Vec<PacketId> {
+        let all = (0, self.session.packet_count());
+        query.packets(&self.session, &|| self.history(), all)
+    }
+
     /// The answer of a command that has printed what it had to say: the index is kept.
     pub fn answered(mut self, out: &mut dyn Write) -> Result<Answer> {
         out.flush()?;
@@ -162,28 +168,19 @@ pub fn story_with_facts(source: &Source) -> Result<Story> {
     story_read(source, Session::builder().with_facts(), |_, _| {})
 }
 
-/// The same as long as somebody wants it: that is asked all the while. `begun` gets the reels before they
-/// are read, or their index, and how they will be.
-pub fn story_while(
-    source: &Source,
-    cancel: &Cancel,
-    begun: impl FnOnce(&[ReelInput], &SessionBuilder),
-) -> Result<Story> {
-    story_read(source, Session::builder().cancel(cancel), begun)
+/// The same as long as somebody wants it: that is asked all the while.
+pub fn story_while(source: &Source, cancel: &Cancel) -> Result<Story> {
+    story_read(source, Session::builder().cancel(cancel), |_, _| {})
 }
 
-fn story_read(
+/// The same, built so. `begun` gets the reels before they are read, or their index, and how they will be.
+pub fn story_read(
     source: &Source,
     how: SessionBuilder,
     begun: impl FnOnce(&[ReelInput], &SessionBuilder),
 ) -> Result<Story> {
-    let wire = source.wire.as_deref().map(wire).transpose()?;
-    let paths: Vec<String> = source
-        .paths
-        .iter()
-        .map(|path| path.display().to_string())
-        .collect();
-    let progress = Progress::new(format!("reading {}", paths.join(" ")));
+    let wire = wire_given(&source.wire)?;
+    let progress = Progress::new(format!("reading {}", text::paths(&source.paths)));
     let mut story = opened(source, &source.paths, (wire, how), begun)?;
     drop(progress);
     story.tells = true;
@@ -233,7 +230,7 @@ fn opened(
 /// How what `source` names is read: with its wire, its keys and its bounds.
 pub fn how(source: &Source) -> Result<SessionBuilder> {
     let keys = keys(source.keys.as_deref(), &source.paths)?;
-    let wire = source.wire.as_deref().map(wire).transpose()?;
+    let wire = wire_given(&source.wire)?;
     let bounds = bounds(source.bounds.as_deref(), &source.paths)?;
     Ok(Session::builder().wire(wire).keys(keys).bounds(bounds))
 }
@@ -242,9 +239,8 @@ pub fn how(source: &Source) -> Result<SessionBuilder> {
 pub fn keys(named: Option<&Path>, beside: &[impl AsRef<Path>]) -> Result<Keys> {
     let mut keys = Keys::default();
     for path in named_or_beside(named, beside, "keys.log") {
-        let failed = |why: String| Failure::at(&path, why);
-        let text = wire_text(&path).map_err(failed)?;
-        keys.extend(Keys::parse(&text).map_err(|error| failed(error.to_string()))?);
+        let text = text_at(&path)?;
+        keys.extend(Keys::parse(&text).map_err(|error| Failure::at(&path, error))?);
     }
     Ok(keys)
 }
@@ -254,9 +250,7 @@ pub fn keys(named: Option<&Path>, beside: &[impl AsRef<Path>]) -> Result<Keys> {
 pub fn bounds(named: Option<&Path>, beside: &[impl AsRef<Path>]) -> Result<Bounds> {
     let mut all: Vec<(PathBuf, Bounds)> = Vec::new();
     for path in named_or_beside(named, beside, "bounds.toml") {
-        let failed = |why: String| Failure::at(&path, why);
-        let text = wire_text(&path).map_err(failed)?;
-        let bounds = Bounds::parse(&text).map_err(|error| failed(error.to_string()))?;
+        let bounds = Bounds::parse(&text_at(&path)?).map_err(|error| Failure::at(&path, error))?;
         if let Some((first, other)) = all.first()
             && *other != bounds
         {
@@ -273,15 +267,9 @@ pub fn bounds(named: Option<&Path>, beside: &[impl AsRef<Path>]) -> Result<Bound
 
 /// The file that is named, or those of that name that lie beside what is read.
 fn named_or_beside(named: Option<&Path>, beside: &[impl AsRef<Path>], name: &str) -> Vec<PathBuf> {
-    let found = beside.iter().map(|path| {
-        let path = path.as_ref();
-        let folder = if path.is_dir() {
-            Some(path)
-        } else {
-            path.parent()
-        };
-        folder.unwrap_or(path).join(name)
-    });
+    let found = beside
+        .iter()
+        .map(|path| folder_of(path.as_ref()).join(name));
     match named {
         Some(named) => vec![named.to_owned()],
         None => found.filter(|path| path.is_file()).collect(),
@@ -348,12 +336,18 @@ pub fn reels(paths: &[impl AsRef<Path>]) -> Result<Reels> {
 }
 
 fn reels_while(paths: &[impl AsRef<Path>], cancel: &Cancel) -> Result<Reels> {
-    for path in paths.iter().map(AsRef::as_ref) {
-        let folder = path.is_dir().then_some(path).or_else(|| path.parent());
-        folder.inspect(|folder| netreel_capture::tidy(folder));
+    for path in paths {
+        netreel_capture::tidy(folder_of(path.as_ref()));
     }
     let opened = netreel_capture::open_session_while(paths, cancel)?;
     Ok(opened.into())
+}
+
+impl Reels {
+    pub fn reels(&self) -> Vec<Arc<Reel>> {
+        let inputs = self.inputs.iter();
+        inputs.map(|input| Arc::clone(&input.reel)).collect()
+    }
 }
 
 impl From<OpenedSession> for Reels {
@@ -376,6 +370,19 @@ impl From<OpenedSession> for Reels {
     }
 }
 
+/// A path if it is a folder, else the folder that it is in.
+pub fn folder_of(path: &Path) -> &Path {
+    if path.is_dir() {
+        return path;
+    }
+    path.parent().unwrap_or(path)
+}
+
+/// The wire of `--wire`, where that was given.
+pub fn wire_given(path: &Option<PathBuf>) -> Result<Option<Arc<Wire>>> {
+    path.as_deref().map(wire).transpose()
+}
+
 /// Compiles a wire file and what it imports.
 pub fn wire(path: &Path) -> Result<Arc<Wire>> {
     let text = wire_text(path).map_err(|why| {
@@ -396,6 +403,11 @@ pub fn compile(path: &Path, text: &str) -> Result<Wire, CompileError> {
         wire_text(&folder.join(imported)).map_err(std::io::Error::other)
     };
     Wire::compile_with(&path.display().to_string(), text, &mut load)
+}
+
+/// The text of a file that is no longer than a wire may be.
+pub fn text_at(path: &Path) -> Result<String> {
+    wire_text(path).map_err(|why| Failure::at(path, why))
 }
 
 /// The text of a wire file, or why there is none.
@@ -455,11 +467,14 @@ fn read(
 }
 
 /// What `--at` says: a time that the session has.
-pub fn moment(session: &Session, at: &str) -> Result<SessionTime> {
+pub fn moment(session: &Session, at: Option<&str>) -> Result<Option<SessionTime>> {
+    let Some(at) = at else {
+        return Ok(None);
+    };
     let at = time(at)?;
     let Range { start, end } = session.span;
     if (start..=end).contains(&at) {
-        return Ok(at);
+        return Ok(Some(at));
     }
     fail(format!(
         "--at {} s: the session lasts from {} to {} s",

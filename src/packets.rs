@@ -22,8 +22,7 @@ pub fn run(arguments: &Packets, out: &mut dyn Write) -> Result<Answer> {
     if !arguments.read.json {
         columns.line(|field| field.declared().head.to_owned(), out)?;
     }
-    let all = (0, story.session.packet_count());
-    let chosen = query.packets(&story.session, &|| story.history(), all);
+    let chosen = story.packets(&query);
     if chosen.len() > MANY {
         story.session.message_count();
     }

@@ -2,9 +2,11 @@
 
 use std::io::{IsTerminal, Write};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+
+use netreel_system::locked;
 
 /// What is quicker than this is not told of.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -54,7 +56,7 @@ impl Progress {
                 let begun = Instant::now();
                 let mut wait = patience;
                 while ended.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
-                    lock(&shown).show(begun.elapsed());
+                    locked(&shown).show(begun.elapsed());
                     wait = PERIOD;
                 }
             });
@@ -65,12 +67,12 @@ impl Progress {
 
     /// Something else is being done now.
     pub fn say(&self, words: impl Into<String>) {
-        lock(&self.shown).words = words.into();
+        locked(&self.shown).words = words.into();
     }
 
     /// Takes the line away, so that something can be printed. It comes back by itself.
     pub fn hide(&self) {
-        lock(&self.shown).hide();
+        locked(&self.shown).hide();
     }
 }
 
@@ -82,10 +84,6 @@ impl Drop for Progress {
         }
         self.hide();
     }
-}
-
-fn lock(shown: &Mutex<Shown>) -> std::sync::MutexGuard<'_, Shown> {
-    shown.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Shown {

@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 
 use netreel_capture::{FileAppend, FileSource, part_path};
 use netreel_redact::{
-    Blank, Bytes, Copies, Copy, CopyError, Folder, RedactError, Redaction, Source, Texts, key_of,
+    Blank, Copies, Copy, CopyError, Folder, RedactError, Redaction, Source, key_of,
 };
 use netreel_reel::Reel;
 
-use crate::arguments::{KeepBytes, KeepTexts, Redact};
+use crate::arguments::{KeepBytes, Redact};
 use crate::open;
 use crate::outcome::{Answer, Failure, Result, fail};
-use crate::text;
+use crate::{text, whole};
 
 /// More packets of a reel are counted, not listed.
 const LISTED_MAX: usize = 10;
@@ -38,7 +38,7 @@ pub fn run(arguments: &Redact, out: &mut dyn Write) -> Result<Answer> {
         [] => None,
         fields => Some(Blank {
             fields: fields.to_vec(),
-            wire: arguments.wire.as_deref().map(open::wire).transpose()?,
+            wire: open::wire_given(&arguments.wire)?,
             keys: open::keys(arguments.keys.as_deref(), &[&arguments.path])?,
         }),
     };
@@ -72,13 +72,11 @@ struct Out<'p> {
 impl Out<'_> {
     /// Makes a folder that is empty, so that nothing in it is older than the redaction.
     fn make(&mut self) -> Result {
-        let failed = |error| Failure::at(self.path, error);
-        let is_new = !self.path.exists();
-        std::fs::create_dir_all(self.path).map_err(failed)?;
-        self.is_new = is_new;
-        match std::fs::read_dir(self.path).map_err(failed)?.next() {
-            None => Ok(()),
-            Some(_) => Err(Failure::at(self.path, "it is not empty; name a new folder")),
+        self.is_new = !self.path.exists();
+        match whole::make_empty(self.path) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(Failure::at(self.path, "it is not empty; name a new folder")),
+            Err(error) => Err(Failure::at(self.path, error)),
         }
     }
 
@@ -165,37 +163,28 @@ fn rules(arguments: &Redact) -> Result<Redaction> {
             "--blank keeps packets and empties fields of them: it does not go with --payloads",
         );
     }
-    let bytes = |keep: KeepBytes| match keep {
-        KeepBytes::Keep => Bytes::Keep,
-        KeepBytes::Lengths => Bytes::Lengths,
-        KeepBytes::Drop => Bytes::Drop,
-    };
-    let texts = |keep: KeepTexts| match keep {
-        KeepTexts::Keep => Texts::Keep,
-        KeepTexts::Scrub => Texts::Scrub,
-        KeepTexts::Drop => Texts::Drop,
-    };
+
     Ok(Redaction {
         key,
         addresses: !arguments.keep_addresses,
         loopback: arguments.loopback,
         ports: arguments.ports,
         nodes: arguments.nodes,
-        payloads: bytes(arguments.payloads),
-        doubtful: bytes(arguments.doubtful),
+        payloads: arguments.payloads.into(),
+        doubtful: arguments.doubtful.into(),
         keep_names: arguments.keep_names,
-        args: texts(arguments.args),
-        files: texts(arguments.files),
-        environment: bytes(arguments.environment),
-        typed: bytes(arguments.typed),
-        printed: bytes(arguments.printed),
-        lookups: bytes(arguments.lookups),
-        beliefs: bytes(arguments.beliefs),
-        notes: texts(arguments.notes),
-        inputs: bytes(arguments.inputs),
-        snapshots: bytes(arguments.snapshots),
-        random: bytes(arguments.random),
-        start: bytes(arguments.start),
+        args: arguments.args.into(),
+        files: arguments.files.into(),
+        environment: arguments.environment.into(),
+        typed: arguments.typed.into(),
+        printed: arguments.printed.into(),
+        lookups: arguments.lookups.into(),
+        beliefs: arguments.beliefs.into(),
+        notes: arguments.notes.into(),
+        inputs: arguments.inputs.into(),
+        snapshots: arguments.snapshots.into(),
+        random: arguments.random.into(),
+        start: arguments.start.into(),
         remove: arguments.remove.clone(),
     })
 }

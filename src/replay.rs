@@ -21,16 +21,15 @@ pub mod together;
 pub mod watched;
 
 use std::io::Write;
-use std::sync::Arc;
 
 use netreel_replay::{Outcome, explain};
 
 use crate::arguments::Replay;
-use crate::open::{self, Reels};
+use crate::open;
 use crate::outcome::{Answer, Result, fail};
 use crate::text;
 use engine::Engine;
-use reels::{choose, embedded_wire, names};
+use reels::{choose, names, wire_of};
 use report::{as_json, print};
 use time_outs::TimeOuts;
 
@@ -80,27 +79,14 @@ pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer> {
 /// Replays each node that was asked for by itself.
 fn nodes(arguments: &Replay, out: &mut dyn Write) -> Result<Answer> {
     let engine = Engine::of(arguments)?;
-    let Reels { inputs, unread, .. } = open::reels(&arguments.read.source.paths)?;
-    text::warn(&unread);
-    let chosen = choose(&inputs, arguments.node.as_deref())?;
-    let given = arguments
-        .read
-        .source
-        .wire
-        .as_deref()
-        .map(open::wire)
-        .transpose()?;
-    let recorded = inputs
-        .iter()
-        .map(|input| Arc::clone(&input.reel))
-        .collect::<Vec<_>>();
-    let names = names(&recorded);
+    let reels = open::reels(&arguments.read.source.paths)?;
+    text::warn(&reels.unread);
+    let chosen = choose(&reels.inputs, arguments.node.as_deref())?;
+    let given = open::wire_given(&arguments.read.source.wire)?;
+    let names = names(&reels.reels());
     let mut answer = Answer::Clean;
     for input in chosen {
-        let wire = match &given {
-            Some(wire) => Some(Arc::clone(wire)),
-            None => embedded_wire(&input.reel)?,
-        };
+        let wire = wire_of(&given, &input.reel)?;
         program::asked::refuse(&input.reel, &arguments.read.source.paths)?;
         let (report, time_outs) = TimeOuts::replay(&engine, &arguments.sit, &input.reel)?;
         match report.outcome {

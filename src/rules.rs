@@ -70,7 +70,5 @@ impl Tested {
 }
 
 fn read(path: &Path) -> Result<RuleFile> {
-    let failed = |why: String| Failure::at(path, why);
-    let text = open::wire_text(path).map_err(failed)?;
-    rules::parse(&text).map_err(|error| failed(error.to_string()))
+    rules::parse(&open::text_at(path)?).map_err(|error| Failure::at(path, error))
 }

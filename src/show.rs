@@ -42,12 +42,11 @@ pub fn run(arguments: &Show, out: &mut dyn Write) -> Result<Answer> {
 
 /// The packets that were asked for.
 fn chosen(story: &Story, which: &Which) -> Result<Vec<PacketId>> {
-    let all = story.session.packet_count();
     let Some(number) = which.packet else {
         let query = open::query(which.filter.as_deref(), &story.session)?;
-        return Ok(query.packets(&story.session, &|| story.history(), (0, all)));
+        return Ok(story.packets(&query));
     };
-    if (number as usize) < all {
+    if (number as usize) < story.session.packet_count() {
         return Ok(vec![PacketId(number)]);
     }
     Err(no_packet(&story.session, number))

@@ -30,8 +30,7 @@ pub fn run(arguments: &arguments::State, out: &mut dyn Write) -> Result<Answer> 
         );
     }
     let end = session.span.end;
-    let at = arguments.at.as_deref();
-    let at = at.map(|at| open::moment(&session, at)).transpose()?;
+    let at = open::moment(&session, arguments.at.as_deref())?;
     let node = arguments
         .node
         .as_deref()

@@ -23,8 +23,7 @@ pub fn run(arguments: &arguments::Stats, out: &mut dyn Write) -> Result<Answer> 
     let story = open::story(&arguments.filtered.read.source)?;
     let session = &story.session;
     let query = open::query(arguments.filtered.filter.as_deref(), session)?;
-    let all = (0, session.packet_count());
-    let packets = query.packets(session, &|| story.history(), all);
+    let packets = story.packets(&query);
     let stats = Stats::new(session, story.history(), &packets);
     let stretch_ns = match (arguments.over, arguments.by) {
         (Some(seconds), _) => Some((seconds * SECOND_NS as f64) as i64),

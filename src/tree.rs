@@ -54,11 +54,7 @@ fn name(node: TreeNode<'_>) -> String {
 /// Prints bytes, sixteen a line.
 pub fn hex(bytes: &[u8], out: &mut dyn Write) -> Result {
     for (row, line) in bytes.chunks(16).enumerate() {
-        let digits = line
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect::<Vec<_>>()
-            .join(" ");
+        let digits = text::joined(line.iter().map(|byte| format!("{byte:02x}")), " ");
         let text: String = line
             .iter()
             .map(|&byte| {

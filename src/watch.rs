@@ -141,18 +141,17 @@ impl Watch {
 /// When the next look is due: looks cost a share of a processor at most.
 pub struct Pace {
     least: Duration,
-    times: u32,
     due: Instant,
 }
 
 /// After a look there is a pause of this many times what it took: looks cost a tenth of a processor.
-pub const TENTH: u32 = 9;
+const PAUSES: u32 = 9;
 
 impl Pace {
-    /// Between two looks there is at least this, and this many times what the last one took.
-    pub fn new(least: Duration, times: u32) -> Pace {
+    /// Between two looks there is at least this.
+    pub fn new(least: Duration) -> Pace {
         let due = Instant::now();
-        Pace { least, times, due }
+        Pace { least, due }
     }
 
     /// Whether it is time for a look.
@@ -162,7 +161,7 @@ impl Pace {
 
     /// Takes note of a look that began then and has just ended.
     pub fn looked(&mut self, begun: Instant) {
-        let pause = self.least.max(begun.elapsed() * self.times);
+        let pause = self.least.max(begun.elapsed() * PAUSES);
         self.due = Instant::now() + pause;
     }
 

@@ -1,4 +1,4 @@
-//! Small files that are there whole or not at all.
+//! Small files that are there whole or not at all, and folders that are empty at first.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Read as _, Write as _};
@@ -45,6 +45,12 @@ pub fn read(file: &Path, most: u64) -> io::Result<String> {
     let mut text = String::new();
     fs::File::open(file)?.take(most).read_to_string(&mut text)?;
     Ok(text)
+}
+
+/// Makes a folder where there is none. Whether it is empty.
+pub fn make_empty(folder: &Path) -> io::Result<bool> {
+    fs::create_dir_all(folder)?;
+    Ok(fs::read_dir(folder)?.next().is_none())
 }
 
 #[cfg(test)]

@@ -72,11 +72,7 @@ fn asked(arguments: &arguments::Why, session: &Session, history: &History) -> Re
     }
     let name = arguments.node.clone().unwrap_or_default();
     let node = node(session, &name)?;
-    let at = arguments.at.as_deref();
-    let at = at
-        .map(|at| open::moment(session, at))
-        .transpose()?
-        .unwrap_or(session.span.end);
+    let at = open::moment(session, arguments.at.as_deref())?.unwrap_or(session.span.end);
     let why = Why::of_object(session, history, object, node, at);
     let at_ns = at.0;
     Ok((

@@ -92,20 +92,21 @@ pub struct DemoNode {
     pub snapshots: f64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Migration {
-    /// HOST tells everybody: the historic race
-    Host,
-    /// The new owner tells everybody, with a migration counter: the cure as published
-    Counter,
-    /// The same, with the counter in UPDATEs as well
-    Owner,
-    /// HOST tells everybody, and what is early at a receiver waits
-    Queue,
-    /// HOST tells everybody, and the new owner takes over when all have confirmed
-    Handshake,
-    /// Everybody hears of objects from HOST alone, in one order
-    Order,
+choices! {
+    Migration of netreel_sample_engine::Mode {
+        /// HOST tells everybody: the historic race
+        Host,
+        /// The new owner tells everybody, with a migration counter: the cure as published
+        Counter,
+        /// The same, with the counter in UPDATEs as well
+        Owner,
+        /// HOST tells everybody, and what is early at a receiver waits
+        Queue,
+        /// HOST tells everybody, and the new owner takes over when all have confirmed
+        Handshake,
+        /// Everybody hears of objects from HOST alone, in one order
+        Order,
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 
 use super::source::{Read, seconds_or_never, within};
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct Replay {
     #[command(flatten)]
     pub read: Read,
@@ -37,7 +37,7 @@ pub struct Replay {
     pub gdb: Gdb,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct Sit {
     /// Play to the first packet that fits, for example `kind == migrate`, and show it; also
     /// `event N`, `time 1.2s`, `finding`, and what the node is to believe of an object, such as
@@ -78,7 +78,7 @@ impl Sit {
     }
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct Together {
     /// Play into the network layer of this shared library, which exports `netreel_layer`
     /// (docs/engines.md, docs/c-api.md), instead of the sample engine's.
@@ -106,7 +106,7 @@ pub enum Threads {
     Packets,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct Program {
     /// Start this program again, which `netreel record` recorded, with the recorded packets,
     /// clocks and random bytes, and compare what it sends (docs/guides/replay-a-program.md). It is
@@ -133,7 +133,7 @@ impl Program {
     }
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct Onto {
     /// Say what the node said to this live endpoint, over UDP, and show what comes back beside what
     /// was recorded (docs/replay.md).
@@ -155,7 +155,7 @@ fn factor(text: &str) -> Result<f64, String> {
     within(text, 0.001..=100_000.0, "a factor")
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct Gdb {
     /// Start gdb on the replay of the node, with a breakpoint before the first event that fits:
     /// `event N`, `time 1.2s`, `finding`, or a filter. For several nodes, or where the output is no

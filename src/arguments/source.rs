@@ -1,9 +1,7 @@
 //! What most commands are asked alike.
 
 use std::ops::RangeInclusive;
-#[cfg(feature = "gui")]
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
@@ -22,7 +20,7 @@ pub fn seconds_or_never(text: &str) -> Result<f64, String> {
 }
 
 /// What is read, and with which wire.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub struct Source {
     /// Reels, folders of reels, or packet captures (pcap, pcapng).
     #[arg(required = true, value_name = "PATH")]
@@ -43,7 +41,7 @@ pub struct Source {
 }
 
 /// What every reading command takes.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct Read {
     #[command(flatten)]
     pub source: Source,
@@ -62,16 +60,13 @@ pub struct Filtered {
     pub filter: Option<String>,
 }
 
-#[cfg(feature = "gui")]
 impl Source {
     /// What is recorded at a path, with nothing beside it, and no index of it.
     pub fn alone(path: &Path) -> Source {
         Source {
             paths: vec![path.to_owned()],
-            keys: None,
-            wire: None,
-            bounds: None,
             no_index: true,
+            ..Source::default()
         }
     }
 }

@@ -40,7 +40,7 @@ struct Checked {
 pub fn run(arguments: &Check, out: &mut dyn Write) -> Result<Answer> {
     let source = &arguments.filtered.read.source;
     let folders = each::folders(&source.paths)?;
-    let wire = source.wire.as_deref().map(open::wire).transpose()?;
+    let wire = open::wire_given(&source.wire)?;
     let rules = Tested::named(arguments.rules.as_deref())?;
     let (mut total, mut all) = (Total::default(), Vec::new());
     each::each(

@@ -242,8 +242,7 @@ fn sarif(all: &[SessionReport]) -> Value {
 
 fn sarif_level(level: Level) -> &'static str {
     match level {
-        Level::Error => "error",
-        Level::Warning => "warning",
         Level::Info => "note",
+        other => other.name(),
     }
 }

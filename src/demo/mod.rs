@@ -10,8 +10,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-#[cfg(feature = "gui")]
-use netreel_inspector::theme::Theme;
 use netreel_protocol::export;
 use netreel_protocol::history::Level;
 use netreel_protocol::verdict::Judgement;
@@ -23,7 +21,8 @@ use serde_json::json;
 use crate::arguments::{Demo, Switch, Topology};
 use crate::open::{self, Story};
 use crate::outcome::{Answer, Failure, Result, fail};
-use crate::{boxes, check, replay, text};
+use crate::replay::engine::Engine;
+use crate::{boxes, check, replay, text, whole};
 use processes::{Assignment, HowToPlay, Processes};
 
 /// A session that is not over by then has failed.
@@ -59,8 +58,9 @@ pub fn run(arguments: &Demo, out: &mut dyn Write) -> Result<Answer> {
     let mut answer = Answer::Clean;
     let names = replay::reels::names(&reels);
     let mut replays = Vec::new();
+    let engine = Engine::Boxes(replay::boxes::Changes::default());
     for reel in &reels {
-        let report = replay::boxes::replay(reel, replay::boxes::Changes::default())?;
+        let report = engine.replay(reel)?;
         if report.outcome != Outcome::Exact {
             answer = Answer::Wrong;
         }
@@ -102,38 +102,30 @@ pub fn left(folder: &Path, failure: Failure) -> Failure {
 /// The story of the reels in `folder`, and the reels.
 fn read(folder: &Path) -> Result<(Story, Vec<Arc<Reel>>)> {
     let found = open::reels(&[folder])?;
-    let reels = found
-        .inputs
-        .iter()
-        .map(|input| Arc::clone(&input.reel))
-        .collect::<Vec<_>>();
+    let reels = found.reels();
     Ok((open::build(found, None)?, reels))
 }
 
 /// The folder for the reels: new, or empty. One that nobody named is named after `what`.
 pub fn prepare(out: Option<&Path>, what: &str) -> Result<PathBuf> {
-    let folder = match out {
-        Some(folder) => folder.to_owned(),
-        None => {
-            let name = format!("netreel-{what}-{}", std::process::id());
-            std::env::temp_dir().join(name)
-        }
-    };
-    let told = |error: std::io::Error| {
-        Failure::new(format!(
-            "cannot make the folder {} for the reels: {error}; name another with --out",
-            folder.display()
-        ))
-    };
-    std::fs::create_dir_all(&folder).map_err(told)?;
-    if std::fs::read_dir(&folder).map_err(told)?.next().is_some() {
-        return fail(format!(
-            "{} is not empty; name an empty or a new folder with --out, so that no recording is \
-             lost and no two are mixed",
-            folder.display()
-        ));
+    let folder = folder_for(out, what);
+    let shown = folder.display();
+    match whole::make_empty(&folder) {
+        Ok(true) => Ok(folder),
+        Ok(false) => fail(format!(
+            "{shown} is not empty; name an empty or a new folder with --out, so that no recording is \
+            lost and no two are mixed"
+        )),
+        Err(error) => fail(format!(
+            "cannot make the folder {shown} for the reels: {error}; name another with --out"
+        )),
     }
-    Ok(folder)
+}
+
+/// The folder that is named, or a new one below the system's temporary folder.
+pub fn folder_for(out: Option<&Path>, what: &str) -> PathBuf {
+    let new = || std::env::temp_dir().join(format!("netreel-{what}-{}", std::process::id()));
+    out.map_or_else(new, Path::to_owned)
 }
 
 fn play(arguments: &Demo, folder: &Path, out: &mut dyn Write) -> Result<Vec<PathBuf>> {
@@ -157,13 +149,13 @@ fn play(arguments: &Demo, folder: &Path, out: &mut dyn Write) -> Result<Vec<Path
         session,
         endpoints,
         names,
-        mode: boxes::mode(arguments.migration),
+        mode: arguments.migration.into(),
         relayed: arguments.topology == Topology::ClientServer,
         seed: arguments.seed,
         free: arguments.free,
         time_outs,
         triggers,
-        trigger_key: session.iter().map(|byte| format!("{byte:02x}")).collect(),
+        trigger_key: text::hex(&session),
     };
     processes.assign(&assignment)?;
     if arguments.ring.is_some() {
@@ -175,8 +167,7 @@ fn play(arguments: &Demo, folder: &Path, out: &mut dyn Write) -> Result<Vec<Path
 
 #[cfg(feature = "gui")]
 fn show(arguments: &Demo, mut story: Story, folder: &Path, out: &mut dyn Write) -> Result {
-    use crate::inspect::drawn::model;
-    use crate::inspect::drawn::{Shown, draw};
+    use crate::inspect::drawn::{draw, model};
     use crate::inspect::window;
     let model = model(&mut story, "");
     let display = ["DISPLAY", "WAYLAND_DISPLAY"]
@@ -184,12 +175,7 @@ fn show(arguments: &Demo, mut story: Story, folder: &Path, out: &mut dyn Write) 
         .any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
     let picture = folder.join("timeline.png");
     if arguments.headless || arguments.json || !display {
-        draw(
-            model,
-            (Shown::default(), Theme::default()),
-            (1600, 1000),
-            &picture,
-        )?;
+        draw(model, (1600, 1000), &picture)?;
         writeln!(out, "the timeline: {}", picture.display())?;
         return Ok(());
     }

@@ -14,7 +14,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, channel};
+use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use netreel_sample_engine::Mode;
@@ -174,22 +174,10 @@ impl Processes {
     /// What nodes have said of windows since the last time.
     pub fn said(&mut self) -> Result<Vec<(usize, Said)>> {
         let mut all = Vec::new();
-        loop {
-            match self.lines.try_recv() {
-                Ok((peer, Some(line))) => {
-                    if let Some(why) = line.strip_prefix("failed ") {
-                        let name = &self.nodes[peer].name;
-                        return fail(format!("node {name}: {why}"));
-                    }
-                    all.extend(said(&line).map(|said| (peer, said)));
-                }
-                Ok((peer, None)) => {
-                    let name = &self.nodes[peer].name;
-                    return fail(format!("node {name} ended too early"));
-                }
-                Err(TryRecvError::Empty | TryRecvError::Disconnected) => return Ok(all),
-            }
+        while let Some((peer, line)) = self.next_line_within(Duration::ZERO)? {
+            all.extend(said(&line).map(|said| (peer, said)));
         }
+        Ok(all)
     }
 
     /// Lets all nodes finish, whatever they do; what they still say of windows.
@@ -263,14 +251,17 @@ impl Processes {
 
     /// `None` where no line came in time.
     fn next_line_within(&mut self, patience: Duration) -> Result<Option<(usize, String)>> {
-        match self.lines.recv_timeout(patience) {
-            Ok((peer, Some(line))) => match line.strip_prefix("failed ") {
-                Some(why) => fail(format!("node {}: {why}", self.nodes[peer].name)),
+        let Ok((peer, line)) = self.lines.recv_timeout(patience) else {
+            return Ok(None);
+        };
+        let Process { name, finished, .. } = &self.nodes[peer];
+        match line {
+            Some(line) => match line.strip_prefix("failed ") {
+                Some(why) => fail(format!("node {name}: {why}")),
                 None => Ok(Some((peer, line))),
             },
-            Ok((peer, None)) if self.nodes[peer].finished => self.next_line_within(patience),
-            Ok((peer, None)) => fail(format!("node {} ended too early", self.nodes[peer].name)),
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => Ok(None),
+            None if *finished => self.next_line_within(patience),
+            None => fail(format!("node {name} ended too early")),
         }
     }
 

@@ -127,10 +127,14 @@ fn differs(before: &Of, now: &Of) -> Option<String> {
     ))
 }
 
+fn maybe(value: Option<impl ToString>) -> String {
+    value.map(|it| it.to_string()).unwrap_or_default()
+}
+
 fn of(arguments: &Explore, ground: &Ground) -> Result<Of> {
     let read = &arguments.read.source;
     let yes = |is_so: bool| if is_so { "yes" } else { "" }.to_owned();
-    let maybe = |value: Option<String>| value.unwrap_or_default();
+
     let file = |path: Option<&Path>| -> Result<String> {
         let Some(path) = path else {
             return Ok(String::new());
@@ -142,16 +146,13 @@ fn of(arguments: &Explore, ground: &Ground) -> Result<Of> {
         ("--changes", arguments.changes.to_string()),
         ("--hold", arguments.hold.to_string()),
         ("--rest", arguments.rest.to_string()),
-        ("--losses", maybe(arguments.losses.map(|it| it.to_string()))),
+        ("--losses", maybe(arguments.losses)),
         ("--repeats", yes(arguments.repeats)),
         ("--overtakes", yes(arguments.overtakes)),
         ("--deaths", yes(arguments.deaths)),
         ("--ticks", yes(arguments.ticks)),
-        ("--object", maybe(arguments.object.map(|it| it.to_string()))),
-        (
-            "--by-chance",
-            maybe(arguments.by_chance.map(|it| it.to_string())),
-        ),
+        ("--object", maybe(arguments.object)),
+        ("--by-chance", maybe(arguments.by_chance)),
         (
             "--by-priorities",
             maybe(

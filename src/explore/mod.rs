@@ -100,14 +100,10 @@ pub fn in_a_process(
     let Some(plugin) = layer else {
         return action();
     };
-    if !watched::is_child() {
-        return watched::run(plugin);
-    }
-    watched::say_safe(false);
-    watched::end_where_it_stands_still(PATIENCE);
-    let answer = action();
-    watched::say_safe(true);
-    answer
+    watched::in_child(plugin, || {
+        watched::end_where_it_stands_still(PATIENCE);
+        action()
+    })
 }
 
 fn explored(arguments: &Explore, out: &mut dyn Write) -> Result<Answer> {
@@ -132,8 +128,8 @@ fn explored(arguments: &Explore, out: &mut dyn Write) -> Result<Answer> {
         return orders::run(arguments, (&ground, session), &mut runner, out);
     }
     same_again(&mut runner)?;
-    let patient = || maker(arguments.layer.as_deref(), changes, Arc::clone(&ground));
-    let mut judge = Judge::new(&mut runner, session, alone, &patient)?;
+
+    let mut judge = Judge::new(&mut runner, session, alone, &makers)?;
     let (before, known) = ended_before(arguments, &ground)?;
     if let (Some(played), Some(folder)) = (&played, &arguments.out) {
         played.write(&folder.join(PLAYED))?;
@@ -276,13 +272,7 @@ fn ground(arguments: &Explore, session: &Session) -> Result<Ground> {
         Some(name) => {
             let node = nodes.iter().position(|node| node.name == *name);
             let node = node.filter(|&node| nodes[node].reel.is_some());
-            let names = || {
-                nodes
-                    .iter()
-                    .map(|node| node.name.as_str())
-                    .collect::<Vec<_>>()
-                    .join(", ")
-            };
+            let names = || text::joined(nodes.iter().map(|node| node.name.as_str()), ", ");
             Some(node.ok_or_else(|| {
                 format!(
                     "--node {name}: no node of this name can be played; the session has {}",
@@ -347,7 +337,7 @@ pub fn maker<'a>(
         };
         let reel = ground
             .reel(node)
-            .ok_or_else(|| Failure::new("a node without a reel has no layer"))?;
+            .ok_or("a node without a reel has no layer")?;
         engine.tried_layer(reel, io)
     })
 }

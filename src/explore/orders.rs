@@ -1,6 +1,6 @@
 //! Every order in which a few packets can reach a node, and what it believes after each.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::io::Write;
 
 use netreel_protocol::session::{PacketId, Session};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::arguments::Explore;
 use crate::outcome::{Answer, Failure, Result, fail};
-use crate::packets;
+use crate::{packets, text};
 
 /// More packets have too many orders for a table.
 const PACKETS_MAX: usize = 6;
@@ -102,15 +102,15 @@ fn believes(table: &Table, object: u64) -> String {
 
 /// The objects of which the node does not believe the same after all orders.
 fn parted(rows: &[Row]) -> Vec<u64> {
-    let mut objects: BTreeMap<u64, ()> = BTreeMap::new();
-    for row in rows {
-        objects.extend(row.table.keys().map(|object| (*object, ())));
-    }
+    let objects: BTreeSet<u64> = rows
+        .iter()
+        .flat_map(|row| row.table.keys().copied())
+        .collect();
     let differs = |object: &u64| {
         rows.iter()
             .any(|row| row.table.get(object) != rows[0].table.get(object))
     };
-    objects.into_keys().filter(differs).collect()
+    objects.into_iter().filter(differs).collect()
 }
 
 fn print(
@@ -131,21 +131,14 @@ fn print(
     let parted = parted(rows);
     writeln!(out)?;
     for (place, row) in rows.iter().enumerate() {
-        let order = row
-            .order
-            .iter()
-            .map(|&it| moved[it].number.to_string())
-            .collect::<Vec<_>>()
-            .join("  ");
-        let beliefs = parted
-            .iter()
-            .map(|&object| {
-                let differs = row.table.get(&object) != rows[0].table.get(&object);
-                let mark = if differs { ", otherwise" } else { "" };
-                format!("object {object}: {}{mark}", believes(&row.table, object))
-            })
-            .collect::<Vec<_>>()
-            .join("; ");
+        let order = row.order.iter().map(|&it| moved[it].number.to_string());
+        let order = text::joined(order, "  ");
+        let beliefs = parted.iter().map(|&object| {
+            let differs = row.table.get(&object) != rows[0].table.get(&object);
+            let mark = if differs { ", otherwise" } else { "" };
+            format!("object {object}: {}{mark}", believes(&row.table, object))
+        });
+        let beliefs = text::joined(beliefs, "; ");
         let recorded = if place == 0 { "  (as recorded)" } else { "" };
         writeln!(out, "{order}  {beliefs}{recorded}")?;
     }

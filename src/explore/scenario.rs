@@ -165,9 +165,7 @@ pub fn played(file: &Path, arguments: &Explore, make: &Make<'_>) -> Result<Writt
 /// # Errors
 /// A wire that cannot be read.
 pub fn session(played: &Written, arguments: &Explore) -> Result<Session> {
-    let wire = arguments.read.source.wire.as_deref();
-    let wire = wire.map(open::wire).transpose()?;
-    played.session(wire)
+    played.session(open::wire_given(&arguments.read.source.wire)?)
 }
 
 /// Whether this is a scenario of `netreel run`.

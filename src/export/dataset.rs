@@ -32,17 +32,11 @@ pub fn run(arguments: &Export, out: &mut dyn Write) -> Result<Answer> {
         return every(arguments, folder, out);
     }
     let story = open::story(&arguments.source)?;
-    let paths: Vec<String> = arguments
-        .source
-        .paths
-        .iter()
-        .map(|path| path.display().to_string())
-        .collect();
     let played = match arguments.source.paths.as_slice() {
         [path] => match_in(path),
         _ => None,
     };
-    let path = paths.join(" ");
+    let path = text::paths(&arguments.source.paths);
     let written = one((&story, &path), folder, (Rows::All, played.as_ref()))?;
     line(&path, &written, out)?;
     story.answered(out)
@@ -51,7 +45,7 @@ pub fn run(arguments: &Export, out: &mut dyn Write) -> Result<Answer> {
 fn every(arguments: &Export, folder: &Path, out: &mut dyn Write) -> Result<Answer> {
     let source = &arguments.source;
     let folders = each::folders(&source.paths)?;
-    let wire = source.wire.as_deref().map(open::wire).transpose()?;
+    let wire = open::wire_given(&source.wire)?;
     let (mut written, mut failed) = (0, 0);
     each::each(
         &folders,

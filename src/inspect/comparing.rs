@@ -7,7 +7,7 @@ use netreel_system::Cancel;
 
 use super::drawn::model;
 use super::sitting::Changed;
-use crate::arguments::{Gdb, Onto, Program, Read, Replay, Sit, Source, Together};
+use crate::arguments::{Read, Replay, Source, Together};
 use crate::open;
 use crate::outcome::{Failure, Result};
 use crate::replay::together;
@@ -19,7 +19,7 @@ pub fn opened(source: &Source, path: &Path, cancel: &Cancel) -> Result<Answer> {
         keys: None,
         ..source.clone()
     };
-    let mut story = open::story_while(&source, cancel, |_, _| {})?;
+    let mut story = open::story_while(&source, cancel)?;
     let model = Box::new(model(&mut story, ""));
     let title = path.display().to_string();
     Ok(Answer::Compared { model, title })
@@ -72,14 +72,7 @@ pub fn played_on(
             source: source.clone(),
             json: false,
         },
-        node: None,
         tune: changed.tune,
-        sit: Sit {
-            time_outs: None,
-            until: None,
-            from: None,
-            step: false,
-        },
         set: changed.set,
         together: Together {
             layer: layer.map(Path::to_owned),
@@ -87,22 +80,7 @@ pub fn played_on(
             out: Some(folder.path().to_owned()),
             seed: 1,
         },
-        program: Program {
-            command: Vec::new(),
-            threads: None,
-            no_log: false,
-        },
-        onto: Onto {
-            to: None,
-            peer: None,
-            speed: 1.0,
-            as_answered: false,
-        },
-        patience: None,
-        gdb: Gdb {
-            gdb: None,
-            vscode: None,
-        },
+        ..Replay::default()
     };
     together::run_while(&arguments, &mut Vec::new(), cancel)?;
     let mut answer = opened(source, folder.path(), cancel)?;

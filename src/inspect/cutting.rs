@@ -8,7 +8,7 @@ use netreel_inspector::PartOf;
 use netreel_protocol::export::Cut;
 use netreel_protocol::session::{PacketId, Session};
 
-use crate::text;
+use crate::{text, whole};
 
 /// Writes the reels of a part of a session, and says what was written.
 ///
@@ -70,14 +70,13 @@ fn said(part: &PartOf) -> String {
 
 /// Makes the folder, which must hold nothing that could be taken for a part of the session.
 fn make(folder: &Path) -> Result<(), String> {
-    let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
-    std::fs::create_dir_all(folder).map_err(failed)?;
-    match std::fs::read_dir(folder).map_err(failed)?.next() {
-        None => Ok(()),
-        Some(_) => Err(format!(
-            "{}: the folder is not empty; name one that is, or that is not there yet",
-            folder.display()
+    let shown = folder.display();
+    match whole::make_empty(folder) {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(format!(
+            "{shown}: the folder is not empty; name one that is, or that is not there yet"
         )),
+        Err(error) => Err(format!("{shown}: {error}")),
     }
 }
 

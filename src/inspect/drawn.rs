@@ -29,11 +29,10 @@ pub fn size(text: &str) -> Result<(u32, u32)> {
 }
 
 /// Draws a picture of the window as it is laid out at first.
-pub fn draw(model: Model, looks: (Shown, Theme), size: (u32, u32), file: &Path) -> Result {
-    let (shown, theme) = looks;
+pub fn draw(model: Model, size: (u32, u32), file: &Path) -> Result {
     let looks = Looks {
-        shown,
-        theme,
+        shown: Shown::default(),
+        theme: Theme::default(),
         scale: 1.0,
     };
     draw_with(model, looks, size, file, Vec::new())

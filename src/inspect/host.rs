@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use netreel_inspector::{Answer, Host, Request, Wake};
-use netreel_system::Cancel;
+use netreel_system::{Cancel, locked};
 
 use super::comparing::{self, Folder};
 use super::opening::{Brings, Job, Said, Teller, followed, opened, reread};
@@ -102,16 +102,14 @@ impl Opener {
         self.watch(&source);
         self.begin(move |told| {
             if let Some(run) = kept::run(&source.paths) {
-                return told.say(run);
+                told.say(run);
+                return Ok(());
             }
             let above = kept::above(&source.paths);
-            match opened(&source, (&filter, rules.as_ref()), told) {
-                Ok((answer, story)) => {
-                    told.bring(answer, Brings::Shown(Box::new((source, story))));
-                    above.into_iter().for_each(|run| told.say(run));
-                }
-                Err(failure) => told.say(Answer::Failed(failure.to_string())),
-            }
+            let (answer, story) = opened(&source, (&filter, rules.as_ref()), told)?;
+            told.bring(answer, Brings::Shown(Box::new((source, story))));
+            above.into_iter().for_each(|run| told.say(run));
+            Ok(())
         });
     }
 
@@ -124,11 +122,7 @@ impl Opener {
         self.follows = true;
         self.watch(&source);
         self.source.clone_from(&source);
-        self.begin(move |told| {
-            if let Err(failure) = followed(&source, told) {
-                told.say(Answer::Failed(failure.to_string()));
-            }
-        });
+        self.begin(move |told| followed(&source, told));
     }
 
     /// Looks after the wire of what is read, if there is one beside it.
@@ -167,25 +161,16 @@ impl Opener {
             return self.follow_as(source);
         }
         self.begin(move |told| {
-            let read = reread(&source, told);
-            match read {
-                Ok((answer, story)) => told.bring(answer, Brings::Shown(Box::new((source, story)))),
-                Err(failure) => told.say(Answer::Failed(failure.to_string())),
-            }
+            let (answer, story) = reread(&source, told)?;
+            told.bring(answer, Brings::Shown(Box::new((source, story))));
+            Ok(())
         });
     }
 
     /// Does something beside the window whose answer is about what is shown.
     fn do_beside(&self, name: &str, work: impl FnOnce() -> Answer + Send + 'static) {
-        let told = self.told(Job::Done);
-        let failed = told.clone();
-        let spawned = thread::Builder::new()
-            .name(name.to_owned())
-            .spawn(move || told.say(work()));
-        if let Err(error) = spawned {
-            let sentence = format!("there can be no thread for it: {error}; close something");
-            failed.say(Answer::Failed(sentence));
-        }
+        let work = move |told: &Teller| told.say(work());
+        spawn(name, self.told(Job::Done), Answer::Failed, work);
     }
 
     /// The folders in which wires may lie that fit what is shown.
@@ -216,15 +201,10 @@ impl Opener {
     fn demonstrate(&mut self) {
         self.begin(|told| {
             told.working("playing the demonstration, 4 s");
-            let shown = demonstrated().and_then(|folder| {
-                let source = Source::alone(&folder);
-                let (answer, story) = opened(&source, ("", None), told)?;
-                Ok((answer, Box::new((source, story))))
-            });
-            match shown {
-                Ok((answer, shown)) => told.bring(answer, Brings::Shown(shown)),
-                Err(failure) => told.say(Answer::Failed(failure.to_string())),
-            }
+            let source = Source::alone(&demonstrated()?);
+            let (answer, story) = opened(&source, ("", None), told)?;
+            told.bring(answer, Brings::Shown(Box::new((source, story))));
+            Ok(())
         });
     }
 
@@ -306,9 +286,7 @@ impl Opener {
 
     /// Another session is shown: all else was about the one before.
     fn shows(&mut self, story: Option<Story>) {
-        if let Ok(mut shown) = self.shown.lock() {
-            *shown = story;
-        }
+        *locked(&self.shown) = story;
         self.seat = None;
         self.played = None;
         self.give_up_comparing();
@@ -337,19 +315,15 @@ impl Opener {
         work: impl FnOnce(&Source, &Cancel) -> Result<(Answer, Brings)> + Send + 'static,
     ) {
         self.give_up_comparing();
-        let job = Job::Comparing(self.comparing);
-        let (source, told) = (self.source.clone(), self.told(job));
-        let spawned =
-            thread::Builder::new()
-                .name("comparing".to_owned())
-                .spawn(move || match work(&source, &told.cancel) {
-                    Ok((answer, brings)) => told.bring(answer, brings),
-                    Err(why) => told.say(Answer::NotCompared(why.to_string())),
-                });
-        if let Err(error) = spawned {
-            let why = format!("there can be no thread for it: {error}; close something");
-            self.told(job).say(Answer::NotCompared(why));
-        }
+        let (source, told) = (
+            self.source.clone(),
+            self.told(Job::Comparing(self.comparing)),
+        );
+        let work = move |told: &Teller| match work(&source, &told.cancel) {
+            Ok((answer, brings)) => told.bring(answer, brings),
+            Err(why) => told.say(Answer::NotCompared(why.to_string())),
+        };
+        spawn("comparing", told, Answer::NotCompared, work);
     }
 
     fn told(&self, job: Job) -> Teller {
@@ -366,8 +340,7 @@ impl Opener {
 
     /// Sits down at a node of what is shown.
     fn sit(&mut self, node: String, changes: &str) {
-        let story = self.shown.lock().ok();
-        let story = story.and_then(|story| story.as_ref().map(Story::beside));
+        let story = locked(&self.shown).as_ref().map(Story::beside);
         let seat = Seat::take(
             (&self.source, story),
             (node, self.layer.clone()),
@@ -393,18 +366,20 @@ impl Opener {
         }
     }
 
-    fn begin(&mut self, work: impl FnOnce(&Teller) + Send + 'static) {
+    fn begin(&mut self, work: impl FnOnce(&Teller) -> Result + Send + 'static) {
         self.give_up();
         self.opens = Cancel::default();
-        let told = self.told(Job::Opening(self.opening));
-        let failed = told.clone();
-        let spawned = thread::Builder::new()
-            .name("opening".to_owned())
-            .spawn(move || work(&told));
-        if let Err(error) = spawned {
-            let sentence = format!("there can be no thread to open it: {error}; close something");
-            failed.say(Answer::Failed(sentence));
-        }
+        let work = move |told: &Teller| {
+            if let Err(failure) = work(told) {
+                told.say(Answer::Failed(failure.to_string()));
+            }
+        };
+        spawn(
+            "opening",
+            self.told(Job::Opening(self.opening)),
+            Answer::Failed,
+            work,
+        );
     }
 
     /// Has nothing opened or followed any more.
@@ -418,6 +393,23 @@ impl Opener {
         self.compares.cancel();
         self.compares = Cancel::default();
         self.comparing += 1;
+    }
+}
+
+/// Works on a thread of its own.
+fn spawn(
+    name: &str,
+    told: Teller,
+    failed: fn(String) -> Answer,
+    work: impl FnOnce(&Teller) + Send + 'static,
+) {
+    let still = told.clone();
+    let spawned = thread::Builder::new()
+        .name(name.to_owned())
+        .spawn(move || work(&told));
+    if let Err(error) = spawned {
+        let why = format!("there can be no thread for it: {error}; close something");
+        still.say(failed(why));
     }
 }
 
@@ -448,10 +440,8 @@ impl Host for Opener {
             Request::Open(paths) => {
                 let source = Source {
                     paths,
-                    keys: None,
-                    wire: None,
-                    bounds: None,
                     no_index: self.source.no_index,
+                    ..Source::default()
                 };
                 self.open_as(source, String::new());
             }
@@ -521,8 +511,6 @@ impl Host for Opener {
     }
 
     fn wake_with(&mut self, wake: Wake) {
-        if let Ok(mut known) = self.wake.lock() {
-            *known = Some(wake);
-        }
+        *locked(&self.wake) = Some(wake);
     }
 }

@@ -7,7 +7,7 @@ use std::thread;
 
 use netreel_inspector::{Answer, Follower, Model, Rhythm, Settings, Wake};
 use netreel_protocol::session::{ReelInput, Session, SessionBuilder};
-use netreel_system::Cancel;
+use netreel_system::{Cancel, locked};
 
 use super::comparing::Folder;
 use super::drawn::{filtered, ruled};
@@ -75,6 +75,14 @@ pub(super) enum Brings {
     Edited(bool),
 }
 
+/// Has the window hear what was said.
+pub(super) fn wake(known: &Mutex<Option<Wake>>) {
+    let wake = locked(known).clone();
+    if let Some(wake) = wake {
+        wake();
+    }
+}
+
 /// What a thread says, and whether anybody still wants to hear it.
 #[derive(Clone)]
 pub(super) struct Teller {
@@ -97,10 +105,7 @@ impl Teller {
             answer,
             brings,
         }));
-        let wake = self.wake.lock().ok().and_then(|wake| wake.clone());
-        if let Some(wake) = wake {
-            wake();
-        }
+        wake(&self.wake);
     }
 
     pub fn working(&self, what: impl Into<String>) {
@@ -139,7 +144,7 @@ pub(super) fn opened(
             beginning(reels, how, &SIZES).into_iter().for_each(show);
         }
     };
-    let mut story = open::story_while(source, &told.cancel, begun)?;
+    let mut story = open::story_read(source, Session::builder().cancel(&told.cancel), begun)?;
     let packets = story.session.packet_count();
     told.working(format!(
         "arranging {}",
@@ -155,7 +160,7 @@ pub(super) fn opened(
 
 /// Reads what `source` names once more, for whoever looks at it already.
 pub(super) fn reread(source: &Source, told: &Teller) -> Result<(Answer, Story)> {
-    let mut story = open::story_while(source, &told.cancel, |_, _| {})?;
+    let mut story = open::story_while(source, &told.cancel)?;
     let answer = Answer::Reread {
         model: Box::new(ruled(&mut story, "", None)?),
         title: Settings::named(&source.paths),

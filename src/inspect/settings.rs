@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use netreel_inspector::Settings;
 
+use crate::bookmarks::own_folder;
 use crate::whole;
 
 /// A longer file is none of ours.
@@ -12,12 +13,7 @@ const BYTES_MAX: u64 = 1 << 16;
 
 /// `netreel/window.json` below `XDG_CONFIG_HOME`, else below `.config` at home.
 fn file() -> Option<PathBuf> {
-    let named = |name: &str| std::env::var_os(name).filter(|it| !it.is_empty());
-    let folder = match named("XDG_CONFIG_HOME") {
-        Some(folder) => PathBuf::from(folder),
-        None => PathBuf::from(named("HOME")?).join(".config"),
-    };
-    Some(folder.join("netreel").join("window.json"))
+    Some(own_folder("XDG_CONFIG_HOME", ".config")?.join("window.json"))
 }
 
 /// What was kept; the usual where nothing was. What cannot be read is said and left alone.

@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use netreel_inspector::{Answer, Wake};
+use netreel_system::locked;
 
+use super::opening;
 use crate::arguments::{Inspect, Source};
 use crate::open::{self, Story};
 use crate::outcome::Result;
@@ -39,10 +41,7 @@ impl Seat {
         let say = move |answer: Answer| {
             // Whoever no longer hears has sat down elsewhere.
             drop(answers.send(answer));
-            let wake = wake.lock().ok().and_then(|wake| wake.clone());
-            if let Some(wake) = wake {
-                wake();
-            }
+            opening::wake(&wake);
         };
         let work = move || {
             let layer = (layer.as_deref(), &changes);
@@ -83,11 +82,7 @@ pub fn stands(
     // Behind the last one the replay is left as it is.
     drop(to);
     let answers = Mutex::new(Vec::new());
-    let say = |answer: Answer| {
-        if let Ok(mut answers) = answers.lock() {
-            answers.push(answer);
-        }
-    };
+    let say = |answer: Answer| locked(&answers).push(answer);
     let story = Some(story.beside());
     let layer = (arguments.layer.as_deref(), &changes);
     sit((source, story), node, layer, &commands, &say)?;
@@ -131,11 +126,8 @@ impl Changed {
                 }
             };
             let change = words.next();
-            to.push(
-                change
-                    .ok_or_else(|| format!("{word}: write NAME=VALUE behind it"))?
-                    .to_owned(),
-            );
+            let change = change.ok_or_else(|| format!("{word}: write NAME=VALUE behind it"))?;
+            to.push(change.to_owned());
         }
         Ok(changed)
     }
@@ -158,7 +150,7 @@ fn sit(
         .find(|reel| reel.name == node)
         .ok_or_else(|| format!("{node} has no reel here"))?;
     program::asked::refuse(reel.reel, &source.paths)?;
-    let path: PathBuf = source.paths.first().cloned().unwrap_or_default();
+    let path = source.paths.first().cloned().unwrap_or_default();
     let asked = Changes {
         tune: &changes.tune,
         set: &changes.set,
@@ -170,13 +162,11 @@ fn sit(
     let tell: Tell = {
         let failed = Arc::clone(&failed);
         Arc::new(move |why| {
-            if let Ok(mut failed) = failed.lock() {
-                *failed += &format!("{why}\n");
-            }
+            *locked(&failed) += &format!("{why}\n");
         })
     };
     let played: Played = (Box::new(engine.stepper(reel.reel, tell)?), Some(plays));
-    let mut sitting = Sitting::new(&story, reel, played, Path::new(&path), false);
+    let mut sitting = Sitting::new(&story, reel, played, &path, false);
     let begins = layer.map_or_else(String::new, |layer| {
         format!("plays into the layer of {}", layer.display())
     });
@@ -187,8 +177,7 @@ fn sit(
             say(Answer::Stood(String::new()));
             return Ok(());
         }
-        let failed = failed.lock().map(|mut it| std::mem::take(&mut *it));
-        let failed = failed.unwrap_or_default();
+        let failed = std::mem::take(&mut *locked(&failed));
         let said = format!("{failed}{}", String::from_utf8_lossy(&out));
         let said = said.trim_end().to_owned();
         say(Answer::Stands(Box::new(sitting.standing(said))));

@@ -111,10 +111,7 @@ const OVER_LOOK: Duration = Duration::from_millis(20);
 pub fn commanded(arguments: &Play, address: SocketAddr, out: &mut dyn Write) -> Result<Answer> {
     let token = read_token(arguments.console_token.as_deref())?;
     let commanded = Commanded::listen(address, token)?;
-    let folder = match &arguments.out {
-        Some(folder) => folder.clone(),
-        None => std::env::temp_dir().join(format!("netreel-play-{}", std::process::id())),
-    };
+    let folder = demo::folder_for(arguments.out.as_deref(), "play");
     std::fs::create_dir_all(&folder).map_err(|error| {
         format!(
             "cannot make the folder {} for the reel: {error}; name another with --out",
@@ -150,34 +147,17 @@ fn seated(arguments: &Play, commanded: &Commanded, out: &mut dyn Write) -> Resul
         let (setup, sockets) = gather(arguments, out)?;
         return Ok(sockets.into_iter().next().map(|socket| (setup, socket)));
     }
-    let (_, topology) = how(arguments);
     Ok(match commanded.choose() {
         Choice::Quit => None,
         Choice::Join { address, seat } => {
-            let joined = netreel_play::join(address, seat)?;
-            let (setup, own, socket) = joined;
+            let (setup, own, socket) = netreel_play::join(address, seat)?;
             Some((setup, (own, socket)))
         }
         Choice::Host {
             address,
             nodes,
             mode,
-        } => {
-            let seats = Seats {
-                session: boxes::session_id(arguments.seed),
-                mode,
-                topology,
-                seed: arguments.seed,
-                players: nodes,
-            };
-            let mut told = |line: String| {
-                // Who cannot be told still plays.
-                let _ = writeln!(out, "{line}").and_then(|()| out.flush());
-            };
-            let hosted = netreel_play::host(address, seats, &mut told);
-            let (setup, socket) = hosted?;
-            Some((setup, (Peer::HOST, socket)))
-        }
+        } => Some(hosted(arguments, address, (mode, nodes), out)?),
     })
 }
 
@@ -191,21 +171,9 @@ pub fn gather(arguments: &Play, out: &mut dyn Write) -> Result<(Setup, Vec<(Peer
         return Ok((setup, vec![(own, socket)]));
     }
     let (mode, topology) = how(arguments);
-    let session = boxes::session_id(arguments.seed);
     if let Some(address) = arguments.host {
-        let seats = Seats {
-            session,
-            mode,
-            topology,
-            seed: arguments.seed,
-            players: arguments.nodes,
-        };
-        let mut told = |line: String| {
-            // Who cannot be told still plays.
-            let _ = writeln!(out, "{line}").and_then(|()| out.flush());
-        };
-        let (setup, socket) = netreel_play::host(address, seats, &mut told)?;
-        return Ok((setup, vec![(Peer::HOST, socket)]));
+        let (setup, own) = hosted(arguments, address, (mode, arguments.nodes), out)?;
+        return Ok((setup, vec![own]));
     }
     let local = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let bind = |peer: u8| {
@@ -216,13 +184,35 @@ pub fn gather(arguments: &Play, out: &mut dyn Write) -> Result<(Setup, Vec<(Peer
     let sockets: Result<Vec<_>, _> = (0..arguments.nodes).map(bind).collect();
     let sockets = sockets?;
     let setup = Setup {
-        session,
+        session: boxes::session_id(arguments.seed),
         mode,
         topology,
         seed: arguments.seed,
         endpoints: sockets.iter().map(|(_, socket)| socket.local()).collect(),
     };
     Ok((setup, sockets))
+}
+
+/// HOST's seat, when all others are there.
+fn hosted(
+    arguments: &Play,
+    address: SocketAddr,
+    (mode, players): (Mode, u8),
+    out: &mut dyn Write,
+) -> Result<Seat> {
+    let seats = Seats {
+        session: boxes::session_id(arguments.seed),
+        mode,
+        topology: how(arguments).1,
+        seed: arguments.seed,
+        players,
+    };
+    let mut told = |line: String| {
+        // Who cannot be told still plays.
+        let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+    };
+    let (setup, socket) = netreel_play::host(address, seats, &mut told)?;
+    Ok((setup, (Peer::HOST, socket)))
 }
 
 /// Which node it wants to be, where it joins.
@@ -238,10 +228,9 @@ fn seat(arguments: &Play) -> Result<Option<Peer>> {
 }
 
 fn how(arguments: &Play) -> (Mode, Links) {
-    let mode = boxes::mode(arguments.migration);
     let topology = match arguments.topology {
         Topology::P2p => Links::PeerToPeer,
         Topology::ClientServer => Links::ClientServer,
     };
-    (mode, topology)
+    (arguments.migration.into(), topology)
 }

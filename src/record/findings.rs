@@ -16,7 +16,7 @@ use netreel_reel::{EventNumber, TriggerCause};
 use netreel_wire::Wire;
 
 use crate::arguments::FailOn;
-use crate::watch::{Pace, TENTH, Watch};
+use crate::watch::{Pace, Watch};
 
 /// Looks into the reels of a folder now and then, on a thread of its own, until it is dropped.
 pub struct Findings {
@@ -49,7 +49,7 @@ impl Findings {
         let triggers = triggers.clone();
         let (stop, stopped) = channel::<()>();
         let run = move || {
-            let mut pace = Pace::new(EVERY, TENTH);
+            let mut pace = Pace::new(EVERY);
             pace.looked(Instant::now());
             while stopped.recv_timeout(pace.pause()) == Err(RecvTimeoutError::Timeout) {
                 let begun = Instant::now();

@@ -65,18 +65,6 @@ struct Telling<'a> {
     limited: bool,
 }
 
-/// A reel that is written.
-struct EndedReel {
-    name: String,
-    reel: PathBuf,
-    events: u64,
-    bytes: u64,
-    /// How many of its events were deleted, the oldest, as their files are kept no longer.
-    deleted: u64,
-    /// How many could not be recorded.
-    dropped: u64,
-}
-
 impl Telling<'_> {
     fn hear(&mut self, report: Report) {
         match report {
@@ -103,14 +91,21 @@ impl Telling<'_> {
                 size: (events, bytes),
                 deleted,
                 dropped,
-            } => self.ended(&EndedReel {
-                name,
-                reel,
-                events,
-                bytes,
-                deleted,
-                dropped,
-            }),
+            } => {
+                let deleted = match deleted {
+                    0 => String::new(),
+                    deleted => format!("; {deleted} older ones were deleted, as --ring or --keep asks"),
+                };
+                let dropped = match dropped {
+                    0 => String::new(),
+                    dropped => format!(", {dropped} DROPPED"),
+                };
+                self.line.say(&format!(
+                    "{name}: {events} events{dropped}, {} in {}{deleted}",
+                    text::bytes(bytes),
+                    reel.display()
+                ));
+            }
             Report::Limit { name, reached } => {
                 self.limited = true;
                 self.line.say(&format!(
@@ -133,30 +128,6 @@ impl Telling<'_> {
                 "{wanted}.reel is there already; this recording's node and reel are called {name}"
             ));
         }
-    }
-
-    fn ended(&mut self, ended: &EndedReel) {
-        let EndedReel {
-            name,
-            reel,
-            events,
-            bytes,
-            deleted,
-            dropped,
-        } = ended;
-        let deleted = match deleted {
-            0 => String::new(),
-            deleted => format!("; {deleted} older ones were deleted, as --ring or --keep asks"),
-        };
-        let dropped = match dropped {
-            0 => String::new(),
-            dropped => format!(", {dropped} DROPPED"),
-        };
-        self.line.say(&format!(
-            "{name}: {events} events{dropped}, {} in {}{deleted}",
-            text::bytes(*bytes),
-            reel.display()
-        ));
     }
 }
 

@@ -12,18 +12,42 @@ use netreel_system::trigger;
 use super::arguments::{RingArguments, TriggerSignal};
 use super::findings::Findings;
 use crate::arguments::Record;
+use crate::open;
 use crate::outcome::{Failure, Result};
 
 /// How to record, for all ways, and what may keep a window while the recording runs: the live line
 /// takes it along.
 pub fn options(arguments: &Record, folder: &Path) -> Result<(Options, Armed)> {
     let mut options = arguments.recording.options();
-    let armed = Armed::arm(
-        &arguments.ring,
-        folder,
-        &mut options,
-        arguments.live.wire.as_deref(),
-    )?;
+    let ring = &arguments.ring;
+    let triggers = options.triggers.clone();
+    let news = triggers.news();
+    options.ring = ring.ring();
+    let signal = match ring.trigger_signal {
+        _ if options.ring.is_none() => None,
+        Some(TriggerSignal::None) => None,
+        Some(TriggerSignal::Usr2) => trigger::OTHER,
+        Some(TriggerSignal::Usr1) | None => trigger::USUAL,
+    };
+    if let Some(signal) = signal {
+        triggers.on_signal(signal).map_err(Failure::new)?;
+        triggers.hear_in(folder);
+    }
+    let peers = peers(ring)?.map(|options| Peers::start(options, &triggers));
+    let findings = ring.trigger_on_finding.map(|level| {
+        let wire = open::wire_given(&arguments.live.wire)?;
+        Findings::watch(folder, level, wire, &triggers).map_err(Failure::new)
+    });
+    let armed = Armed {
+        triggers,
+        news,
+        joined: BTreeSet::new(),
+        presence: None,
+        folder: folder.to_owned(),
+        signal: options.ring.map(|_| signal),
+        _peers: peers.transpose()?,
+        findings: findings.transpose()?,
+    };
     Ok((options, armed))
 }
 
@@ -43,43 +67,6 @@ pub struct Armed {
 }
 
 impl Armed {
-    /// Arms what was asked for and puts it into `options`. The reels go to `folder`.
-    pub fn arm(
-        arguments: &RingArguments,
-        folder: &Path,
-        options: &mut Options,
-        wire: Option<&Path>,
-    ) -> Result<Armed> {
-        let triggers = options.triggers.clone();
-        let news = triggers.news();
-        options.ring = arguments.ring();
-        let signal = match arguments.trigger_signal {
-            _ if options.ring.is_none() => None,
-            Some(TriggerSignal::None) => None,
-            Some(TriggerSignal::Usr2) => trigger::OTHER,
-            Some(TriggerSignal::Usr1) | None => trigger::USUAL,
-        };
-        if let Some(signal) = signal {
-            triggers.on_signal(signal).map_err(Failure::new)?;
-            triggers.hear_in(folder);
-        }
-        let peers = peers(arguments)?.map(|options| Peers::start(options, &triggers));
-        let findings = arguments.trigger_on_finding.map(|level| {
-            let wire = wire.map(crate::open::wire).transpose()?;
-            Findings::watch(folder, level, wire, &triggers).map_err(Failure::new)
-        });
-        Ok(Armed {
-            triggers,
-            news,
-            joined: BTreeSet::new(),
-            presence: None,
-            folder: folder.to_owned(),
-            signal: options.ring.map(|_| signal),
-            _peers: peers.transpose()?,
-            findings: findings.transpose()?,
-        })
-    }
-
     /// What triggers came to since the last time, a sentence each. To be asked now and then.
     pub fn news(&mut self) -> Vec<String> {
         self.triggers.look_for_signal();

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use netreel_reel::Reel;
-use netreel_replay::{Driver, MakeLayer, Report, Stepper};
+use netreel_replay::{MakeLayer, Stepper};
 use netreel_sample_engine::{Event, NetLayer, Refusal, Start};
 use netreel_transport::{InputError, Layer, ObjectBelief, Transport};
 
 use crate::boxes::ENGINE;
 use crate::outcome::{Failure, Result, fail};
+use crate::text;
 
 /// What of the start conditions is to be another than recorded, each as `NAME=VALUE`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -24,7 +25,7 @@ impl Changes<'_> {
     pub fn words(&self) -> String {
         let tune = self.tune.iter().map(|change| format!("--tune {change}"));
         let set = self.set.iter().map(|change| format!("--set {change}"));
-        tune.chain(set).collect::<Vec<_>>().join(" ")
+        text::joined(tune.chain(set), " ")
     }
 }
 
@@ -201,14 +202,6 @@ fn words(because: Refusal) -> &'static str {
         Refusal::OnlyToAll => "a client cannot call one peer, only all",
         Refusal::TooLarge => "it is too large",
     }
-}
-
-/// Plays `reel` into a fresh layer of the engine that it was recorded at.
-pub fn replay(reel: &Arc<Reel>, changes: Changes<'_>) -> Result<Report> {
-    let driver = Driver::new(Arc::clone(reel))?;
-    let start = start(reel, changes)?;
-    let mut layer = layer(reel, start, changes)?;
-    Ok(driver.run(&mut layer))
 }
 
 /// Plays a reel into the sample engine's layer, with what is to be another than recorded. Says what is

@@ -49,17 +49,16 @@ impl Condition {
                 Met::Events(findings(rest, story, reel)?)
             }
             _ => {
-                let (session, history) = (&story.session, || story.history());
+                let session = &story.session;
                 let query = open::query_at_a_node(text, session)?;
                 let packets = |query: &Query| {
-                    let all = (0, session.packet_count());
-                    let packets = query.packets(session, &history, all);
-                    packets.into_iter().collect::<BTreeSet<PacketId>>()
+                    let packets = story.packets(query).into_iter();
+                    packets.collect::<BTreeSet<PacketId>>()
                 };
                 match query.is_about_beliefs_and_packets() {
                     (false, _) => Met::Packets(packets(&query)),
                     (true, about_packets) => {
-                        let course = query.at_a_node(session, history(), reel)?;
+                        let course = query.at_a_node(session, story.history(), reel)?;
                         if about_packets {
                             let sets = course.queries.iter().map(packets).collect();
                             Met::PacketsWhile(course, sets)
@@ -85,6 +84,17 @@ impl Condition {
                 packets.is_some_and(|packets| is_of(packets, reel, record))
             }
         }
+    }
+
+    /// The first event that fits.
+    pub fn first(&self, reel: &SessionReel<'_>) -> Option<EventNumber> {
+        let mut first = None;
+        reel.reel.for_each(|record| {
+            if first.is_none() && self.is_met(reel, record) {
+                first = Some(record.number);
+            }
+        });
+        first
     }
 }
 
@@ -157,12 +167,7 @@ impl Breaks {
         reel: &SessionReel<'_>,
         tell: &mut dyn FnMut(String),
     ) -> Breaks {
-        let folder = if path.is_dir() {
-            path
-        } else {
-            path.parent().unwrap_or(path)
-        };
-        let file = folder.join("breakpoints.txt");
+        let file = open::folder_of(path).join("breakpoints.txt");
         let text = whole::read(&file, BYTES_MAX).unwrap_or_default();
         let mut list = Vec::new();
         for line in text

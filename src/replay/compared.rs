@@ -424,8 +424,8 @@ fn one(word: &str, told: &KnownFinding, out: &mut dyn Write) -> Result {
     let style = check::style(told.level);
     writeln!(
         out,
-        "  {word:<11}  {style}{}{style:#}  {} at {}",
-        check::level(told.level),
+        "  {word:<11}  {style}{:<7}{style:#}  {} at {}",
+        told.level.name(),
         told.key.rule,
         told.key.node
     )?;

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::path::Path;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use netreel_plugin::{Failed, LoadError, Plugin, PluginLayer, Sockets};
 use netreel_reel::Reel;
@@ -10,6 +10,7 @@ use netreel_replay::{
     Driver, MakeLayer, Report, Stepper, check_replayable, check_replayable_sockets,
     check_replayable_whole,
 };
+use netreel_system::locked;
 use netreel_transport::{InputError, Layer, ObjectBelief, RestoreError, Transport};
 
 use super::boxes::{self, Alone, Changed, Changes};
@@ -140,10 +141,10 @@ impl<'a> Engine<'a> {
     /// What is known of why a reel is not replayed exactly.
     pub fn likely(&self, reel: &Arc<Reel>, report: &Report) -> Likely {
         let plays = self.plays(reel);
-        let is_changed = !plays.changed.is_empty();
-        let unchanged = is_changed
-            .then(|| boxes::replay(reel, Changes::default()).ok())
-            .flatten();
+        let unchanged = match plays.changed[..] {
+            [] => None,
+            _ => Engine::Boxes(Changes::default()).replay(reel).ok(),
+        };
         let unchanged = unchanged.map(|unchanged| Unchanged::of(report, &unchanged));
         Likely::of(reel, report, plays).beside(unchanged)
     }
@@ -266,8 +267,7 @@ impl<'a> Engine<'a> {
             return Ok(());
         };
         for (node, failed) in loaded.layers.borrow().iter() {
-            let failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(why) = failed.as_ref() {
+            if let Some(why) = locked(failed).clone() {
                 let path = loaded.path.display();
                 return fail(format!("--layer {path}: at {node}: {why}"));
             }
@@ -308,11 +308,9 @@ impl Watched {
         if !self.panics {
             return;
         }
-        let failed = self.layer.failed();
-        let failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(why) = failed.as_ref() {
+        if let Some(why) = locked(&self.layer.failed()).clone() {
             // Whoever asked for it catches it: nothing is said of it here.
-            std::panic::resume_unwind(Box::new(why.to_string()));
+            std::panic::resume_unwind(Box::new(why));
         }
     }
 }
@@ -325,9 +323,7 @@ impl Layer for Watched {
         watched::returned();
         self.panic_if_failed();
         let Some(tell) = &self.tells else { return };
-        let failed = self.layer.failed();
-        let failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(why) = failed.as_ref() {
+        if let Some(why) = locked(&self.layer.failed()).clone() {
             let node = &self.node;
             tell(format!("at {node}, in the tick of event {event}: {why}"));
             self.tells = None;

@@ -72,13 +72,7 @@ pub fn run(arguments: &Replay, expression: &str, out: &mut dyn Write) -> Result<
             }
             Err(why) => return fail(format!("--gdb {expression}: {why}")),
         };
-        let mut first = None;
-        reel.reel.for_each(|record| {
-            if first.is_none() && condition.is_met(reel, record) {
-                first = Some(record.number);
-            }
-        });
-        match first {
+        match condition.first(reel) {
             Some(event) => stops.push(Stop {
                 node: reel.name.clone(),
                 event,

@@ -32,8 +32,8 @@ impl Sitting<'_> {
         let turn = self.player.turn();
         let Some(lines) = report::describe(self.reel.reel, &state) else {
             if self.json {
-                let hex: String = state.iter().map(|byte| format!("{byte:02x}")).collect();
-                return print_json(&json!({ "before": turn.0, "state": hex }), out);
+                let state = text::hex(&state);
+                return print_json(&json!({ "before": turn.0, "state": state }), out);
             }
             writeln!(out, "the layer's state before event {turn}:")?;
             return crate::tree::hex(&state, out);
@@ -139,9 +139,7 @@ impl Sitting<'_> {
         }
         Ok(())
     }
-}
 
-impl Sitting<'_> {
     /// Starts at a time, by way of the snapshot before it.
     pub fn start_at(&mut self, time: SessionTime, out: &mut dyn Write) -> Result {
         let Some(event) = self.reel.event_at(time) else {
@@ -198,9 +196,7 @@ impl Sitting<'_> {
         }
         self.moved(moved, out)
     }
-}
 
-impl Sitting<'_> {
     /// Says where the layer parts from the recording, and what that likely comes from.
     pub(super) fn print_parted(&self, out: &mut dyn Write) -> Result {
         if let Some((judged, tape)) = self.player.ended() {
@@ -261,9 +257,7 @@ impl Sitting<'_> {
             self.reel.reel,
         ))
     }
-}
 
-impl Sitting<'_> {
     pub(super) fn add_break(&mut self, text: &str, out: &mut dyn Write) -> Result {
         let condition = Condition::parse(text, self.story, self.reel)?;
         self.breaks.list.push(condition);

@@ -28,9 +28,7 @@ pub struct Likely {
     /// What the steps tell.
     cause: Option<String>,
     /// The recorded build, and the own one.
-    other_build: Option<[String; 2]>,
-    /// The recorded build, where the plugin does not say its own.
-    unsaid_build: Option<String>,
+    other_build: Option<(String, Option<String>)>,
 }
 
 /// How the same recording is replayed with nothing changed.
@@ -63,17 +61,13 @@ impl Likely {
     /// that is told, and not the builds.
     pub fn of(reel: &Arc<Reel>, report: &Report, plays: Plays) -> Likely {
         let recorded = recorded_build(reel).filter(|_| plays.changed.is_empty());
-        let (other_build, unsaid_build) = match (recorded, plays.build) {
-            (Some(recorded), Some(own)) if recorded != own => (Some([recorded, own]), None),
-            (Some(recorded), None) => (None, Some(recorded)),
-            _ => (None, None),
-        };
+        let own = plays.build;
+        let other_build = recorded.filter(|it| own.as_ref() != Some(it));
         Likely {
             changed: plays.changed,
             unchanged: None,
             cause: cause(reel, report).map(|cause| cause.to_string()),
-            other_build,
-            unsaid_build,
+            other_build: other_build.map(|recorded| (recorded, own)),
         }
     }
 
@@ -110,18 +104,16 @@ impl Likely {
         };
         let cause = self.cause.as_ref();
         let cause = cause.map(|cause| format!("likely because {cause}"));
-        let other = self.other_build.as_ref().map(|[recorded, own]| {
-            format!(
-                "maybe because it was recorded with another build: {recorded}, and this is {own}"
-            )
+        let other = self.other_build.as_ref().map(|(recorded, own)| {
+            let own = match own {
+                Some(own) => format!("this is {own}"),
+                None => "the plugin does not say its own (`build` in netreel_layer.h, the third word of \
+                    `layer!`)"
+                    .to_owned(),
+            };
+            format!("maybe because it was recorded with another build: {recorded}, and {own}")
         });
-        let unsaid = self.unsaid_build.as_ref().map(|recorded| {
-            format!(
-                "maybe because it was recorded with another build: {recorded}, and the plugin does \
-                 not say its own (`build` in netreel_layer.h, the third word of `layer!`)"
-            )
-        });
-        let all = [on_purpose, cause, other, unsaid];
+        let all = [on_purpose, cause, other];
         all.into_iter().flatten().collect()
     }
 
@@ -141,11 +133,8 @@ impl Likely {
             }
             .into();
         }
-        if let Some([recorded, own]) = &self.other_build {
+        if let Some((recorded, own)) = &self.other_build {
             divergence["other_build"] = json!({ "recorded": recorded, "own": own });
-        }
-        if let Some(recorded) = &self.unsaid_build {
-            divergence["other_build"] = json!({ "recorded": recorded, "own": null });
         }
     }
 }

@@ -11,7 +11,7 @@ use netreel_replay::carries;
 use netreel_replay::onto::{self, Next, Onto, Pace};
 use serde_json::{Value as Json, json};
 
-use super::reels::{choose, embedded_wire, names};
+use super::reels::{choose, names, wire_of};
 use crate::arguments::Replay;
 use crate::open::{self, Reels};
 use crate::outcome::{Answer, Failure, Result, fail};
@@ -26,22 +26,19 @@ const WAIT_MIN: Duration = Duration::from_micros(50);
 const PATIENCE_S: f64 = 1.0;
 
 pub fn run(arguments: &Replay, to: &str, out: &mut dyn Write) -> Result<Answer> {
-    let Reels { inputs, unread, .. } = open::reels(&arguments.read.source.paths)?;
-    text::warn(&unread);
-    let chosen = choose(&inputs, arguments.node.as_deref())?;
+    let reels = open::reels(&arguments.read.source.paths)?;
+    text::warn(&reels.unread);
+    let chosen = choose(&reels.inputs, arguments.node.as_deref())?;
     let [input] = chosen.as_slice() else {
-        let names = inputs.iter().map(|it| it.reel.header().node.as_str());
+        let names = reels.inputs.iter().map(|it| it.reel.header().node.as_str());
         return fail(format!(
             "one node at a time can speak to a live endpoint; name it with --node: {}",
             text::joined(names, ", ")
         ));
     };
-    let given = arguments.read.source.wire.as_deref().map(open::wire);
-    let wire = match given.transpose()? {
-        Some(wire) => Some(wire),
-        None => embedded_wire(&input.reel)?,
-    };
-    let peer = peer(arguments, input, &inputs)?;
+    let given = open::wire_given(&arguments.read.source.wire)?;
+    let wire = wire_of(&given, &input.reel)?;
+    let peer = peer(arguments, input, &reels)?;
     let said = onto::said(&input.reel, peer);
     let options = &arguments.onto;
     let pace = if options.as_answered {
@@ -73,9 +70,8 @@ pub fn run(arguments: &Replay, to: &str, out: &mut dyn Write) -> Result<Answer> 
 }
 
 /// Whom the node spoke to.
-fn peer(arguments: &Replay, input: &ReelInput, inputs: &[ReelInput]) -> Result<Endpoint> {
-    let reels: Vec<_> = inputs.iter().map(|it| it.reel.clone()).collect();
-    let name = names(&reels);
+fn peer(arguments: &Replay, input: &ReelInput, reels: &Reels) -> Result<Endpoint> {
+    let name = names(&reels.reels());
     let peers = onto::peers(&input.reel);
     let node = &input.reel.header().node;
     let listed = || {
@@ -285,7 +281,7 @@ fn as_json(
             "event": sent.number.0,
             "at_ns": nanos(sent.at),
             "recorded_at_ns": nanos(sent.recorded_at),
-            "bytes": hex(&sent.packet),
+            "bytes": text::hex(&sent.packet),
             "changed": changed.collect::<Vec<_>>(),
             "not_changed_because": why,
         })
@@ -300,8 +296,8 @@ fn as_json(
             "event": came.instead_of.map(|number| number.0),
             "at_ns": nanos(came.at),
             "recorded_at_ns": recorded.map(|it| nanos(onto.recorded_at(it))),
-            "bytes": hex(&came.packet),
-            "recorded_bytes": recorded.map(|it| hex(&it.packet)),
+            "bytes": text::hex(&came.packet),
+            "recorded_bytes": recorded.map(|it| text::hex(&it.packet)),
             "difference": difference,
         })
     });
@@ -309,7 +305,7 @@ fn as_json(
         json!({
             "event": said.number.0,
             "recorded_at_ns": nanos(onto.recorded_at(said)),
-            "bytes": hex(&said.packet),
+            "bytes": text::hex(&said.packet),
         })
     });
     json!({
@@ -338,8 +334,4 @@ fn seconds(length: Duration) -> String {
 
 fn nanos(length: Duration) -> u64 {
     u64::try_from(length.as_nanos()).unwrap_or(u64::MAX)
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

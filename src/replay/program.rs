@@ -23,6 +23,7 @@ use netreel_system::process::signal_of;
 use netreel_wire::Wire;
 
 use super::breaks::Condition;
+use super::reels::{names, one, wire_of};
 use crate::arguments::{Replay, Threads};
 use crate::outcome::{Answer, Failure, Result, fail};
 use crate::{open, text};
@@ -64,8 +65,7 @@ const NO_PROGRAM: &str = "it is about a program that is started again; `--` at t
                           starts the recorded one";
 
 pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer> {
-    let wire = arguments.read.source.wire.as_deref();
-    let wire = wire.map(open::wire).transpose()?;
+    let wire = open::wire_given(&arguments.read.source.wire)?;
     let (meant, stop_at) = meant(arguments, wire)?;
     let mut prepared = Prepared::new(meant, arguments)?;
     if let Some(event) = stop_at {
@@ -168,7 +168,7 @@ impl Prepared {
             &self.tape,
             &happened,
             (self.meant.wire.as_deref(), reel),
-            &super::reels::names(&self.meant.all),
+            &names(&self.meant.all),
             || {
                 let known = tcp.into_iter().chain(self.files.changed()).collect();
                 let guesses = self
@@ -212,8 +212,8 @@ fn meant(arguments: &Replay, wire: Option<Arc<Wire>>) -> Result<(Meant, Option<E
             let meant = Meant {
                 name: input.reel.header().node.clone(),
                 reel: Arc::clone(&input.reel),
-                all: reels.inputs.iter().map(|it| Arc::clone(&it.reel)).collect(),
-                wire: own_wire(wire, &input.reel)?,
+                all: reels.reels(),
+                wire: wire_of(&wire, &input.reel)?,
             };
             return Ok((meant, None));
         }
@@ -226,15 +226,17 @@ fn meant(arguments: &Replay, wire: Option<Arc<Wire>>) -> Result<(Meant, Option<E
     )?;
     text::warn(&story.unread);
     let reels = story.session.session_reels();
-    let reel = super::reels::one(&reels, node, ("started again", can_start))?;
+    let reel = one(&reels, node, ("started again", can_start))?;
     let option = match arguments.sit.until {
         Some(_) => "--until",
         None => "--gdb",
     };
     let stop_at = until.map(|until| {
-        let condition = Condition::parse(until, &story, reel)
-            .map_err(|why| format!("{option} {until}: {why}"))?;
-        first(&condition, reel, &format!("{option} {until}"))
+        let first = Condition::parse(until, &story, reel).and_then(|condition| {
+            let first = condition.first(reel);
+            first.ok_or_else(|| format!("no event of {} fits", reel.name))
+        });
+        first.map_err(|why| Failure::new(format!("{option} {until}: {why}")))
     });
     Ok((Meant::of(reel, &reels, wire)?, stop_at.transpose()?))
 }
@@ -250,16 +252,8 @@ impl Meant {
             name: reel.name.clone(),
             reel: Arc::clone(reel.reel),
             all: all.iter().map(|it| Arc::clone(it.reel)).collect(),
-            wire: own_wire(wire, reel.reel)?,
+            wire: wire_of(&wire, reel.reel)?,
         })
-    }
-}
-
-/// The wire that was given, or that of the reel.
-fn own_wire(wire: Option<Arc<Wire>>, reel: &Reel) -> Result<Option<Arc<Wire>>> {
-    match wire {
-        Some(wire) => Ok(Some(wire)),
-        None => super::reels::embedded_wire(reel),
     }
 }
 
@@ -289,17 +283,6 @@ fn answer(judged: &Judged) -> Answer {
         }
         Ended::Stuck(_) => Answer::Unknown,
     }
-}
-
-/// The first event that is looked for.
-fn first(condition: &Condition, reel: &SessionReel<'_>, asked: &str) -> Result<EventNumber> {
-    let mut found = None;
-    reel.reel.for_each(|record| {
-        if found.is_none() && condition.is_met(reel, record) {
-            found = Some(record.number);
-        }
-    });
-    found.ok_or_else(|| Failure::new(format!("{asked}: no event of {} fits", reel.name)))
 }
 
 fn refused(connections: u32) -> Option<String> {

@@ -41,8 +41,11 @@ pub fn choose<'a>(inputs: &'a [ReelInput], node: Option<&str>) -> Result<Vec<&'a
     Ok(chosen)
 }
 
-/// The wire that stands in a reel.
-pub fn embedded_wire(reel: &Reel) -> Result<Option<Arc<Wire>>> {
+/// The wire that was given, or that of the reel.
+pub fn wire_of(given: &Option<Arc<Wire>>, reel: &Reel) -> Result<Option<Arc<Wire>>> {
+    if given.is_some() {
+        return Ok(given.clone());
+    }
     let Some(wire) = reel.header().wires.first() else {
         return Ok(None);
     };

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use netreel_protocol::export::{self, event_words};
 use netreel_protocol::session::{MessageId, SessionReel};
-use netreel_reel::{Event, EventNumber, OwnedRecord, Record};
+use netreel_reel::{Event, EventNumber, Record};
 use netreel_replay::{Moved, Player, Stop};
 use netreel_wire::MessageFacts;
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ use super::breaks::{Breaks, Condition, number};
 use super::commands::{HELP, takes_nothing};
 use super::likely::Plays;
 use super::program::told;
-use crate::events::Calls;
+use crate::events::{call_of, tick_of};
 use crate::open::{self, Story};
 use crate::outcome::{Answer, Failure, Result, fail};
 use crate::packets::{json as print_json, kinds_of, messages};
@@ -40,7 +40,7 @@ pub struct Sitting<'a> {
     pub(super) player: Box<dyn Player>,
     /// Of a layer.
     pub(super) plays: Option<Plays>,
-    calls: Calls,
+
     /// Which message of the packet that is here, where messages are stepped.
     pub(super) message: Option<usize>,
     pub(super) breaks: Breaks,
@@ -105,7 +105,7 @@ impl<'a> Sitting<'a> {
             reel,
             player,
             plays,
-            calls: Calls::of(reel.reel),
+
             message: None,
             breaks,
             json,
@@ -442,7 +442,7 @@ impl<'a> Sitting<'a> {
             record.number,
             text::seconds(self.reel.time(&record))
         );
-        if let Some(tick) = self.tick(&record) {
+        if let Some((tick, _)) = tick_of(session, self.reel, record.number) {
             line += &format!("  tick {tick}");
         }
         let words = event_words(self.reel, &record.event, self.call(&record.event));
@@ -499,25 +499,7 @@ impl<'a> Sitting<'a> {
     }
 
     pub(super) fn call(&self, event: &Event<'_>) -> Option<String> {
-        match event {
-            Event::Input { call } => self.calls.words(call),
-            _ => None,
-        }
-    }
-
-    /// The number of the tick that an event lies in.
-    fn tick(&self, record: &Record<'_>) -> Option<u64> {
-        let of = |record: &Record<'_>| match record.event {
-            Event::Tick { tick, .. } => Some(tick),
-            _ => None,
-        };
-        if is_tick(&record.event) {
-            return None;
-        }
-        let session = &self.story.session;
-        let turn = session.turn_at(self.reel.node?, record.number)?;
-        let began: OwnedRecord = session.record(self.reel.node?, turn.begins)?;
-        of(&began.as_record())
+        call_of(self.reel.reel, event)
     }
 
     /// Shows what is here to the last bit.
@@ -529,8 +511,4 @@ impl<'a> Sitting<'a> {
         let which = (Some(self.reel.name.as_str()), record.as_record().number.0);
         crate::events::show(self.story, which, self.json, out)
     }
-}
-
-fn is_tick(event: &Event<'_>) -> bool {
-    matches!(event, Event::Tick { .. })
 }

@@ -24,7 +24,7 @@ use super::engine::Engine;
 use crate::arguments::Replay;
 use crate::open;
 use crate::outcome::{Answer, Failure, Result, fail};
-use crate::text;
+use crate::{text, whole};
 
 pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer> {
     run_while(arguments, out, &Cancel::default())
@@ -38,7 +38,7 @@ pub fn run_while(arguments: &Replay, out: &mut dyn Write, cancel: &Cancel) -> Re
     };
     let engine = Engine::of(arguments)?;
     let words = engine.words();
-    let story = open::story_while(&arguments.read.source, cancel, |_, _| {})?;
+    let story = open::story_while(&arguments.read.source, cancel)?;
     let before = Before::new(&story);
     let session = &story.session;
     let (nodes, left_out) = nodes(session, &engine)?;
@@ -55,20 +55,24 @@ pub fn run_while(arguments: &Replay, out: &mut dyn Write, cancel: &Cancel) -> Re
     let headers = headers(&nodes, &engine, &words, seed)?;
     prepare(folder)?;
     let (reels, paths) = create(folder, headers)?;
-    let recording = Recording {
-        plan: &plan,
-        nodes: &nodes,
-        engine: &engine,
-        seed,
-        words: &words,
-        folder,
+    // Half a session helps nobody, and keeps the next one from its folder.
+    let removed = |failure: Failure| {
+        remove(folder);
+        failure
     };
-    let played = recording.record(reels, cancel)?;
+    let sink = Box::new(reels.clone());
+    let played = run_layers(&plan, &nodes, (&engine, seed), sink, cancel).map_err(removed)?;
+    let is_cut = |node: usize| {
+        let reel = nodes.get(node).and_then(|node| node.reel.as_ref());
+        reel.is_some_and(|reel| *reel.ending() != Ending::Clean)
+    };
+    let finished = reels.finish(&note(&words, seed), is_cut);
+    finished.map_err(|error| format!("the reels in {}: {error}", folder.display()))?;
+    engine.check_alive().map_err(removed)?;
     drop(plan);
 
     let found = open::reels(&paths)?;
-    let wire = arguments.read.source.wire.as_deref();
-    let after = open::build(found, wire.map(open::wire).transpose()?)?;
+    let after = open::build(found, open::wire_given(&arguments.read.source.wire)?)?;
     let judgement = Judgement::new(&after.session, after.history(), Level::Error, &after.unread);
     let changed = nodes.iter().filter_map(|node| {
         let changed = engine.changed(node.reel.as_ref()?);
@@ -101,46 +105,11 @@ fn unchanged(
     cancel: &Cancel,
 ) -> Result<Option<Played>> {
     let recorded = Engine::Boxes(Changes::default());
-    let reels = nodes.iter().filter_map(|node| node.reel.as_ref());
-    let is_known = reels
-        .into_iter()
-        .all(|reel| recorded.cannot_play(reel).is_none());
+    let mut reels = nodes.iter().filter_map(|node| node.reel.as_ref());
+    let is_known = reels.all(|reel| recorded.cannot_play(reel).is_none());
     is_known
         .then(|| run_layers(plan, nodes, (&recorded, seed), Box::new(()), cancel))
         .transpose()
-}
-
-/// A session that is played into the reels of a folder.
-struct Recording<'a> {
-    plan: &'a Arc<Plan>,
-    nodes: &'a [StoryNode],
-    engine: &'a Engine<'a>,
-    seed: u64,
-    /// What was changed.
-    words: &'a str,
-    folder: &'a Path,
-}
-
-impl Recording<'_> {
-    /// Plays it; where that fails, the folder goes.
-    fn record(&self, reels: Reels<FileAppend>, cancel: &Cancel) -> Result<Played> {
-        // Half a session helps nobody, and keeps the next one from its folder.
-        let remove = |failure: Failure| {
-            remove(self.folder);
-            failure
-        };
-        let played = (self.engine, self.seed);
-        let sink = Box::new(reels.clone());
-        let played = run_layers(self.plan, self.nodes, played, sink, cancel).map_err(remove)?;
-        let is_cut = |node: usize| {
-            let reel = self.nodes.get(node).and_then(|node| node.reel.as_ref());
-            reel.is_some_and(|reel| *reel.ending() != Ending::Clean)
-        };
-        let finished = reels.finish(&note(self.words, self.seed), is_cut);
-        finished.map_err(|error| format!("the reels in {}: {error}", self.folder.display()))?;
-        self.engine.check_alive().map_err(remove)?;
-        Ok(played)
-    }
 }
 
 /// The nodes of a session, those that can be played with their reels; and why others cannot.
@@ -215,7 +184,7 @@ fn run_layers(
         let reel = nodes
             .get(node)
             .and_then(|node: &StoryNode| node.reel.as_ref())
-            .ok_or_else(|| Failure::new("a node without a reel has no layer"))?;
+            .ok_or("a node without a reel has no layer")?;
         engine.layer(reel, io)
     };
     let played = play_while(plan, seed, sink, &mut layer, cancel)?;
@@ -231,14 +200,17 @@ fn headers(
 ) -> Result<Vec<Option<Header>>> {
     let header = |reel: &Arc<Reel>| {
         let recorded = reel.header();
-        let mut header = recorded.clone();
-        header.start = engine.start(reel)?;
-        header.session = session_id(recorded.session, changes, seed);
-        header.redacted = None;
-        Ok(header)
+        Ok(Header {
+            start: engine.start(reel)?,
+            session: session_id(recorded.session, changes, seed),
+            redacted: None,
+            ..recorded.clone()
+        })
     };
-    let headers = nodes.iter().map(|node| node.reel.as_ref().map(header));
-    headers.map(Option::transpose).collect()
+    let headers = nodes
+        .iter()
+        .map(|node| node.reel.as_ref().map(header).transpose());
+    headers.collect()
 }
 
 /// Another session than the recorded one, and the same for the same question.
@@ -259,13 +231,12 @@ fn note(changes: &str, seed: u64) -> String {
 }
 
 pub fn prepare(folder: &Path) -> Result {
-    let told = |why: String| Failure::new(format!("--out {}: {why}", folder.display()));
-    std::fs::create_dir_all(folder).map_err(|error| told(error.to_string()))?;
-    let mut files = std::fs::read_dir(folder).map_err(|error| told(error.to_string()))?;
-    match files.next() {
-        None => Ok(()),
-        Some(_) => Err(told("it is not empty; name a new folder".to_owned())),
-    }
+    let why = match whole::make_empty(folder) {
+        Ok(true) => return Ok(()),
+        Ok(false) => "it is not empty; name a new folder".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    fail(format!("--out {}: {why}", folder.display()))
 }
 
 /// Whether a folder is not there yet, or is empty.
@@ -279,10 +250,8 @@ pub fn is_new(folder: &Path) -> bool {
 /// Takes a folder away into which reels of half a session were written, and nothing else.
 pub fn remove(folder: &Path) {
     let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let reels = files
-        .map(|file| file.path())
-        .filter(|path| path.extension().is_some_and(|it| it == "reel"));
-    for path in reels {
+    let paths = files.map(|file| file.path());
+    for path in paths.filter(|path| path.extension().is_some_and(|it| it == "reel")) {
         let _ = std::fs::remove_file(path);
     }
     let _ = std::fs::remove_dir(folder);
@@ -292,18 +261,16 @@ type Written = (Reels<FileAppend>, Vec<PathBuf>);
 
 fn create(folder: &Path, headers: Vec<Option<Header>>) -> Result<Written> {
     let (mut paths, mut names) = (Vec::new(), Names::default());
-    let mut slots = Vec::new();
-    for header in headers {
-        let Some(header) = header else {
-            slots.push(None);
-            continue;
-        };
+    let mut slot = |header: Header| -> Result<_> {
         let path = names.file(folder, &header.node);
         let made = File::create_new(&path).map_err(|error| Failure::at(&path, error))?;
-        slots.push(Some((header, FileAppend::new(made))));
         paths.push(path);
-    }
-    let reels = Reels::create(slots)
+        Ok((header, FileAppend::new(made)))
+    };
+    let slots = headers
+        .into_iter()
+        .map(|header| header.map(&mut slot).transpose());
+    let reels = Reels::create(slots.collect::<Result<_>>()?)
         .map_err(|error| format!("the reels in {}: {error}", folder.display()))?;
     Ok((reels, paths))
 }

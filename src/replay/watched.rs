@@ -2,11 +2,12 @@
 
 use std::path::Path;
 use std::process::{Command, ExitStatus};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use netreel_system::file::write_all_at;
+use netreel_system::locked;
 use netreel_system::process::{DEBUGGER, crash_without_asking, death_of};
 
 use crate::outcome::{Answer, Failure, Result, fail};
@@ -24,8 +25,19 @@ pub fn is_child() -> bool {
     };
     crash_without_asking();
     let file = std::fs::File::options().write(true).open(path);
-    *OWN.lock().unwrap_or_else(PoisonError::into_inner) = file.ok();
+    *locked(&OWN) = file.ok();
     true
+}
+
+/// Does something in a process of its own, for which the plugin can die.
+pub fn in_child(plugin: &Path, action: impl FnOnce() -> Result<Answer>) -> Result<Answer> {
+    if !is_child() {
+        return run(plugin);
+    }
+    say_safe(false);
+    let answer = action();
+    say_safe(true);
+    answer
 }
 
 /// Runs this command once more, in a process that may die of `plugin`.
@@ -112,7 +124,7 @@ pub fn returned() {
 pub fn say(place: &str) {
     SAID.fetch_add(1, Ordering::Relaxed);
     IS_IN.store(true, Ordering::Relaxed);
-    let own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let own = locked(&OWN);
     if let Some(file) = own.as_ref() {
         // Of one length, so that nothing is left of what stood there before.
         let _ = write_all_at(file, format!("{place:<120}").as_bytes(), 0);
@@ -125,6 +137,6 @@ pub fn say_safe(is_done: bool) {
     say(if is_done { DONE } else { NO_PLUGIN });
     returned();
     if is_done {
-        *OWN.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *locked(&OWN) = None;
     }
 }

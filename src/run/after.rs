@@ -4,10 +4,11 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use netreel_protocol::history::Level;
 use netreel_scenario::{Match, Scenario, Waiting};
+use netreel_system::locked;
 use netreel_system::process::ends_with_this;
 use netreel_wire::Wire;
 use serde_json::{Value, json};
@@ -150,7 +151,7 @@ impl<'a> Debuggers<'a> {
         let Some(file) = self.file else {
             return;
         };
-        let mut known = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = locked(&self.waiting);
         if known.0 != waiting.number {
             *known = (waiting.number, Vec::new());
         }

@@ -22,13 +22,7 @@ const RUNNER: &str = "RUNNER";
 
 /// Reads the reels in a folder.
 pub fn story(folder: &Path, wire: Option<&Arc<Wire>>) -> Result<Story, String> {
-    let source = Source {
-        paths: vec![folder.to_owned()],
-        keys: None,
-        wire: None,
-        bounds: None,
-        no_index: true,
-    };
+    let source = Source::alone(folder);
     let wire = wire.cloned();
     let story = open::in_silence(&source, &source.paths, wire, Session::builder());
     story.map_err(|failure| failure.to_string())

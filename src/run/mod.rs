@@ -51,7 +51,7 @@ fn play(arguments: &Run, level: &str, out: &mut dyn Write) -> Result<Played> {
     let file = arguments.file.as_deref().unwrap_or(Path::new(""));
     let scenario = Scenario::read(file, &arguments.set)?;
     let default = || PathBuf::from(format!("netreel-run-{}", scenario.name));
-    let wire = scenario.wire.as_deref().map(open::wire).transpose()?;
+    let wire = open::wire_given(&scenario.wire)?;
     let folder = arguments.out.clone().unwrap_or_else(default);
     if let Some(emit) = arguments.emit {
         return emit::write(emit, (arguments, file), &scenario.name, out).map(Played::Whole);

@@ -65,8 +65,7 @@ pub fn junit(file: &Path, name: &str, (matches, level): (&[Match], &str)) -> Res
     let mut report = Report::new("netreel run");
     report.add_test_suite(suite);
     let text = report.to_string()?;
-    std::fs::write(file, text)
-        .map_err(|error| Failure::new(format!("cannot write {}: {error}", file.display())))
+    write(file, &text)
 }
 
 /// What came of a loop.
@@ -283,7 +282,11 @@ pub fn write_html(file: &Path, over: &Over<'_>, sums: &Sums) -> Result {
             page.push_str(&picture(folder, at));
         }
     }
-    std::fs::write(file, page)
+    write(file, &page)
+}
+
+fn write(file: &Path, text: &str) -> Result {
+    std::fs::write(file, text)
         .map_err(|error| Failure::new(format!("cannot write {}: {error}", file.display())))
 }
 
@@ -296,18 +299,15 @@ fn row(rule: &str, share: Share) -> String {
 #[cfg(feature = "gui")]
 fn picture(folder: &Path, at: usize) -> String {
     use base64::Engine;
-    use netreel_inspector::theme::Theme;
 
-    use crate::inspect::drawn::model;
-    use crate::inspect::drawn::{Shown, draw};
+    use crate::inspect::drawn::{draw, model};
 
     if at >= PICTURES_MAX {
         return String::new();
     }
     let file = folder.join("timeline.png");
     let drawn = super::judge::story(folder, None).and_then(|mut story| {
-        let looks = (Shown::default(), Theme::default());
-        let drawn = draw(model(&mut story, ""), looks, (1400, 760), &file);
+        let drawn = draw(model(&mut story, ""), (1400, 760), &file);
         drawn.map_err(|failure| failure.to_string())
     });
     let bytes = drawn.ok().and_then(|()| std::fs::read(&file).ok());

@@ -38,18 +38,13 @@ fn array(kind: &str, name: &str, rows: &[String], out: &mut String) {
 
 /// Whole numbers, so many a line.
 fn numbers<T: std::fmt::Display>(kind: &str, name: &str, all: &[T], out: &mut String) {
-    let rows: Vec<String> = all
-        .chunks(16)
-        .map(|line| {
-            let line = line.iter().map(T::to_string);
-            text::joined(line, ", ")
-        })
+    let lines = all.chunks(16);
+    let mut rows: Vec<String> = lines
+        .map(|line| text::joined(line.iter().map(T::to_string), ", "))
         .collect();
-    let rows = if rows.is_empty() {
-        vec!["0".to_owned()]
-    } else {
-        rows
-    };
+    if rows.is_empty() {
+        rows.push("0".to_owned());
+    }
     array(kind, name, &rows, out);
 }
 
@@ -58,8 +53,7 @@ fn endpoint(of: &Endpoint) -> String {
         Endpoint::V4(at) => (4, 0, 0, at.ip().octets().to_vec()),
         Endpoint::V6(at) => (6, at.flowinfo(), at.scope_id(), at.ip().octets().to_vec()),
     };
-    let address: Vec<String> = address.iter().map(u8::to_string).collect();
-    let address = address.join(", ");
+    let address = text::joined(address.iter().map(u8::to_string), ", ");
     format!(
         "{{{family}, {}, {flow}, {scope}, {{{address}}}}}",
         of.port()

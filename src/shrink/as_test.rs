@@ -10,6 +10,7 @@ use netreel_replay::explore::Ground;
 use super::as_c;
 use crate::outcome::{Failure, Result};
 use crate::replay::together::Names;
+use crate::text;
 
 /// Writes a test in C.
 pub fn write_c(path: &Path, ground: &Ground, sentence: &str) -> Result {
@@ -29,11 +30,10 @@ pub fn write(path: &Path, folder: &Path, session: &Session, sentence: &str) -> R
         Ok(within) => within.to_owned(),
         Err(_) => folder,
     };
-    let text = text(&folder, session, sentence);
-    std::fs::write(path, text).map_err(at)
+    std::fs::write(path, filled(&folder, session, sentence)).map_err(at)
 }
 
-fn text(folder: &Path, session: &Session, sentence: &str) -> String {
+fn filled(folder: &Path, session: &Session, sentence: &str) -> String {
     let mut nodes = String::new();
     let mut files = Names::default();
     for (place, node) in session.nodes.iter().enumerate() {
@@ -42,12 +42,7 @@ fn text(folder: &Path, session: &Session, sentence: &str) -> String {
         let id = NodeId(u16::try_from(place).unwrap_or(u16::MAX));
         let zero = session.time_of(id, Time::ZERO, EventNumber(0));
         let offset = zero.map_or(0, |it| it.0);
-        let endpoints: Vec<String> = node
-            .endpoints
-            .iter()
-            .map(|it| format!("\"{it}\""))
-            .collect();
-        let endpoints = endpoints.join(", ");
+        let endpoints = text::joined(node.endpoints.iter().map(|it| format!("\"{it}\"")), ", ");
         let _ = writeln!(
             nodes,
             "    ({name:?}, include_bytes!({file:?}), &[{endpoints}], {offset}),"
@@ -56,15 +51,11 @@ fn text(folder: &Path, session: &Session, sentence: &str) -> String {
     let mut packets = String::new();
     for packet in session.packets() {
         let Some(sent) = packet.sent else { continue };
-        let receipts: Vec<String> = packet
-            .received
-            .iter()
-            .chain(&packet.duplicates)
-            .map(|it| it.number.0.to_string())
-            .collect();
+        let receipts = packet.received.iter().chain(&packet.duplicates);
+        let receipts = text::joined(receipts.map(|it| it.number.0.to_string()), ", ");
         let (from, to, sent) = (packet.from.0, packet.to.0, sent.number.0);
         let lost = packet.fate == Fate::Lost;
-        let receipts = receipts.join(", ");
+
         let _ = writeln!(
             packets,
             "    ({from}, {to}, {sent}, &[{receipts}], {lost}),"

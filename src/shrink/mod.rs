@@ -226,9 +226,8 @@ fn staying(reasons: &[Reason], shown: &[CheckedError], is_asked: bool) -> Result
 fn not_shown(reason: &Reason, shown: &[CheckedError]) -> Failure {
     let shown = shown
         .iter()
-        .map(|it| format!("{} at {}", it.rule, it.key.node))
-        .collect::<Vec<_>>()
-        .join(", ");
+        .map(|it| format!("{} at {}", it.rule, it.key.node));
+    let shown = text::joined(shown, ", ");
     let shows = match shown.as_str() {
         "" => "nothing".to_owned(),
         shown => shown.to_owned(),
@@ -269,7 +268,7 @@ fn small(
     let told = reason
         .found(&told)
         .cloned()
-        .ok_or_else(|| Failure::new("the small session does not fail any more"))?;
+        .ok_or("the small session does not fail any more")?;
     let (calls, ticks) = shrunk.cut.counts(&anew.ground);
     // In what is large still the search for it has no end.
     let cure = if shrunk.minimal {

@@ -1,74 +1,34 @@
 //! `netreel wire check`: what is wrong with wire files; with `--watch`, whenever one changes.
 
 use std::io::Write;
+use std::ops::Range;
 use std::time::Duration;
 
 use netreel_wire::{CompileError, Report, Wire};
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::source::Source;
 use crate::arguments::WireCheck;
 use crate::outcome::{Answer, Failure, Result};
-use crate::packets::json;
+use crate::packets::json as print_json;
 use crate::text;
 
-/// `netreel wire check --json`.
-#[derive(Serialize)]
-struct CheckJson {
-    files: Vec<FileJson>,
-}
-
-#[derive(Serialize)]
-struct FileJson {
-    file: String,
-    ok: bool,
-    protocols: Vec<ProtocolJson>,
-    tests: usize,
-    reports: Vec<ReportJson>,
-}
-
-#[derive(Serialize)]
-struct ProtocolJson {
-    name: String,
-    version: Option<u32>,
-}
-
-#[derive(Serialize)]
-struct ReportJson {
-    file: String,
-    line: u32,
-    column: u32,
-    span: [usize; 2],
-    message: String,
-    label: String,
-    related: Option<RelatedJson>,
-    help: Option<String>,
-}
-
-#[derive(Serialize)]
-struct RelatedJson {
-    file: String,
-    span: [usize; 2],
-    why: String,
-}
-
 pub fn run(arguments: &WireCheck, out: &mut dyn Write) -> Result<Answer> {
-    let sources: Vec<Source> = arguments
-        .files
-        .iter()
-        .map(|path| Source::read(path))
-        .collect();
+    let sources = read(arguments);
     print(&sources, arguments.json, out)?;
     // What cannot be read is no answer.
-    for source in sources.iter() {
+    for source in &sources {
         if let Err(why) = &source.wire {
             return Err(Failure::at(&source.path, why));
         }
     }
-    let clean = sources
-        .iter()
-        .all(|source| matches!(source.wire, Ok(Ok(_))));
-    Ok(Answer::clean_if(clean))
+    let is_clean = |source: &Source| matches!(source.wire, Ok(Ok(_)));
+    Ok(Answer::clean_if(sources.iter().all(is_clean)))
+}
+
+fn read(arguments: &WireCheck) -> Vec<Source> {
+    let files = arguments.files.iter();
+    files.map(|path| Source::read(path)).collect()
 }
 
 /// Prints what is to be said of wires that could be read.
@@ -78,8 +38,8 @@ pub fn print(sources: &[Source], as_json: bool, out: &mut dyn Write) -> Result {
         Some((shown, source.wire.as_ref().ok()?))
     });
     if as_json {
-        let files = read.map(|(file, wire)| file_json(file, wire)).collect();
-        return json(&CheckJson { files }, out);
+        let files: Vec<Value> = read.map(|(file, wire)| file_json(&file, wire)).collect();
+        return print_json(&json!({ "files": files }), out);
     }
     for (file, wire) in read {
         match wire {
@@ -106,38 +66,34 @@ fn summary(wire: &Wire) -> String {
     format!("ok, {protocols}, {tests}")
 }
 
-fn file_json(file: String, wire: &Result<Wire, CompileError>) -> FileJson {
+fn file_json(file: &str, wire: &Result<Wire, CompileError>) -> Value {
     let protocols = wire.iter().flat_map(Wire::protocols);
-    let protocols = protocols.map(|(name, version)| ProtocolJson {
-        name: name.to_owned(),
-        version,
-    });
+    let protocols = protocols.map(|(name, version)| json!({ "name": name, "version": version }));
     let reports = wire.as_ref().err().map_or(&[][..], CompileError::reports);
-    FileJson {
-        file,
-        ok: wire.is_ok(),
-        protocols: protocols.collect(),
-        tests: wire.as_ref().map_or(0, Wire::tests),
-        reports: reports.iter().map(report_json).collect(),
-    }
+    json!({
+        "file": file,
+        "ok": wire.is_ok(),
+        "protocols": protocols.collect::<Vec<_>>(),
+        "tests": wire.as_ref().map_or(0, Wire::tests),
+        "reports": reports.iter().map(report_json).collect::<Vec<_>>(),
+    })
 }
 
-fn report_json(report: &Report) -> ReportJson {
-    let related = report.related.as_ref().map(|related| RelatedJson {
-        file: related.file.clone(),
-        span: [related.span.start, related.span.end],
-        why: related.why.clone(),
-    });
-    ReportJson {
-        file: report.file.clone(),
-        line: report.line,
-        column: report.column,
-        span: [report.span.start, report.span.end],
-        message: report.message.clone(),
-        label: report.label.clone(),
-        related,
-        help: report.help.clone(),
-    }
+fn report_json(report: &Report) -> Value {
+    let span = |span: &Range<usize>| [span.start, span.end];
+    let related = report.related.as_ref().map(
+        |related| json!({ "file": related.file, "span": span(&related.span), "why": related.why }),
+    );
+    json!({
+        "file": report.file,
+        "line": report.line,
+        "column": report.column,
+        "span": span(&report.span),
+        "message": report.message,
+        "label": report.label,
+        "related": related,
+        "help": report.help,
+    })
 }
 
 /// How often files are looked at. Short enough to seem at once to somebody who saves a file.
@@ -148,12 +104,8 @@ const SETTLES_AFTER: Duration = Duration::from_millis(50);
 
 /// Goes on until somebody ends the process or nobody reads the output any more.
 pub fn watch(arguments: &WireCheck, out: &mut dyn Write) -> Result<Answer> {
-    let read = || -> Vec<Source> {
-        let files = arguments.files.iter();
-        files.map(|path| Source::read(path)).collect()
-    };
     let have_changed = |sources: &[Source]| sources.iter().any(Source::has_changed);
-    let mut sources = read();
+    let mut sources = read(arguments);
     loop {
         print(&sources, arguments.json, out)?;
         out.flush()?;
@@ -166,7 +118,7 @@ pub fn watch(arguments: &WireCheck, out: &mut dyn Write) -> Result<Answer> {
             std::thread::sleep(LOOK_EVERY);
         }
         while have_changed(&sources) {
-            sources = read();
+            sources = read(arguments);
             std::thread::sleep(SETTLES_AFTER);
         }
         if !arguments.json {

@@ -76,8 +76,7 @@ fn packet(
     match &arguments.out {
         Some(_) => save(arguments, &encoded.bytes)?,
         None => {
-            let digits = encoded.bytes.iter().map(|byte| format!("{byte:02x}"));
-            writeln!(out, "{}", digits.collect::<String>())?;
+            writeln!(out, "{}", text::hex(&encoded.bytes))?;
         }
     }
     Ok(Answer::Clean)

@@ -3,36 +3,13 @@
 use std::io::Write;
 
 use netreel_wire::TestResult;
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::source::Source;
 use crate::arguments::WireTest;
 use crate::outcome::{Answer, Result};
-use crate::packets::json;
+use crate::packets::json as print_json;
 use crate::text;
-
-/// `netreel wire test --json`.
-#[derive(Serialize)]
-struct TestsJson {
-    passed: usize,
-    failed: usize,
-    tests: Vec<TestJson>,
-}
-
-#[derive(Serialize)]
-struct TestJson {
-    file: String,
-    line: u32,
-    name: String,
-    passed: bool,
-    failures: Vec<FailureJson>,
-}
-
-#[derive(Serialize)]
-struct FailureJson {
-    path: String,
-    message: String,
-}
 
 pub fn run(arguments: &WireTest, out: &mut dyn Write) -> Result<Answer> {
     let mut results: Vec<TestResult> = Vec::new();
@@ -42,13 +19,11 @@ pub fn run(arguments: &WireTest, out: &mut dyn Write) -> Result<Answer> {
     let failed = results.iter().filter(|result| !result.passed()).count();
     let passed = results.len() - failed;
     if arguments.json {
-        let tests = results.into_iter().map(test_json).collect();
-        let whole = TestsJson {
-            passed,
-            failed,
-            tests,
-        };
-        json(&whole, out)?;
+        let tests: Vec<Value> = results.iter().map(test_json).collect();
+        print_json(
+            &json!({ "passed": passed, "failed": failed, "tests": tests }),
+            out,
+        )?;
     } else {
         for result in &results {
             report(result, out)?;
@@ -79,17 +54,14 @@ fn report(result: &TestResult, out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-fn test_json(result: TestResult) -> TestJson {
-    let passed = result.passed();
-    let failures = result.failures.into_iter().map(|failure| FailureJson {
-        path: failure.path,
-        message: failure.message,
-    });
-    TestJson {
-        file: result.file,
-        line: result.line,
-        name: result.name,
-        passed,
-        failures: failures.collect(),
-    }
+fn test_json(result: &TestResult) -> Value {
+    let failures = result.failures.iter();
+    let failures = failures.map(|it| json!({ "path": it.path, "message": it.message }));
+    json!({
+        "file": result.file,
+        "line": result.line,
+        "name": result.name,
+        "passed": result.passed(),
+        "failures": failures.collect::<Vec<_>>(),
+    })
 }

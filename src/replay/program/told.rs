@@ -2,6 +2,8 @@
 
 use std::io::Write;
 
+use netreel_reel::EventNumber;
+use netreel_replay::FieldDifference;
 use netreel_replay::program::{EndCompared, Ended, Judged, Tape};
 use serde_json::{Value, json};
 
@@ -52,39 +54,25 @@ pub fn print(node: &str, judged: &Judged, tape: &Tape, out: &mut dyn Write) -> R
                 .event
                 .map_or(String::new(), |event| format!(" at event {event}"));
             writeln!(out, "{node}: diverged{at} in what it prints; {sends}")?;
-            print_agreed(&judged.agreed, out)?;
-            writeln!(out, "    expected  {}", line.expected())?;
-            writeln!(out, "    came      {}", line.came())?;
         }
-        Ended::Parted(explanation) => {
+        Ended::Parted(_) | Ended::Early(_) => {
             writeln!(out, "{node}: diverged {at}, after {sends}")?;
-            print_agreed(&judged.agreed, out)?;
-            writeln!(out, "    expected  {}", explanation.expected)?;
-            writeln!(out, "    came      {}", explanation.came)?;
-            if let Some(field) = &explanation.field {
-                writeln!(out, "    first difference: {}", field.words())?;
-            }
         }
-        Ended::Otherwise { expected, came } => {
-            writeln!(out, "{node}: diverged in how it ends; {sends}")?;
-            print_agreed(&judged.agreed, out)?;
-            writeln!(out, "    expected  {expected}")?;
-            writeln!(out, "    came      {came}")?;
+        Ended::Otherwise { .. } => writeln!(out, "{node}: diverged in how it ends; {sends}")?,
+        Ended::Stuck(_) => writeln!(
+            out,
+            "{node}: stands still {at}, after {sends}; it was ended"
+        )?,
+    }
+    if let Some(parting) = Parting::of(judged) {
+        print_agreed(&judged.agreed, out)?;
+        writeln!(out, "    expected  {}", parting.expected)?;
+        match &judged.ended {
+            Ended::Stuck(place) => writeln!(out, "    {place}")?,
+            _ => writeln!(out, "    came      {}", parting.came)?,
         }
-        Ended::Early(how) => {
-            writeln!(out, "{node}: diverged {at}, after {sends}")?;
-            print_agreed(&judged.agreed, out)?;
-            writeln!(out, "    expected  {}", judged.expected)?;
-            writeln!(out, "    came      {how}")?;
-        }
-        Ended::Stuck(place) => {
-            writeln!(
-                out,
-                "{node}: stands still {at}, after {sends}; it was ended"
-            )?;
-            print_agreed(&judged.agreed, out)?;
-            writeln!(out, "    expected  {}", judged.expected)?;
-            writeln!(out, "    {place}")?;
+        if let Some(field) = parting.field {
+            writeln!(out, "    first difference: {}", field.words())?;
         }
     }
     print_line(judged, out)?;
@@ -95,6 +83,39 @@ pub fn print(node: &str, judged: &Judged, tape: &Tape, out: &mut dyn Write) -> R
         writeln!(out, "    maybe because {reason}")?;
     }
     Ok(())
+}
+
+/// Where a program did something else than it did, or stood still.
+struct Parting<'a> {
+    event: Option<EventNumber>,
+    expected: String,
+    came: String,
+    field: Option<&'a FieldDifference>,
+}
+
+impl Parting<'_> {
+    fn of(judged: &Judged) -> Option<Parting<'_>> {
+        let (event, expected, came, field) = match &judged.ended {
+            Ended::Exact => return None,
+            Ended::Parted(it) => (
+                judged.event,
+                it.expected.clone(),
+                it.came.clone(),
+                it.field.as_ref(),
+            ),
+            Ended::Line(line) => (line.event, line.expected(), line.came(), None),
+            Ended::Otherwise { expected, came } => (None, expected.clone(), came.clone(), None),
+            Ended::Early(came) | Ended::Stuck(came) => {
+                (judged.event, judged.expected.clone(), came.clone(), None)
+            }
+        };
+        Some(Parting {
+            event,
+            expected,
+            came,
+            field,
+        })
+    }
 }
 
 /// Says where it prints something else, where nothing worse happened there.
@@ -197,45 +218,18 @@ pub fn as_json(node: &str, judged: &Judged, tape: &Tape) -> Value {
             _ => None,
         },
     });
-    let event = judged.event.map(|event| event.0);
-    let reasons = &judged.reasons;
-    let reasons: Vec<&String> = reasons.known.iter().chain(&reasons.guesses).collect();
-    let mut told = match &judged.ended {
-        Ended::Exact => return object,
-        Ended::Parted(explanation) => json!({
-            "event": event,
-            "expected": explanation.expected,
-            "came": explanation.came,
-            "field": explanation.field.as_ref().map(field_json),
-            "reasons": reasons,
-            "known": judged.reasons.known.len(),
-        }),
-        Ended::Line(line) => json!({
-            "event": line.event.map(|event| event.0),
-            "expected": line.expected(),
-            "came": line.came(),
-            "field": null,
-            "reasons": reasons,
-            "known": judged.reasons.known.len(),
-        }),
-        Ended::Otherwise { expected, came } => json!({
-            "event": null,
-            "expected": expected,
-            "came": came,
-            "field": null,
-            "reasons": reasons,
-            "known": judged.reasons.known.len(),
-        }),
-        Ended::Early(came) | Ended::Stuck(came) => json!({
-            "event": event,
-            "expected": judged.expected,
-            "came": came,
-            "field": null,
-            "reasons": reasons,
-            "known": judged.reasons.known.len(),
-        }),
-    };
-    told["agreed"] = agreed_json(&judged.agreed);
-    object["divergence"] = told;
+    if let Some(parting) = Parting::of(judged) {
+        let reasons = &judged.reasons;
+        let all: Vec<&String> = reasons.known.iter().chain(&reasons.guesses).collect();
+        object["divergence"] = json!({
+            "event": parting.event.map(|event| event.0),
+            "expected": parting.expected,
+            "came": parting.came,
+            "field": parting.field.map(field_json),
+            "reasons": all,
+            "known": reasons.known.len(),
+            "agreed": agreed_json(&judged.agreed),
+        });
+    }
     object
 }
