@@ -6,12 +6,17 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddrV4, SocketAddrV6};
 use netreel_reel::Endpoint;
 
 use crate::error::{Failure, failure};
-use crate::memory::null;
+use crate::memory::{get, null};
 use crate::types::{CEndpoint, E_ARGUMENT};
 
 /// The address that a caller gives.
+///
+/// # Safety
+/// As of [`get`].
 #[inline]
-pub(crate) fn endpoint(of: CEndpoint) -> Result<Endpoint, Failure> {
+pub(crate) unsafe fn given(place: *const CEndpoint, name: &str) -> Result<Endpoint, Failure> {
+    // SAFETY: as promised.
+    let of = unsafe { get(place, name)? };
     of.endpoint().ok_or_else(|| {
         let family = of.family;
         failure(

@@ -5,7 +5,7 @@ use std::ffi::c_char;
 use netreel_reel::{Believed, Event, say_numbers, say_text};
 
 use crate::error::{Failure, failure, guarded};
-use crate::handles::with;
+use crate::handles::{call, with};
 use crate::memory::{bytes, items, text};
 use crate::record::Thread;
 use crate::types::{E_ARGUMENT, Handle, NO_OWNER};
@@ -86,9 +86,7 @@ fn believes_said(thread: Handle, object: u64, said: &str) -> Result<i32, Failure
 }
 
 fn believes(thread: Handle, object: u64, believed: Believed<'_>) -> i32 {
-    guarded(|| {
-        with(thread, |it: &mut Thread| {
-            it.record(Event::Believed { object, believed })
-        })
+    call(thread, |it: &mut Thread| {
+        it.record(Event::Believed { object, believed })
     })
 }

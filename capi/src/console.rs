@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use netreel_console::{Asked, Commands, Console, Kind, ListenError, Request, Value};
 
 use crate::error::{Failure, failure};
-use crate::memory::{items, read_sized, text, zeroed};
+use crate::memory::{items, read_sized, text};
 use crate::record::forked;
 use crate::types::{
     ARGUMENT_INTEGER, ARGUMENT_NUMBER, ARGUMENT_ONE_OF, ARGUMENT_REST, ARGUMENT_TEXT, CCommand,
@@ -92,7 +92,7 @@ impl Answering {
             return Err(failure(E_LIMIT, why));
         }
         let Some(request) = self.console.take() else {
-            return Ok(zeroed());
+            return Ok(CRequest::default());
         };
         let id = self.next;
         self.next += 1;
@@ -184,11 +184,8 @@ fn ended(text: &str) -> CString {
 fn seen(value: &Value, texts: &mut Vec<CString>) -> CValue {
     let mut seen = CValue {
         kind: ARGUMENT_TEXT,
-        reserved: 0,
-        integer: 0,
-        number: 0.0,
         text: c"".as_ptr(),
-        text_length: 0,
+        ..CValue::default()
     };
     match value {
         Value::Integer(integer) => {

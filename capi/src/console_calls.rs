@@ -3,10 +3,10 @@
 use std::ffi::c_char;
 
 use crate::console::Answering;
-use crate::error::{failure, guarded};
-use crate::handles::{Object, opened, remove, with_shared};
-use crate::memory::{bytes, check_sized, put, write_sized, zeroed};
-use crate::types::{CConsoleOptions, CEndpoint, CRequest, E_INTERNAL, Handle, OK};
+use crate::error::guarded;
+use crate::handles::{opened, remove, with_shared};
+use crate::memory::{bytes, check_sized, put, write_sized};
+use crate::types::{CConsoleOptions, CEndpoint, CRequest, Handle, OK};
 
 pub(crate) unsafe extern "C" fn console_open(
     options: *const CConsoleOptions,
@@ -18,10 +18,7 @@ pub(crate) unsafe extern "C" fn console_open(
 }
 
 pub(crate) unsafe extern "C" fn console_close(console: Handle) -> i32 {
-    guarded(|| match remove::<Answering>(console, true)? {
-        Object::Console(_) => Ok(OK),
-        _ => Err(failure(E_INTERNAL, "a handle's object has another kind")),
-    })
+    guarded(|| remove::<Answering>(console, true).map(|_| OK))
 }
 
 pub(crate) unsafe extern "C" fn console_local(console: Handle, local: *mut CEndpoint) -> i32 {
@@ -41,7 +38,7 @@ pub(crate) unsafe extern "C" fn console_take(console: Handle, request: *mut CReq
         let (result, seen) = match taken {
             Ok(seen) => (Ok(OK), seen),
             // Who does not look at the code sees no request.
-            Err(failure) => (Err(failure), zeroed()),
+            Err(failure) => (Err(failure), CRequest::default()),
         };
         // SAFETY: see above.
         unsafe { write_sized(request, seen)? };

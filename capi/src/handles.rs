@@ -21,7 +21,7 @@ const INDEX_BITS: u32 = 16;
 const KIND_BITS: u32 = 4;
 
 /// What a handle names.
-pub(crate) enum Object {
+enum Object {
     Recorder(Box<Recording>),
     Thread(Box<Thread>),
     Replay(Box<Replaying>),
@@ -59,6 +59,7 @@ pub(crate) trait Named: Sized {
     const KIND: Kind;
     fn of(object: &mut Object) -> Option<&mut Self>;
     fn into_object(self) -> Object;
+    fn from_object(object: Object) -> Option<Self>;
 }
 
 macro_rules! named {
@@ -74,6 +75,12 @@ macro_rules! named {
             }
             fn into_object(self) -> Object {
                 Object::$kind(Box::new(self))
+            }
+            fn from_object(object: Object) -> Option<Self> {
+                match object {
+                    Object::$kind(it) => Some(*it),
+                    _ => None,
+                }
             }
         }
     )* };
@@ -181,6 +188,15 @@ pub(crate) fn with<T: Named, R>(
     }
 }
 
+/// The same, for C.
+#[inline]
+pub(crate) fn call<T: Named>(
+    handle: Handle,
+    action: impl FnOnce(&mut T) -> Result<i32, Failure>,
+) -> i32 {
+    guarded(|| with(handle, action))
+}
+
 /// Uses the object of a handle that many threads may use: waits for the others.
 pub(crate) fn with_shared<T: Named, R>(
     handle: Handle,
@@ -193,7 +209,7 @@ pub(crate) fn with_shared<T: Named, R>(
 
 /// Takes the object out of the table: its handle is closed from now on. `waits`: for the calls of
 /// other threads that are under way.
-pub(crate) fn remove<T: Named>(handle: Handle, waits: bool) -> Result<Object, Failure> {
+pub(crate) fn remove<T: Named>(handle: Handle, waits: bool) -> Result<T, Failure> {
     let slot = slot_of(handle, T::KIND)?;
     let (mut held, broke) = match slot.held.try_lock() {
         Ok(held) => (held, false),
@@ -207,7 +223,8 @@ pub(crate) fn remove<T: Named>(handle: Handle, waits: bool) -> Result<Object, Fa
         slot.held.clear_poison();
     }
     slot.life.fetch_add(1, Ordering::Release);
-    held.take().ok_or_else(|| closed(T::KIND))
+    let object = held.take().and_then(T::from_object);
+    object.ok_or_else(|| closed(T::KIND))
 }
 
 fn wait(slot: &'static Slot, handle: Handle, kind: Kind) -> Result<Held, Failure> {

@@ -1,7 +1,6 @@
 //! Reading and writing the caller's memory.
 
 use std::ffi::{CStr, c_char, c_void};
-use std::mem::MaybeUninit;
 
 use crate::error::{Failure, failure};
 use crate::types::{
@@ -14,7 +13,7 @@ use crate::types::{
 ///
 /// # Safety
 /// Both hold, and the first field is a `u32`.
-pub(crate) unsafe trait Sized32: Copy {
+pub(crate) unsafe trait Sized32: Copy + Default {
     const NAME: &'static str;
 }
 
@@ -39,12 +38,6 @@ sized! {
 
 /// No struct of ours is this large: a larger `size` was never set.
 pub(crate) const SIZE_MAX: u32 = 4096;
-
-/// All zeros.
-pub(crate) fn zeroed<T: Sized32>() -> T {
-    // SAFETY: the trait promises that zeros are a value.
-    unsafe { MaybeUninit::zeroed().assume_init() }
-}
 
 /// The `size` that the caller set.
 ///
@@ -75,7 +68,7 @@ pub(crate) unsafe fn read_sized<T: Sized32>(place: *const T) -> Result<T, Failur
     // SAFETY: promised by the caller.
     let size = unsafe { size_of_theirs(place)? };
     let known = size.min(size_of::<T>());
-    let mut ours = zeroed::<T>();
+    let mut ours = T::default();
     // SAFETY: both sides have `known` bytes.
     unsafe {
         (&raw mut ours)

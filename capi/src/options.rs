@@ -49,11 +49,10 @@ pub(crate) unsafe fn read(options: *const COptions) -> Result<Wanted, Failure> {
     let path = unsafe { read_path(given.path, "netreel_options.path")? };
     // SAFETY: as above.
     let header = unsafe { header(&given, &path)? };
-    let options = recorder_options(&given)?;
     Ok(Wanted {
         path,
         header,
-        options,
+        options: recorder_options(&given),
         threads_max: threads_max(&given),
         clock_is_monotonic: given.flags & CLOCK_MONOTONIC != 0,
     })
@@ -133,27 +132,26 @@ fn limits(bytes: u64, ms: u64) -> Limits {
     }
 }
 
-fn recorder_options(given: &COptions) -> Result<Options, Failure> {
-    let mut options = Options {
+fn recorder_options(given: &COptions) -> Options {
+    let usual = Options::default();
+    let ring = limits(0, given.ring_ms).time.map(Ring::new);
+    Options {
         replace: given.flags & REPLACE != 0,
-        ..Options::default()
-    };
-    if given.flags & DROP_WHEN_FULL != 0 {
-        options.when_full = WhenFull::Drop;
+        when_full: match given.flags & DROP_WHEN_FULL {
+            0 => usual.when_full,
+            _ => WhenFull::Drop,
+        },
+        ring_capacity: match given.buffer_bytes {
+            0 => usual.ring_capacity,
+            bytes => usize::try_from(bytes).unwrap_or(usize::MAX),
+        },
+        // The ring of a thread that was closed is free once what it holds is written; triggers have one.
+        pushers_max: 2 * threads_max(given) as usize + usize::from(ring.is_some()),
+        rotate: limits(given.rotate_bytes, given.rotate_ms),
+        keep: limits(given.keep_bytes, given.keep_ms),
+        max: limits(given.max_bytes, given.max_ms),
+        zstd: given.flags & ZSTD != 0,
+        ring,
+        ..usual
     }
-    if given.buffer_bytes != 0 {
-        options.ring_capacity = usize::try_from(given.buffer_bytes).unwrap_or(usize::MAX);
-    }
-    // The ring of a thread that was closed is free once what it holds is written.
-    options.pushers_max = 2 * threads_max(given) as usize;
-    options.rotate = limits(given.rotate_bytes, given.rotate_ms);
-    options.keep = limits(given.keep_bytes, given.keep_ms);
-    options.max = limits(given.max_bytes, given.max_ms);
-    options.zstd = given.flags & ZSTD != 0;
-    if given.ring_ms != 0 {
-        options.ring = Some(Ring::new(Duration::from_millis(given.ring_ms)));
-        // One of them is for triggers.
-        options.pushers_max += 1;
-    }
-    Ok(options)
 }

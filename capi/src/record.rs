@@ -119,12 +119,6 @@ impl Thread {
         self.push(event)
     }
 
-    /// Records an event at the time of the one before it.
-    #[inline]
-    pub(crate) fn record_late(&mut self, event: Event<'_>) -> Result<i32, Failure> {
-        self.push(event)
-    }
-
     pub(crate) fn clock_read(&mut self, value: u64) -> Result<i32, Failure> {
         if !self.pusher.is_on() {
             return self.not_on();
@@ -258,7 +252,7 @@ impl Thread {
     }
 
     #[inline]
-    fn push(&mut self, event: Event<'_>) -> Result<i32, Failure> {
+    pub(crate) fn push(&mut self, event: Event<'_>) -> Result<i32, Failure> {
         if self.pusher.push(self.latest, event).is_some() {
             return Ok(OK);
         }

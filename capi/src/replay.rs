@@ -64,14 +64,8 @@ impl Replaying {
 
     pub(crate) fn next(&mut self) -> (Result<i32, Failure>, CStep) {
         let mut step = CStep {
-            size: 0,
             kind: STEP_END,
-            number: 0,
-            moment_ns: 0,
-            tick: 0,
-            tick_time: 0,
-            call: std::ptr::null(),
-            call_length: 0,
+            ..CStep::default()
         };
         let Some(Turn {
             number,

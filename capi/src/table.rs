@@ -13,13 +13,13 @@ use crate::console_calls::{
     console_answer, console_close, console_local, console_open, console_take,
 };
 use crate::error::{self, Failure, failure, guarded};
-use crate::handles::{Object, opened, remove, with, with_shared};
+use crate::handles::{call, opened, remove, with, with_shared};
 use crate::memory::{SIZE_MAX, buffer, bytes, check_sized, get, null, put, text, write_sized};
 use crate::record::{Recording, Thread};
 use crate::replay::Replaying;
 use crate::types::{
     self, API_VERSION, CConsoleOptions, CEndpoint, COptions, CPacket, CReport, CRequest, CSent,
-    CStep, CSummary, E_ARGUMENT, E_INTERNAL, E_LIMIT, E_VERSION, Handle, OK,
+    CStep, CSummary, E_ARGUMENT, E_LIMIT, E_VERSION, Handle, OK,
 };
 use crate::{addresses, options};
 
@@ -161,7 +161,7 @@ unsafe extern "C" fn endpoint_to_sockaddr(
     guarded(|| {
         // SAFETY: see above.
         unsafe {
-            let endpoint = addresses::endpoint(get(endpoint, "endpoint")?)?;
+            let endpoint = addresses::given(endpoint, "endpoint")?;
             let room = get(length, "length")?;
             let written = addresses::write(endpoint, sockaddr, room)?;
             put(length, written, "length")?;
@@ -185,9 +185,7 @@ unsafe extern "C" fn close(recorder: Handle, summary: *mut CSummary) -> i32 {
             // SAFETY: see above.
             unsafe { check_sized(summary)? };
         }
-        let Object::Recorder(recording) = remove::<Recording>(recorder, true)? else {
-            return Err(failure(E_INTERNAL, "a handle's object has another kind"));
-        };
+
         let Summary {
             events,
             dropped,
@@ -196,7 +194,7 @@ unsafe extern "C" fn close(recorder: Handle, summary: *mut CSummary) -> i32 {
             files_deleted,
             rotation_failed,
             ..
-        } = recording.finish()?;
+        } = remove::<Recording>(recorder, true)?.finish()?;
         if !summary.is_null() {
             let ours = CSummary {
                 size: 0,
@@ -250,7 +248,7 @@ unsafe extern "C" fn thread_close(thread: Handle) -> i32 {
 }
 
 unsafe extern "C" fn switch_on(thread: Handle, on: i32) -> i32 {
-    guarded(|| with(thread, |it: &mut Thread| it.switch(on != 0)))
+    call(thread, |it: &mut Thread| it.switch(on != 0))
 }
 
 unsafe extern "C" fn socket_opened(
@@ -262,7 +260,7 @@ unsafe extern "C" fn socket_opened(
         // SAFETY: see above.
         let local = unsafe {
             put(socket, u32::MAX, "socket")?;
-            addresses::endpoint(get(local, "local")?)?
+            addresses::given(local, "local")?
         };
         let (code, number) = with(thread, |it: &mut Thread| it.socket_opened(local))?;
         // SAFETY: see above.
@@ -272,7 +270,7 @@ unsafe extern "C" fn socket_opened(
 }
 
 unsafe extern "C" fn socket_closed(thread: Handle, socket: u32) -> i32 {
-    guarded(|| with(thread, |it: &mut Thread| it.socket_closed(socket)))
+    call(thread, |it: &mut Thread| it.socket_closed(socket))
 }
 
 unsafe extern "C" fn packet_sent(
@@ -286,10 +284,8 @@ unsafe extern "C" fn packet_sent(
     guarded(|| {
         // SAFETY: see above.
         let (to, payload) = unsafe {
-            (
-                addresses::endpoint(get(to, "to")?)?,
-                bytes(payload, length, "bytes")?,
-            )
+            let to = addresses::given(to, "to")?;
+            (to, bytes(payload, length, "bytes")?)
         };
         let done = with(thread, |it: &mut Thread| it.sent(socket, to, payload));
         if !sent.is_null() {
@@ -325,10 +321,8 @@ unsafe extern "C" fn packet_received(
     guarded(|| {
         // SAFETY: see above.
         let (from, payload) = unsafe {
-            (
-                addresses::endpoint(get(from, "from")?)?,
-                bytes(payload, length, "bytes")?,
-            )
+            let from = addresses::given(from, "from")?;
+            (from, bytes(payload, length, "bytes")?)
         };
         with(thread, |it: &mut Thread| {
             let socket = it.socket(socket)?;
@@ -342,22 +336,18 @@ unsafe extern "C" fn packet_received(
 }
 
 unsafe extern "C" fn poll_empty(thread: Handle, socket: u32) -> i32 {
-    guarded(|| {
-        with(thread, |it: &mut Thread| {
-            let socket = it.socket(socket)?;
-            it.record_late(Event::PollEmpty { socket })
-        })
+    call(thread, |it: &mut Thread| {
+        let socket = it.socket(socket)?;
+        it.push(Event::PollEmpty { socket })
     })
 }
 
 unsafe extern "C" fn receive_failed(thread: Handle, socket: u32, os_error: i32) -> i32 {
-    guarded(|| {
-        with(thread, |it: &mut Thread| {
-            let socket = it.socket(socket)?;
-            it.record(Event::ReceiveFailed {
-                socket,
-                code: os_error,
-            })
+    call(thread, |it: &mut Thread| {
+        let socket = it.socket(socket)?;
+        it.record(Event::ReceiveFailed {
+            socket,
+            code: os_error,
         })
     })
 }
@@ -372,19 +362,17 @@ unsafe extern "C" fn input(thread: Handle, call: *const c_void, length: u64) -> 
 
 unsafe extern "C" fn tick(thread: Handle, tick: u64, time: u64) -> i32 {
     let time = netreel_reel::Time(time);
-    guarded(|| {
-        with(thread, |it: &mut Thread| {
-            it.record(Event::Tick { tick, time })
-        })
+    call(thread, |it: &mut Thread| {
+        it.record(Event::Tick { tick, time })
     })
 }
 
 unsafe extern "C" fn clock_read(thread: Handle, value: u64) -> i32 {
-    guarded(|| with(thread, |it: &mut Thread| it.clock_read(value)))
+    call(thread, |it: &mut Thread| it.clock_read(value))
 }
 
 unsafe extern "C" fn random_drawn(thread: Handle, value: u64) -> i32 {
-    guarded(|| with(thread, |it: &mut Thread| it.record(Event::Random { value })))
+    call(thread, |it: &mut Thread| it.record(Event::Random { value }))
 }
 
 unsafe extern "C" fn note(thread: Handle, text: *const c_char, length: u64) -> i32 {
@@ -457,7 +445,7 @@ unsafe extern "C" fn replay_next(replay: Handle, step: *mut CStep) -> i32 {
 }
 
 unsafe extern "C" fn replay_tick(replay: Handle, tick: u64) -> i32 {
-    guarded(|| with(replay, |it: &mut Replaying| it.tick(tick)))
+    call(replay, |it: &mut Replaying| it.tick(tick))
 }
 
 unsafe extern "C" fn replay_input(replay: Handle, call: *const c_void, length: u64) -> i32 {
@@ -502,10 +490,8 @@ unsafe extern "C" fn replay_send(
     guarded(|| {
         // SAFETY: see above.
         let (to, payload) = unsafe {
-            (
-                addresses::endpoint(get(to, "to")?)?,
-                bytes(payload, length, "bytes")?,
-            )
+            let to = addresses::given(to, "to")?;
+            (to, bytes(payload, length, "bytes")?)
         };
         let (code, came) = with(replay, |it: &mut Replaying| {
             let (socket, _) = it.socket(socket)?;

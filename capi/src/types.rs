@@ -92,7 +92,7 @@ pub struct CSeed {
 }
 
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct COptions {
     pub size: u32,
     pub flags: u32,
@@ -144,7 +144,7 @@ pub struct CSent {
 }
 
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct CStep {
     pub size: u32,
     pub kind: u32,
@@ -157,7 +157,7 @@ pub struct CStep {
 }
 
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct CReport {
     pub size: u32,
     pub outcome: u32,
@@ -191,7 +191,7 @@ pub struct CCommand {
 }
 
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct CConsoleOptions {
     pub size: u32,
     pub commands_count: u32,
@@ -201,7 +201,7 @@ pub struct CConsoleOptions {
 }
 
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct CValue {
     pub kind: u32,
     pub reserved: u32,
@@ -212,7 +212,7 @@ pub struct CValue {
 }
 
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct CRequest {
     pub size: u32,
     pub kind: u32,
