@@ -127,42 +127,26 @@ macro_rules! cells {
         [$($crate::column::Cell::from($cell)),*]
     };
 }
+
 pub(crate) use cells;
 
-impl From<i64> for Cell<'_> {
-    fn from(number: i64) -> Self {
-        Cell::Whole(number)
-    }
+macro_rules! cell_of {
+    ($($value:ident: $type:ty => $cell:expr;)*) => {$(
+        impl From<$type> for Cell<'_> {
+            fn from($value: $type) -> Self {
+                $cell
+            }
+        }
+    )*};
 }
 
-impl From<u32> for Cell<'_> {
-    fn from(number: u32) -> Self {
-        Cell::Whole(number.into())
-    }
-}
-
-impl From<usize> for Cell<'_> {
-    fn from(count: usize) -> Self {
-        Cell::Whole(i64::try_from(count).unwrap_or(i64::MAX))
-    }
-}
-
-impl From<u64> for Cell<'_> {
-    fn from(number: u64) -> Self {
-        Cell::Unsigned(number)
-    }
-}
-
-impl From<f64> for Cell<'_> {
-    fn from(number: f64) -> Self {
-        Cell::Real(number)
-    }
-}
-
-impl From<bool> for Cell<'_> {
-    fn from(truth: bool) -> Self {
-        Cell::Truth(truth)
-    }
+cell_of! {
+    number: i64 => Cell::Whole(number);
+    number: u32 => Cell::Whole(number.into());
+    count: usize => Cell::Whole(i64::try_from(count).unwrap_or(i64::MAX));
+    number: u64 => Cell::Unsigned(number);
+    number: f64 => Cell::Real(number);
+    truth: bool => Cell::Truth(truth);
 }
 
 impl<'a> From<&'a str> for Cell<'a> {

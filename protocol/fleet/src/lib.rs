@@ -24,28 +24,4 @@ pub use name::Name;
 pub use recording::{Played, Recording};
 pub use rows::{BYTES_MAX, Output, ROWS_MAX, SCHEMA};
 pub use table::Table;
-
-/// Writes all tables of a session, each to what `open` gives for it. How many rows each has.
-///
-/// # Errors
-/// What `open` or an output says.
-pub fn write(
-    recording: &Recording<'_>,
-    name: &Name,
-    open: &mut dyn FnMut(Table) -> std::io::Result<Output>,
-) -> Result<Vec<(Table, u64)>, FleetError> {
-    tables::write(recording, name, open)
-}
-
-/// The same of a session that is not kept: the tables of nodes, findings and the session itself have
-/// their rows, all others are there without any.
-///
-/// # Errors
-/// As [`write`].
-pub fn write_sums(
-    recording: &Recording<'_>,
-    name: &Name,
-    open: &mut dyn FnMut(Table) -> std::io::Result<Output>,
-) -> Result<Vec<(Table, u64)>, FleetError> {
-    tables::write_sums(recording, name, open)
-}
+pub use tables::{write, write_sums};

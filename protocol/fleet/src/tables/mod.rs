@@ -29,8 +29,11 @@ impl Table {
     }
 }
 
-/// See [`crate::write`].
-pub(crate) fn write(
+/// Writes all tables of a session, each to what `open` gives for it. How many rows each has.
+///
+/// # Errors
+/// What `open` or an output says.
+pub fn write(
     recording: &Recording<'_>,
     name: &Name,
     open: &mut dyn FnMut(Table) -> std::io::Result<Output>,
@@ -44,8 +47,12 @@ pub(crate) fn write(
     Ok(written)
 }
 
-/// See [`crate::write_sums`].
-pub(crate) fn write_sums(
+/// The same of a session that is not kept: the tables of nodes, findings and the session itself have
+/// their rows, all others are there without any.
+///
+/// # Errors
+/// As [`write`].
+pub fn write_sums(
     recording: &Recording<'_>,
     name: &Name,
     open: &mut dyn FnMut(Table) -> std::io::Result<Output>,
