@@ -21,7 +21,7 @@ const INDEX_BITS: u32 = 16;
 const KIND_BITS: u32 = 4;
 
 /// What a handle names.
-enum Object {
+pub(crate) enum Object {
     Recorder(Box<Recording>),
     Thread(Box<Thread>),
     Replay(Box<Replaying>),
