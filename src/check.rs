@@ -177,7 +177,7 @@ fn counts(findings: &[Finding], out: &mut dyn Write) -> Result {
         if level == Level::Info {
             format!("{number} info")
         } else {
-            text::counted(number as u64, level.name())
+            text::counted(number, level.name())
         }
     });
     writeln!(out, "{}", counts.join(", "))?;

@@ -72,7 +72,7 @@ impl Telling<'_> {
         let told = self.told;
         let compared = format!(
             "{}, {}, {}, {}",
-            text::counted(told.nodes.len() as u64, "node"),
+            text::counted(told.nodes.len(), "node"),
             text::counted(told.messages, "message"),
             text::counted(told.beliefs - told.believed.len() as u64, "equal belief"),
             text::counted(told.findings, "finding"),
@@ -131,11 +131,7 @@ impl Telling<'_> {
         if all == 0 {
             return Ok(());
         }
-        writeln!(
-            out,
-            "{} with other fields",
-            text::counted(all as u64, "message")
-        )?;
+        writeln!(out, "{} with other fields", text::counted(all, "message"))?;
         for alike in alike.iter().take(self.most) {
             let first = alike.places.first();
             let Some(first) = first.and_then(|&place| self.told.changed.get(place)) else {
@@ -190,7 +186,7 @@ impl Telling<'_> {
         let many = match (all.len(), one) {
             (1, _) => format!("1 {one}"),
             (count, "object at a node") => format!("{count} objects at nodes"),
-            (count, _) => text::counted(count as u64, one),
+            (count, _) => text::counted(count, one),
         };
         writeln!(out, "{many} {title}")?;
         for each in all.iter().take(self.most) {

@@ -11,10 +11,9 @@ use netreel_protocol::session::{Live, LiveEvent, LivePacket, LiveWhat, SessionTi
 use serde::Serialize;
 
 use crate::arguments::Read;
-use crate::open;
 use crate::outcome::{Answer, Result, fail};
 use crate::packets::{MESSAGES_MAX, json, kinds_of};
-use crate::text;
+use crate::{open, text};
 
 /// The pause after a look that found nothing.
 const PAUSE: Duration = Duration::from_millis(50);

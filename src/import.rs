@@ -10,9 +10,8 @@ use netreel_reel::WireText;
 use netreel_wire::Wire;
 
 use crate::arguments::Import;
-use crate::open;
 use crate::outcome::{Answer, Failure, Result};
-use crate::text;
+use crate::{open, text};
 
 pub fn run(arguments: &Import, out: &mut dyn Write) -> Result<Answer> {
     let path = &arguments.capture;

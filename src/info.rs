@@ -363,7 +363,7 @@ fn links(
             out,
             "and {} to groups, broadcast addresses and addresses that nothing could be sent to: \
              {}, {}; --all lists them",
-            text::counted(folded.links.len() as u64, "link"),
+            text::counted(folded.links.len(), "link"),
             text::counted(packets, "packet"),
             text::bytes(bytes)
         )?;

@@ -10,10 +10,9 @@ use netreel_protocol::query::{Query, effect_name};
 use netreel_protocol::session::{NodeId, Session, SessionTime};
 
 use crate::arguments::Objects;
-use crate::open;
 use crate::outcome::{Answer, Result};
 use crate::packets::json;
-use crate::text;
+use crate::{open, text};
 
 pub fn run(arguments: &Objects, out: &mut dyn Write) -> Result<Answer> {
     let story = open::story(&arguments.filtered.read.source)?;

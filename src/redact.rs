@@ -11,9 +11,8 @@ use netreel_redact::{
 use netreel_reel::Reel;
 
 use crate::arguments::{KeepBytes, Redact};
-use crate::open;
 use crate::outcome::{Answer, Failure, Result, fail};
-use crate::{text, whole};
+use crate::{open, text, whole};
 
 /// More packets of a reel are counted, not listed.
 const LISTED_MAX: usize = 10;
@@ -252,7 +251,7 @@ fn print(arguments: &Redact, copies: &Copies, out: &mut dyn Write) -> Result {
     writeln!(
         out,
         "{}, {} mapped; {kept}; times and sizes were kept",
-        text::counted(copies.copies().len() as u64, "reel"),
+        text::counted(copies.copies().len(), "reel"),
         match copies.survey().addresses() {
             1 => "1 address".to_owned(),
             count => format!("{count} addresses"),

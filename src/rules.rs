@@ -8,9 +8,8 @@ use netreel_protocol::rules::{self, RuleFile};
 use netreel_protocol::session::Session;
 
 use crate::arguments::Rules;
-use crate::open;
 use crate::outcome::{Answer, Failure, Result};
-use crate::text;
+use crate::{open, text};
 
 pub fn run(arguments: &Rules, out: &mut dyn Write) -> Result<Answer> {
     let file = read(&arguments.file)?;
@@ -24,8 +23,8 @@ pub fn run(arguments: &Rules, out: &mut dyn Write) -> Result<Answer> {
             }
         }
     }
-    let rules = text::counted(file.rules.len() as u64, "rule");
-    let tests = text::counted(file.tests.len() as u64, "test");
+    let rules = text::counted(file.rules.len(), "rule");
+    let tests = text::counted(file.tests.len(), "test");
     writeln!(
         out,
         "{rules} ({}), {tests}, {failed} failed",

@@ -134,7 +134,7 @@ fn print_whose(objects: &[StateObject], out: &mut dyn Write) -> Result {
     let values = properties.flat_map(|property| &property.nodes);
     let (said, ruled): (Vec<_>, Vec<_>) = values.partition(|value| value.said.is_some());
     if !said.is_empty() {
-        let said = text::counted(said.len() as u64, "value");
+        let said = text::counted(said.len(), "value");
         let ruled = ruled.len();
         writeln!(
             out,
@@ -391,7 +391,7 @@ fn print_lives_at_one(diff: &StateDiff, out: &mut dyn Write) -> Result {
         writeln!(
             out,
             "{} more live at one of the two alone",
-            text::counted(more as u64, "object")
+            text::counted(more, "object")
         )?;
     }
     Ok(())

@@ -104,27 +104,18 @@ fn inputs(session: &Session, stats: &Stats, out: &mut dyn Write) -> Result {
 }
 
 fn parts(arguments: &arguments::Stats) -> StatsParts {
-    let only = |table: Option<&'static str>| StatsParts {
-        table,
-        ..StatsParts::default()
-    };
-    match arguments.by {
-        None if arguments.over.is_some() => only(None),
-        None => StatsParts {
-            links: true,
-            table: None,
-            tables: true,
+    let all = arguments.by.is_none() && arguments.over.is_none();
+    StatsParts {
+        links: all || arguments.by == Some(StatsBy::Link),
+        table: match arguments.by {
+            Some(StatsBy::Kind) => Some("kind"),
+            Some(StatsBy::Type) => Some("type"),
+            Some(StatsBy::Object) => Some("object"),
+            Some(StatsBy::Rpc) => Some("rpc"),
+            Some(StatsBy::Input) => Some("input"),
+            Some(StatsBy::Link | StatsBy::Second) | None => None,
         },
-        Some(StatsBy::Link) => StatsParts {
-            links: true,
-            ..StatsParts::default()
-        },
-        Some(StatsBy::Kind) => only(Some("kind")),
-        Some(StatsBy::Type) => only(Some("type")),
-        Some(StatsBy::Object) => only(Some("object")),
-        Some(StatsBy::Rpc) => only(Some("rpc")),
-        Some(StatsBy::Input) => only(Some("input")),
-        Some(StatsBy::Second) => only(None),
+        tables: all,
     }
 }
 

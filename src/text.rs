@@ -7,7 +7,7 @@ use netreel_protocol::session::{NodeId, Session};
 
 use crate::outcome::Result;
 
-pub use netreel_protocol::figures::{bytes, counted, duration, moment, percent, seconds};
+pub use netreel_protocol::figures::{bytes, duration, moment, percent, seconds};
 
 /// Words one behind the other, with what stands between them.
 pub fn joined(words: impl IntoIterator<Item = impl AsRef<str>>, between: &str) -> String {
@@ -109,6 +109,11 @@ impl Table {
     }
 }
 
+/// `1 packet`, `2 packets`: a number and what there is this many of.
+pub fn counted(number: impl TryInto<u64>, one: &str) -> String {
+    netreel_protocol::figures::counted(number.try_into().unwrap_or(u64::MAX), one)
+}
+
 /// `0a1b`
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
@@ -127,7 +132,9 @@ mod tests {
     fn columns_are_as_wide_as_the_longest_cell() {
         let mut table = Table::new([Align::Left, Align::Right]);
         let rows = [["name", "n"], ["a very long name", "7"], ["b", "1234"]];
-        rows.map(|row| table.row(row));
+        for row in rows {
+            table.row(row);
+        }
         let mut out = Vec::new();
         table.print(&mut out).unwrap();
         let expected = "name                 n\na very long name     7\nb                 1234\n";

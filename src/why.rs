@@ -7,12 +7,10 @@ use netreel_protocol::history::History;
 use netreel_protocol::session::{NodeId, PacketId, Session, SessionTime};
 use netreel_protocol::why::{Certainty, Fact, StepId, Why};
 
-use crate::arguments;
-use crate::open;
 use crate::outcome::{Answer, Failure, Result, fail};
 use crate::packets::json;
 use crate::rules::Tested;
-use crate::text;
+use crate::{arguments, open, text};
 
 /// How many columns a line has.
 const COLUMNS: usize = 100;
@@ -87,7 +85,7 @@ fn asked(arguments: &arguments::Why, session: &Session, history: &History) -> Re
 
 /// Why there is no packet of this number.
 pub fn no_packet(session: &Session, number: u32) -> Failure {
-    let there = text::counted(session.packet_count() as u64, "packet");
+    let there = text::counted(session.packet_count(), "packet");
     Failure::new(format!(
         "there is no packet {number}: the session has {there}, numbered from 0; \
          `netreel packets` lists them"
@@ -95,7 +93,7 @@ pub fn no_packet(session: &Session, number: u32) -> Failure {
 }
 
 fn no_finding(history: &History, number: u32) -> Failure {
-    let there = text::counted(history.findings.len() as u64, "finding");
+    let there = text::counted(history.findings.len(), "finding");
     Failure::new(if history.findings.is_empty() {
         format!("there is no finding {number}: `netreel check` found nothing")
     } else {

@@ -17,8 +17,7 @@ use super::report::{self, SessionReport};
 use crate::arguments::Check;
 use crate::outcome::{Answer, Failure, Result};
 use crate::rules::Tested;
-use crate::text;
-use crate::{each, open};
+use crate::{each, open, text};
 
 /// A rule and how bad what it found is.
 type Rule = (Reverse<Level>, &'static str);

@@ -46,8 +46,8 @@ pub fn run(arguments: &Demo, out: &mut dyn Write) -> Result<Answer> {
     writeln!(
         told,
         "recorded {} between {} in {}",
-        text::counted(session.packet_count() as u64, "packet"),
-        text::counted(session.nodes.len() as u64, "node"),
+        text::counted(session.packet_count(), "packet"),
+        text::counted(session.nodes.len(), "node"),
         folder.display()
     )?;
     writeln!(told)?;

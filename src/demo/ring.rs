@@ -101,8 +101,8 @@ pub fn report(windows: &[PathBuf], folder: &Path, out: &mut dyn Write) -> Result
             out,
             "\n{}: {} between {}",
             window.display(),
-            text::counted(story.session.packet_count() as u64, "packet"),
-            text::counted(story.session.nodes.len() as u64, "node")
+            text::counted(story.session.packet_count(), "packet"),
+            text::counted(story.session.nodes.len(), "node")
         )?;
         check::report(&story.session, story.history(), false, out)?;
     }

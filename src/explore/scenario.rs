@@ -17,12 +17,11 @@ use serde::Deserialize;
 
 use super::anew::{Anew, Written};
 use crate::arguments::Explore;
-use crate::boxes;
-use crate::open;
 use crate::outcome::{Failure, Result};
 use crate::replay::boxes::Changes;
 use crate::replay::engine::Engine;
 use crate::replay::together;
+use crate::{boxes, open};
 
 /// A script that waits for longer, by the game's clock, waits for what does not come.
 const TICKS_MAX: u64 = 60 * 300;

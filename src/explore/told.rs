@@ -27,7 +27,7 @@ pub fn begin(
         .enumerate()
         .filter(|it| ground.reel(it.0).is_some());
     let names: Vec<&str> = played.map(|it| it.1).collect();
-    let packets = text::counted(session.packet_count() as u64, "packet");
+    let packets = text::counted(session.packet_count(), "packet");
     writeln!(
         out,
         "{packets} of {}; what would come of other orders:",
@@ -41,7 +41,7 @@ pub fn begin(
         )?;
     }
     if !unchanged.differences.is_empty() {
-        let objects = text::counted(unchanged.differences.len() as u64, "object");
+        let objects = text::counted(unchanged.differences.len(), "object");
         writeln!(
             out,
             "without any change nodes differ in {objects} at the end: those are left out"
@@ -86,7 +86,7 @@ pub fn found(
         .checked_sub(ERRORS_TOLD)
         .filter(|it| *it > 0)
     {
-        writeln!(out, "   and {} more", text::counted(more as u64, "error"))?;
+        writeln!(out, "   and {} more", text::counted(more, "error"))?;
     }
     if let Some(folder) = &found.folder {
         let folder = folder.display();
@@ -129,7 +129,7 @@ fn wrong(found: &Found, ground: &Ground) -> String {
     };
     let more = match outcome.partings.len() - 1 {
         0 => String::new(),
-        more => format!(", and so of {}", text::counted(more as u64, "other object")),
+        more => format!(", and so of {}", text::counted(more, "other object")),
     };
     let verb = if nodes.len() == 1 {
         "believes"
@@ -200,7 +200,7 @@ pub fn end(
         (0, true) => writeln!(
             out,
             "nothing{more} was found in all orders with at most {}",
-            text::counted(arguments.changes as u64, "change")
+            text::counted(arguments.changes, "change")
         )?,
         (0, false) if is_by_chance => {
             writeln!(out, "nothing{more} was found in these runs by chance")?;

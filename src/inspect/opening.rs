@@ -75,14 +75,6 @@ pub(super) enum Brings {
     Edited(bool),
 }
 
-/// Has the window hear what was said.
-pub(super) fn wake(known: &Mutex<Option<Wake>>) {
-    let wake = locked(known).clone();
-    if let Some(wake) = wake {
-        wake();
-    }
-}
-
 /// What a thread says, and whether anybody still wants to hear it.
 #[derive(Clone)]
 pub(super) struct Teller {
@@ -105,7 +97,10 @@ impl Teller {
             answer,
             brings,
         }));
-        wake(&self.wake);
+        let wake = locked(&self.wake).clone();
+        if let Some(wake) = wake {
+            wake();
+        }
     }
 
     pub fn working(&self, what: impl Into<String>) {
@@ -146,10 +141,7 @@ pub(super) fn opened(
     };
     let mut story = open::story_read(source, Session::builder().cancel(&told.cancel), begun)?;
     let packets = story.session.packet_count();
-    told.working(format!(
-        "arranging {}",
-        text::counted(packets as u64, "packet")
-    ));
+    told.working(format!("arranging {}", text::counted(packets, "packet")));
     let answer = Answer::Opened {
         model: Box::new(ruled(&mut story, filter, rules)?),
         title,

@@ -9,7 +9,6 @@ use std::thread;
 use netreel_inspector::{Answer, Wake};
 use netreel_system::locked;
 
-use super::opening;
 use crate::arguments::{Inspect, Source};
 use crate::open::{self, Story};
 use crate::outcome::Result;
@@ -41,7 +40,10 @@ impl Seat {
         let say = move |answer: Answer| {
             // Whoever no longer hears has sat down elsewhere.
             drop(answers.send(answer));
-            opening::wake(&wake);
+            let wake = locked(&wake).clone();
+            if let Some(wake) = wake {
+                wake();
+            }
         };
         let work = move || {
             let layer = (layer.as_deref(), &changes);

@@ -12,9 +12,8 @@ use netreel_protocol::session::{PacketId, ReelInput, Session};
 use netreel_system::{Cancel, CancelOnDrop};
 use netreel_wire::Wire;
 
-use crate::open;
-use crate::whole;
 use crate::wire::Edited;
+use crate::{open, whole};
 
 /// What the command has itself.
 const OWN: [(&str, &str); 8] = [

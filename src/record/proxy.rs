@@ -150,7 +150,7 @@ fn tell(line: &mut LiveLine, report: Report) {
             clients,
             held,
         } => {
-            let clients = text::counted(clients as u64, "client");
+            let clients = text::counted(clients, "client");
             let held = match held {
                 0 => String::new(),
                 held => format!("  {held} held back"),

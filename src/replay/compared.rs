@@ -17,10 +17,9 @@ use serde_json::{Value, json};
 use super::boxes::Changed;
 use super::likely;
 use super::reels::names;
-use crate::check;
 use crate::open::Story;
 use crate::outcome::Result;
-use crate::text;
+use crate::{check, text};
 
 /// How many refused calls of a node are told one by one.
 const REFUSED_TOLD: usize = 3;
@@ -210,7 +209,7 @@ impl<'a> Compared<'a> {
             let same = nodes.find(|it| it.name == *name);
             same.map_or(0, |it| it.refused.len())
         });
-        let calls = text::counted(node.refused.len() as u64, "call");
+        let calls = text::counted(node.refused.len(), "call");
         match before {
             Some(before) if before == node.refused.len() => return Ok(()),
             Some(before) => writeln!(
@@ -327,7 +326,7 @@ impl<'a> Compared<'a> {
         writeln!(
             out,
             "{} before, {after} now",
-            text::counted(before as u64, "finding")
+            text::counted(before, "finding")
         )?;
         for told in &self.gone {
             one("gone", told, out)?;

@@ -273,7 +273,7 @@ impl Sitting<'_> {
         let count = self.breaks.list.len();
         let place = text.parse::<usize>().ok().and_then(|it| it.checked_sub(1));
         let Some(place) = place.filter(|&place| place < count) else {
-            let there = text::counted(count as u64, "breakpoint");
+            let there = text::counted(count, "breakpoint");
             return fail(format!(
                 "`{text}` is not one of the {there}; `breaks` lists them"
             ));

@@ -22,9 +22,8 @@ use super::boxes::Changes;
 use super::compared::{Before, Compared, PlayedOn};
 use super::engine::Engine;
 use crate::arguments::Replay;
-use crate::open;
 use crate::outcome::{Answer, Failure, Result, fail};
-use crate::{text, whole};
+use crate::{open, text, whole};
 
 pub fn run(arguments: &Replay, out: &mut dyn Write) -> Result<Answer> {
     run_while(arguments, out, &Cancel::default())

@@ -231,7 +231,7 @@ fn recovered_words(recovered: &Recovered) -> String {
         1 => "1 process".to_owned(),
         many => format!("{many} processes"),
     };
-    let folders = text::counted(recovered.folders as u64, "folder");
+    let folders = text::counted(recovered.folders, "folder");
     format!("undone what an earlier runner left behind: {processes}, {folders}")
 }
 

@@ -20,13 +20,12 @@ use serde_json::json;
 use crate::arguments::{Shrink, longest};
 use crate::explore::anew::{Anew, CheckedError, Written, evidence};
 use crate::explore::{in_a_process, maker, same_again, swapped, watch};
-use crate::open;
 use crate::outcome::{Answer, Failure, Result, fail};
 use crate::progress::Progress;
 use crate::replay::boxes::Changes;
 use crate::replay::engine::Engine;
 use crate::replay::together;
-use crate::text;
+use crate::{open, text};
 
 /// A link is held for no longer than this when the order is looked for that cures a session.
 const HOLD_MAX_NS: i64 = 60_000_000_000;
@@ -194,7 +193,7 @@ fn reasons(session: &Session, history: &History, asked: Option<usize>) -> Result
     if !reasons.is_empty() {
         return Ok(reasons);
     }
-    let there = text::counted(history.findings.len() as u64, "finding");
+    let there = text::counted(history.findings.len(), "finding");
     fail(match asked {
         Some(number) => format!("there is no finding {number}: the session has {there}"),
         None => format!(
@@ -326,7 +325,7 @@ fn print(
     arguments: &Shrink,
     out: &mut dyn Write,
 ) -> Result {
-    let before = text::counted(session.packet_count() as u64, "packet");
+    let before = text::counted(session.packet_count(), "packet");
     writeln!(out, "{}: {}", reason.rule, reason.sentence)?;
     if let Some(recorded) = &reason.recorded {
         writeln!(
@@ -339,8 +338,8 @@ fn print(
         "of {before} {} are left, of which {} arrive; {} and {}, {} in all",
         small.packets,
         small.delivered,
-        text::counted(small.calls as u64, "call"),
-        text::counted(small.ticks as u64, "tick"),
+        text::counted(small.calls, "call"),
+        text::counted(small.ticks, "tick"),
         text::bytes(small.reels.bytes())
     )?;
     writeln!(out, "   {}", small.told.sentence)?;

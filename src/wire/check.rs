@@ -62,7 +62,7 @@ fn summary(wire: &Wire) -> String {
         }),
         ", ",
     );
-    let tests = text::counted(wire.tests() as u64, "test");
+    let tests = text::counted(wire.tests(), "test");
     format!("ok, {protocols}, {tests}")
 }
 

@@ -7,10 +7,8 @@ use serde_json::Value as Json;
 
 use super::source::Source;
 use crate::arguments::WireEncode;
-use crate::open;
 use crate::outcome::{Answer, Failure, Result, fail};
-use crate::packets;
-use crate::text;
+use crate::{open, packets, text};
 
 /// More JSON than this is refused.
 const JSON_BYTES_MAX: u64 = 256 << 20;
@@ -119,7 +117,7 @@ fn session(
         say_changes(&format!("packet {number}: "), &packet.changes);
         packets::json(&packet.line, &mut encoded)?;
     }
-    let count = text::counted(lines.len() as u64, "packet");
+    let count = text::counted(lines.len(), "packet");
     let missing = match left_out {
         0 => String::new(),
         _ => format!(", {left_out} left out"),

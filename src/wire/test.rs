@@ -28,7 +28,7 @@ pub fn run(arguments: &WireTest, out: &mut dyn Write) -> Result<Answer> {
         for result in &results {
             report(result, out)?;
         }
-        let tests = text::counted(results.len() as u64, "test");
+        let tests = text::counted(results.len(), "test");
         writeln!(out, "{tests}, {passed} passed, {failed} failed")?;
     }
     Ok(Answer::clean_if(failed == 0))
