@@ -152,20 +152,11 @@ const NOTHING_TO_READ: &CStr = c"exit 0";
 const NOTHING_TO_WRITE: &CStr = c"exec cat >/dev/null";
 
 hook! {
-    fn waitpid[real](process: i32, status: *mut i32, options: i32) -> i32 {
-        waits_for_status(status, |status| real(process, status, options))
-    }
-
-    fn wait[real](status: *mut i32) -> i32 {
+    fn waitpid[real by status](process: i32, status: *mut i32, options: i32),
+    fn wait[real](status: *mut i32),
+    fn wait3[real by status](status: *mut i32, options: i32, usage: *mut c_void),
+    fn wait4[real by status](process: i32, status: *mut i32, options: i32, usage: *mut c_void) -> i32 {
         waits_for_status(status, real)
-    }
-
-    fn wait3[real](status: *mut i32, options: i32, usage: *mut c_void) -> i32 {
-        waits_for_status(status, |status| real(status, options, usage))
-    }
-
-    fn wait4[real](process: i32, status: *mut i32, options: i32, usage: *mut c_void) -> i32 {
-        waits_for_status(status, |status| real(process, status, options, usage))
     }
 
     fn waitid[goes_on](kind: i32, process: u32, info: *mut ChildInfo, options: i32) -> i32 {

@@ -118,7 +118,7 @@ hook! {
         result
     }
 
-    fn gettimeofday[goes_on](time: *mut TimeVal, zone: *mut c_void) -> i32 {
+    fn gettimeofday | __gettimeofday[goes_on](time: *mut TimeVal, zone: *mut c_void) -> i32 {
         let result = goes_on();
         after_gettimeofday(result as isize, time);
         result

@@ -178,7 +178,7 @@ hook! {
         result
     }
 
-    fn connect[goes_on](fd: i32, address: *const u8, length: u32) -> i32 {
+    fn connect | __connect[goes_on](fd: i32, address: *const u8, length: u32) -> i32 {
         if replay::on() {
             let peer = Endpoint::from_pointer(address, length);
             if let Some(socket) = sockets::udp(fd) {
@@ -259,7 +259,7 @@ hook! {
         result
     }
 
-    fn close[goes_on](fd: i32) -> i32 {
+    fn close | __close[goes_on](fd: i32) -> i32 {
         quietly(|| sockets::closing(fd));
         let result = floor::at_once(goes_on);
         sockets::closed(fd);
@@ -294,11 +294,7 @@ hook! {
         stream
     }
 
-    fn __vdprintf_chk[goes_on](fd: i32, flag: i32, format: *const c_char, arguments: *mut c_void) -> i32 {
-        went_past(fd, PastId::STREAM);
-        goes_on()
-    }
-
+    fn __vdprintf_chk[goes_on](fd: i32, flag: i32, format: *const c_char, arguments: *mut c_void),
     fn vdprintf[goes_on](fd: i32, format: *const c_char, arguments: *mut c_void) -> i32 {
         went_past(fd, PastId::STREAM);
         goes_on()
@@ -333,15 +329,12 @@ hook! {
         to
     }
 
-    fn dup2[goes_on](fd: i32, to: i32) -> i32 {
-        becomes(fd, to, goes_on)
-    }
-
+    fn dup2 | __dup2[goes_on](fd: i32, to: i32),
     fn dup3[goes_on](fd: i32, to: i32, flags: i32) -> i32 {
         becomes(fd, to, goes_on)
     }
 
-    fn fcntl | fcntl64[goes_on](fd: i32, command: i32, argument: usize) -> i32 {
+    fn fcntl | fcntl64 | __fcntl[goes_on](fd: i32, command: i32, argument: usize) -> i32 {
         let result = goes_on();
         if result >= 0 && matches!(command, F_DUPFD | F_DUPFD_CLOEXEC) {
             quietly(|| sockets::duplicated(fd, result));

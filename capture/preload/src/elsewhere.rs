@@ -53,20 +53,35 @@ pub unsafe fn led<R>(
     }
 }
 
+/// The same of a path in the folder that the program is in.
+///
+/// # Safety
+/// As [`led`].
+#[inline]
+pub unsafe fn led_here<R>(
+    path: *const c_char,
+    follows: bool,
+    go: impl FnOnce(*const c_char) -> R,
+) -> R {
+    // SAFETY: the caller vouches for it.
+    unsafe { led(AT_FDCWD, path, follows, |_, path| go(path)) }
+}
+
 /// The same for two paths.
 ///
 /// # Safety
 /// As [`led`].
 pub unsafe fn led_both<R>(
-    from: (i32, *const c_char),
-    to: (i32, *const c_char),
-    go: impl FnOnce((i32, *const c_char), (i32, *const c_char)) -> R,
+    old: i32,
+    from: *const c_char,
+    new: i32,
+    to: *const c_char,
+    go: impl FnOnce(i32, *const c_char, i32, *const c_char) -> R,
 ) -> R {
     // SAFETY: the caller vouches for it.
     unsafe {
-        led(from.0, from.1, false, |folder, path| {
-            let from = (folder, path);
-            led(to.0, to.1, false, |folder, path| go(from, (folder, path)))
+        led(old, from, false, |old, from| {
+            led(new, to, false, |new, to| go(old, from, new, to))
         })
     }
 }
@@ -158,8 +173,10 @@ const EXDEV: i32 = 18;
 /// Both are zero-ended strings.
 #[cold]
 pub unsafe fn is_moved_by_copying(
-    (old, from): (i32, *const c_char),
-    (new, to): (i32, *const c_char),
+    old: i32,
+    from: *const c_char,
+    new: i32,
+    to: *const c_char,
 ) -> bool {
     if replay::kept_files().is_none() || errno() != EXDEV {
         return false;

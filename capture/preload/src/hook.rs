@@ -137,30 +137,55 @@ macro_rules! hooked {
 pub(crate) use hooked;
 
 /// Declares hooks: each becomes a C function of that name, with `real` inside it as the function
-/// that it stands before, or `goes_on` as the call of it with the arguments as they came. Where the
-/// system lacks that function, the hook fails with ENOSYS. Several names are as many hooks that do the
-/// same. To be used once in a file.
+/// that it stands before, `real by path` as the same of that argument alone, where the others are as they
+/// came, or `goes_on` as the call of it with all arguments as they came. Where the system lacks that
+/// function, the hook fails with ENOSYS. Several names are as many hooks that do the same, as are several
+/// declarations with commas between them, which differ in their arguments. To be used once in a file.
 macro_rules! hook {
-    ($(fn $($name:ident)|+ [$real:ident] $arguments:tt -> $result:ty $body:block)*) => {
-        $($($crate::hook::one_hook! { fn $name [$real $real] $arguments -> $result $body })+)*
+    ($(
+        $(fn $first:ident $(| $name:ident)* [$real:ident $(by $($changed:ident),+)?] $arguments:tt),+
+        -> $result:ty $body:block
+    )*) => {
+        $($(
+            $crate::hook::each_hook! {
+                [$first $($name)*] of $first [$real $real $(by $($changed),+)?] $arguments -> $result $body
+            }
+        )+)*
 
         /// The hooks of this file, for those who look functions up.
-        pub static HOOKED: &[$crate::hook::Hooked] = $crate::hook::hooked![$($($name)+)*];
+        pub static HOOKED: &[$crate::hook::Hooked] = $crate::hook::hooked![$($($first $($name)*)+)*];
     };
 }
 pub(crate) use hook;
 
-/// Declares one of them. What is in its body is done as the program vouches for its own call.
+/// Declares those that do the same with the same arguments.
+macro_rules! each_hook {
+    ([$($name:ident)+] of $first:ident $called:tt $arguments:tt -> $result:ty $body:block) => {
+        $($crate::hook::one_hook! { fn $name of $first $called $arguments -> $result $body })+
+    };
+}
+pub(crate) use each_hook;
+
+/// Declares one of them, which threads are cancelled in as in `first`. What is in its body is done as the
+/// program vouches for its own call.
 macro_rules! one_hook {
-    (fn $name:ident [goes_on $goes_on:ident] ($($argument:ident: $type:ty),*) -> $result:ty $body:block) => {
+    (fn $name:ident of $first:ident [goes_on $goes_on:ident] ($($argument:ident: $type:ty),*) -> $result:ty $body:block) => {
         $crate::hook::one_hook! {
-            fn $name [real real] ($($argument: $type),*) -> $result {
+            fn $name of $first [real real] ($($argument: $type),*) -> $result {
                 let $goes_on = move || real($($argument),*);
                 $body
             }
         }
     };
-    (fn $name:ident [real $real:ident] ($($argument:ident: $type:ty),*) -> $result:ty $body:block) => {
+    (fn $name:ident of $first:ident [real $real:ident by $($changed:ident),+] ($($argument:ident: $type:ty),*) -> $result:ty $body:block) => {
+        $crate::hook::one_hook! {
+            fn $name of $first [real real] ($($argument: $type),*) -> $result {
+                let $real = move |$($changed),+| real($($argument),*);
+                $body
+            }
+        }
+    };
+    (fn $name:ident of $first:ident [real $real:ident] ($($argument:ident: $type:ty),*) -> $result:ty $body:block) => {
         #[unsafe(no_mangle)]
         #[allow(clippy::missing_safety_doc, clippy::too_many_arguments, missing_docs, unused_unsafe)]
         pub unsafe extern "C" fn $name($($argument: $type),*) -> $result {
@@ -172,7 +197,7 @@ macro_rules! one_hook {
             };
             #[allow(unused_variables)]
             let $real = |$($argument: $type),*| -> $result {
-                const POINT: u32 = $crate::points::point(stringify!($name));
+                const POINT: u32 = $crate::points::point(stringify!($first));
                 // SAFETY: as the program vouches for its own call.
                 $crate::hook::calls(POINT, || unsafe { function($($argument),*) })
             };

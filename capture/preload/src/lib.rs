@@ -68,7 +68,6 @@ mod thread;
 mod threads;
 mod tree;
 mod tripwire;
-mod twins;
 mod typed;
 mod uring;
 mod vectors;

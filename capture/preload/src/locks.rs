@@ -239,14 +239,8 @@ hook! {
         takes(lock, goes_on, goes_on)
     }
 
-    fn pthread_mutex_trylock[goes_on](lock: *mut c_void) -> i32 {
-        takes(lock, goes_on, || on(&MUTEX_LOCK, lock))
-    }
-
-    fn pthread_mutex_timedlock[goes_on](lock: *mut c_void, time: *const c_void) -> i32 {
-        takes(lock, goes_on, || on(&MUTEX_LOCK, lock))
-    }
-
+    fn pthread_mutex_trylock[goes_on](lock: *mut c_void),
+    fn pthread_mutex_timedlock[goes_on](lock: *mut c_void, time: *const c_void),
     fn pthread_mutex_clocklock[goes_on](lock: *mut c_void, clock: i32, time: *const c_void) -> i32 {
         takes(lock, goes_on, || on(&MUTEX_LOCK, lock))
     }
@@ -255,10 +249,7 @@ hook! {
         takes(lock, goes_on, goes_on)
     }
 
-    fn mtx_trylock[goes_on](lock: *mut c_void) -> i32 {
-        takes(lock, goes_on, || on(&MTX_LOCK, lock))
-    }
-
+    fn mtx_trylock[goes_on](lock: *mut c_void),
     fn mtx_timedlock[goes_on](lock: *mut c_void, time: *const c_void) -> i32 {
         takes(lock, goes_on, || on(&MTX_LOCK, lock))
     }
@@ -271,46 +262,25 @@ hook! {
         shares(goes_on, goes_on)
     }
 
-    fn pthread_rwlock_tryrdlock[goes_on](lock: *mut c_void) -> i32 {
-        shares(goes_on, || on(&READ_LOCK, lock))
-    }
-
-    fn pthread_rwlock_trywrlock[goes_on](lock: *mut c_void) -> i32 {
-        shares(goes_on, || on(&WRITE_LOCK, lock))
-    }
-
-    fn pthread_rwlock_timedrdlock[goes_on](lock: *mut c_void, time: *const c_void) -> i32 {
-        shares(goes_on, || on(&READ_LOCK, lock))
-    }
-
-    fn pthread_rwlock_timedwrlock[goes_on](lock: *mut c_void, time: *const c_void) -> i32 {
-        shares(goes_on, || on(&WRITE_LOCK, lock))
-    }
-
+    fn pthread_rwlock_tryrdlock[goes_on](lock: *mut c_void),
+    fn pthread_rwlock_timedrdlock[goes_on](lock: *mut c_void, time: *const c_void),
     fn pthread_rwlock_clockrdlock[goes_on](lock: *mut c_void, clock: i32, time: *const c_void) -> i32 {
         shares(goes_on, || on(&READ_LOCK, lock))
     }
 
+    fn pthread_rwlock_trywrlock[goes_on](lock: *mut c_void),
+    fn pthread_rwlock_timedwrlock[goes_on](lock: *mut c_void, time: *const c_void),
     fn pthread_rwlock_clockwrlock[goes_on](lock: *mut c_void, clock: i32, time: *const c_void) -> i32 {
         shares(goes_on, || on(&WRITE_LOCK, lock))
     }
 
-    fn pthread_cond_wait[goes_on](condition: *mut c_void, lock: *mut c_void) -> i32 {
-        waits(lock, goes_on, || on(&MUTEX_UNLOCK, lock), || on(&MUTEX_LOCK, lock))
-    }
-
-    fn pthread_cond_timedwait[goes_on](condition: *mut c_void, lock: *mut c_void, time: *const c_void) -> i32 {
-        waits(lock, goes_on, || on(&MUTEX_UNLOCK, lock), || on(&MUTEX_LOCK, lock))
-    }
-
+    fn pthread_cond_wait[goes_on](condition: *mut c_void, lock: *mut c_void),
+    fn pthread_cond_timedwait[goes_on](condition: *mut c_void, lock: *mut c_void, time: *const c_void),
     fn pthread_cond_clockwait[goes_on](condition: *mut c_void, lock: *mut c_void, clock: i32, time: *const c_void) -> i32 {
         waits(lock, goes_on, || on(&MUTEX_UNLOCK, lock), || on(&MUTEX_LOCK, lock))
     }
 
-    fn cnd_wait[goes_on](condition: *mut c_void, lock: *mut c_void) -> i32 {
-        waits(lock, goes_on, || on(&MTX_UNLOCK, lock), || on(&MTX_LOCK, lock))
-    }
-
+    fn cnd_wait[goes_on](condition: *mut c_void, lock: *mut c_void),
     fn cnd_timedwait[goes_on](condition: *mut c_void, lock: *mut c_void, time: *const c_void) -> i32 {
         waits(lock, goes_on, || on(&MTX_UNLOCK, lock), || on(&MTX_LOCK, lock))
     }
@@ -319,14 +289,8 @@ hook! {
         semaphore(goes_on, goes_on)
     }
 
-    fn sem_trywait[goes_on](semaphore_at: *mut c_void) -> i32 {
-        semaphore(goes_on, || on(&SEM_WAIT, semaphore_at))
-    }
-
-    fn sem_timedwait[goes_on](semaphore_at: *mut c_void, time: *const c_void) -> i32 {
-        semaphore(goes_on, || on(&SEM_WAIT, semaphore_at))
-    }
-
+    fn sem_trywait[goes_on](semaphore_at: *mut c_void),
+    fn sem_timedwait[goes_on](semaphore_at: *mut c_void, time: *const c_void),
     fn sem_clockwait[goes_on](semaphore_at: *mut c_void, clock: i32, time: *const c_void) -> i32 {
         semaphore(goes_on, || on(&SEM_WAIT, semaphore_at))
     }

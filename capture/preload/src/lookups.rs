@@ -19,7 +19,7 @@ use crate::sys::{RTLD_NEXT, quietly};
 use crate::{
     by_number, cancels, children, clocks, counters, descriptors, locks, meets, names, numbered,
     others, own_number, printed, processes, randomness, receive, sandbox, send, signals, sockets,
-    streams, threads, tree, twins, uring, waits,
+    streams, threads, tree, uring, waits,
 };
 
 static HOOKED: &[Hooked] = hooked![
@@ -35,7 +35,6 @@ fn hook_of(name: &CStr) -> Option<*mut c_void> {
         by_number::HOOKED,
         cancels::HOOKED,
         children::HOOKED,
-        twins::HOOKED,
         descriptors::HOOKED,
         others::HOOKED,
         printed::HOOKED,

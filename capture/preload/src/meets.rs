@@ -170,14 +170,8 @@ hook! {
         once(control, run)
     }
 
-    fn pthread_tryjoin_np[goes_on](thread: usize, value: *mut c_void) -> i32 {
-        joins(goes_on, || join(thread, value))
-    }
-
-    fn pthread_timedjoin_np[goes_on](thread: usize, value: *mut c_void, time: *const c_void) -> i32 {
-        joins(goes_on, || join(thread, value))
-    }
-
+    fn pthread_tryjoin_np[goes_on](thread: usize, value: *mut c_void),
+    fn pthread_timedjoin_np[goes_on](thread: usize, value: *mut c_void, time: *const c_void),
     fn pthread_clockjoin_np[goes_on](thread: usize, value: *mut c_void, clock: i32, time: *const c_void) -> i32 {
         joins(goes_on, || join(thread, value))
     }

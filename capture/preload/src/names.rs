@@ -375,12 +375,9 @@ hook! {
         result
     }
 
-    fn gethostbyname[real](name: *const c_char) -> *mut Host {
+    fn gethostbyname[real](name: *const c_char),
+    fn gethostbyname2[real by name](name: *const c_char, family: i32) -> *mut Host {
         host(name, real)
-    }
-
-    fn gethostbyname2[real](name: *const c_char, family: i32) -> *mut Host {
-        host(name, |name| real(name, family))
     }
 
     fn gethostbyname_r[real](name: *const c_char, into: *mut Host, room: *mut c_char, length: usize, result: *mut *mut Host, code: *mut i32) -> i32 {

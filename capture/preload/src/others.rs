@@ -93,22 +93,13 @@ unsafe fn made_a_pipe(result: i32, pair: *const [i32; 2]) -> i32 {
 }
 
 hook! {
-    fn accept[goes_on](fd: i32, address: *mut u8, length: *mut u32) -> i32 {
-        takes(address, length, goes_on)
-    }
-
+    fn accept[goes_on](fd: i32, address: *mut u8, length: *mut u32),
     fn accept4[goes_on](fd: i32, address: *mut u8, length: *mut u32, flags: i32) -> i32 {
         takes(address, length, goes_on)
     }
 
-    fn pipe[goes_on](pair: *mut [i32; 2]) -> i32 {
-        made_a_pipe(floor::at_once(goes_on), pair)
-    }
-
-    fn pipe2[goes_on](pair: *mut [i32; 2], flags: i32) -> i32 {
-        made_a_pipe(floor::at_once(goes_on), pair)
-    }
-
+    fn pipe[goes_on](pair: *mut [i32; 2]),
+    fn pipe2[goes_on](pair: *mut [i32; 2], flags: i32),
     fn socketpair[goes_on](domain: i32, kind: i32, protocol: i32, pair: *mut [i32; 2]) -> i32 {
         made_a_pipe(floor::at_once(goes_on), pair)
     }

@@ -29,14 +29,6 @@ fn by_number(process: i32) -> i32 {
 /// `which` of `getpriority`: a process.
 const PRIO_PROCESS: i32 = 0;
 
-fn of_kind(which: i32, who: i32) -> i32 {
-    if which == PRIO_PROCESS {
-        meant(who)
-    } else {
-        who
-    }
-}
-
 /// The arguments of a system call of this number, with the process that is meant.
 pub fn by_call(number: usize, first: usize, second: usize) -> (usize, usize) {
     let own = |it: usize, meant: fn(i32) -> i32| meant(it as i32) as isize as usize;
@@ -65,63 +57,33 @@ hook! {
         }
     }
 
-    fn sched_getaffinity[real](process: i32, size: usize, set: *mut c_void) -> i32 {
-        real(meant(process), size, set)
-    }
-
-    fn sched_setaffinity[real](process: i32, size: usize, set: *const c_void) -> i32 {
-        real(meant(process), size, set)
-    }
-
-    fn sched_getscheduler[real](process: i32) -> i32 {
+    fn sched_getaffinity[real by process](process: i32, size: usize, set: *mut c_void),
+    fn sched_setaffinity[real by process](process: i32, size: usize, set: *const c_void),
+    fn sched_getscheduler[real](process: i32),
+    fn sched_setscheduler[real by process](process: i32, policy: i32, parameter: *const c_void),
+    fn sched_getparam | sched_setparam[real by process](process: i32, parameter: *mut c_void),
+    fn sched_rr_get_interval[real by process](process: i32, interval: *mut c_void),
+    fn getpgid | getsid[real](process: i32),
+    fn prlimit | prlimit64[real by process](process: i32, resource: i32, new: *const c_void, old: *mut c_void),
+    fn clock_getcpuclockid[real by process](process: i32, clock: *mut i32) -> i32 {
         real(meant(process))
     }
 
-    fn sched_setscheduler[real](process: i32, policy: i32, parameter: *const c_void) -> i32 {
-        real(meant(process), policy, parameter)
-    }
-
-    fn sched_getparam[real](process: i32, parameter: *mut c_void) -> i32 {
-        real(meant(process), parameter)
-    }
-
-    fn sched_setparam[real](process: i32, parameter: *const c_void) -> i32 {
-        real(meant(process), parameter)
-    }
-
-    fn sched_rr_get_interval[real](process: i32, interval: *mut c_void) -> i32 {
-        real(meant(process), interval)
-    }
-
-    fn getpriority[real](which: i32, who: i32) -> i32 {
-        real(which, of_kind(which, who))
-    }
-
-    fn setpriority[real](which: i32, who: i32, priority: i32) -> i32 {
-        real(which, of_kind(which, who), priority)
-    }
-
-    fn getpgid | getsid[real](process: i32) -> i32 {
-        real(meant(process))
+    fn getpriority[real by who](which: i32, who: i32),
+    fn setpriority[real by who](which: i32, who: i32, priority: i32) -> i32 {
+        real(if which == PRIO_PROCESS { meant(who) } else { who })
     }
 
     fn setpgid[real](process: i32, group: i32) -> i32 {
         real(meant(process), meant(group))
     }
 
-    fn prlimit | prlimit64[real](process: i32, resource: i32, new: *const c_void, old: *mut c_void) -> i32 {
-        real(meant(process), resource, new, old)
-    }
-
-    fn sigqueue[real](process: i32, signal: i32, value: *mut c_void) -> i32 {
-        real(by_number(process), signal, value)
+    fn sigqueue[real by process](process: i32, signal: i32, value: *mut c_void),
+    fn pidfd_open[real by process](process: i32, flags: u32) -> i32 {
+        real(by_number(process))
     }
 
     fn tgkill[real](process: i32, thread: i32, signal: i32) -> i32 {
         real(by_number(process), by_number(thread), signal)
-    }
-
-    fn pidfd_open[real](process: i32, flags: u32) -> i32 {
-        real(by_number(process), flags)
     }
 }

@@ -207,7 +207,7 @@ hook! {
         goes_on()
     }
 
-    fn fork[goes_on]() -> i32 {
+    fn fork | __fork[goes_on]() -> i32 {
         forks(goes_on)
     }
 
@@ -256,11 +256,6 @@ hook! {
     fn getpid[goes_on]() -> i32 {
         let result = goes_on();
         replay::processes().map_or(result, |(this, _)| this as i32)
-    }
-
-    fn clock_getcpuclockid[real](process: i32, clock: *mut i32) -> i32 {
-        let process = if own_number::is_recorded(process) { 0 } else { process };
-        real(process, clock)
     }
 
     fn getppid[goes_on]() -> i32 {

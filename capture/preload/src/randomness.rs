@@ -96,10 +96,7 @@ hook! {
         result
     }
 
-    fn pread | pread64[goes_on](fd: i32, buffer: *mut u8, length: usize, offset: i64) -> isize {
-        after_read(fd, buffer, goes_on())
-    }
-
+    fn pread | pread64[goes_on](fd: i32, buffer: *mut u8, length: usize, offset: i64),
     fn __pread_chk | __pread64_chk[goes_on](fd: i32, buffer: *mut u8, length: usize, offset: i64, room: usize) -> isize {
         after_read(fd, buffer, goes_on())
     }
@@ -108,16 +105,13 @@ hook! {
         after_read_parts(fd, iov, count, goes_on())
     }
 
-    fn open | open64[real](path: *const c_char, flags: i32, mode: u32) -> i32 {
-        opens(AT_FDCWD, path, flags, |_, path| real(path, flags, mode))
+    fn open | open64 | __open | __open64[real by path](path: *const c_char, flags: i32, mode: u32),
+    fn __open_2 | __open64_2[real by path](path: *const c_char, flags: i32) -> i32 {
+        opens(AT_FDCWD, path, flags, |_, path| real(path))
     }
 
-    fn openat | openat64[real](folder: i32, path: *const c_char, flags: i32, mode: u32) -> i32 {
-        opens(folder, path, flags, |folder, path| real(folder, path, flags, mode))
-    }
-
-    fn __open_2 | __open64_2[real](path: *const c_char, flags: i32) -> i32 {
-        opens(AT_FDCWD, path, flags, |_, path| real(path, flags))
+    fn openat | openat64[real by folder, path](folder: i32, path: *const c_char, flags: i32, mode: u32) -> i32 {
+        opens(folder, path, flags, real)
     }
 }
 

@@ -435,7 +435,7 @@ hook! {
         receive_from(fd, place, flags, from, goes_on)
     }
 
-    fn read[goes_on](fd: i32, buffer: *mut u8, length: usize) -> isize {
+    fn read | __read[goes_on](fd: i32, buffer: *mut u8, length: usize) -> isize {
         let place = (buffer, length, usize::MAX);
         if fd == 0 && let Some(result) = reads::input(buffer, length, goes_on) {
             return result;

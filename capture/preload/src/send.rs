@@ -414,7 +414,7 @@ unsafe fn send_cut(
 }
 
 hook! {
-    fn send[goes_on](fd: i32, buffer: *const u8, length: usize, flags: i32) -> isize {
+    fn send | __send[goes_on](fd: i32, buffer: *const u8, length: usize, flags: i32) -> isize {
         let iov = IoVec::new(buffer, length);
         send_by(fd, &Outgoing::bytes(&iov), flags, goes_on)
     }
@@ -425,7 +425,7 @@ hook! {
         send_by(fd, &outgoing, flags, goes_on)
     }
 
-    fn write[real](fd: i32, buffer: *const u8, length: usize) -> isize {
+    fn write | __write[real](fd: i32, buffer: *const u8, length: usize) -> isize {
         let iov = IoVec::new(buffer, length);
         if sockets::udp(fd).is_some() {
             if !sockets::is_still_udp(fd) {

@@ -143,15 +143,9 @@ hook! {
         if old == ours() { before } else { old }
     }
 
-    // Others have the floor while this thread waits for a signal. So below.
-    fn sigwait[goes_on](set: *const c_void, signal: *mut i32) -> i32 {
-        goes_on()
-    }
-
-    fn sigwaitinfo[goes_on](set: *const c_void, info: *mut c_void) -> i32 {
-        goes_on()
-    }
-
+    // Others have the floor while this thread waits for a signal.
+    fn sigwait[goes_on](set: *const c_void, signal: *mut i32),
+    fn sigwaitinfo[goes_on](set: *const c_void, info: *mut c_void),
     fn sigtimedwait[goes_on](set: *const c_void, info: *mut c_void, time: *const c_void) -> i32 {
         goes_on()
     }

@@ -4,7 +4,7 @@
 use core::ffi::{CStr, c_char, c_void};
 use core::sync::atomic::Ordering;
 
-use crate::elsewhere::led;
+use crate::elsewhere::led_here;
 use crate::hook::hook;
 use crate::numbered::OPEN;
 use crate::objects::Real;
@@ -106,7 +106,7 @@ unsafe fn opens(
         if files::of_mode(mode).writes {
             found::before(sys::AT_FDCWD, path, true);
         }
-        let stream = led(sys::AT_FDCWD, path, true, |_, path| real(path));
+        let stream = led_here(path, true, real);
         opened(path, mode, stream)
     }
 }
@@ -126,11 +126,11 @@ unsafe fn opened(path: *const c_char, mode: *const c_char, stream: *mut c_void) 
 }
 
 hook! {
-    fn fopen | fopen64[real](path: *const c_char, mode: *const c_char) -> *mut c_void {
-        random(path, mode).unwrap_or_else(|| opens(path, mode, |path| real(path, mode)))
+    fn fopen | fopen64[real by path](path: *const c_char, mode: *const c_char) -> *mut c_void {
+        random(path, mode).unwrap_or_else(|| opens(path, mode, real))
     }
 
-    fn freopen | freopen64[real](path: *const c_char, mode: *const c_char, stream: *mut c_void) -> *mut c_void {
-        opens(path, mode, |path| real(path, mode, stream))
+    fn freopen | freopen64[real by path](path: *const c_char, mode: *const c_char, stream: *mut c_void) -> *mut c_void {
+        opens(path, mode, real)
     }
 }

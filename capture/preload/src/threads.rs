@@ -348,15 +348,9 @@ hook! {
         made(begin_of_c as *mut c_void, (run, argument), |run, argument| real(thread, run, argument))
     }
 
-    fn thrd_join[goes_on](thread: usize, result: *mut i32) -> i32 {
-        goes_on()
-    }
-
+    fn thrd_join[goes_on](thread: usize, result: *mut i32),
     // `thrd_yield` answers nothing: the caller does not look.
-    fn thrd_yield | sched_yield[goes_on]() -> i32 {
-        goes_on()
-    }
-
+    fn thrd_yield | sched_yield[goes_on](),
     fn pthread_join[goes_on](thread: usize, value: *mut c_void) -> i32 {
         goes_on()
     }

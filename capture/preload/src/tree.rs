@@ -3,7 +3,7 @@
 
 use core::ffi::{c_char, c_void};
 
-use crate::elsewhere::{is_moved_by_copying, led, led_both, meant, told};
+use crate::elsewhere::{is_moved_by_copying, led, led_both, led_here, meant, told};
 use crate::files::{O_CREAT, O_TRUNC, O_WRONLY};
 use crate::found::{before, before_folder, before_folder_goes};
 use crate::hook::hook;
@@ -24,182 +24,134 @@ fn follows(flags: i32) -> bool {
 /// # Safety
 /// Both are null or zero-ended strings.
 unsafe fn moves(
-    from: (i32, *const c_char),
-    to: (i32, *const c_char),
-    real: impl FnOnce((i32, *const c_char), (i32, *const c_char)) -> i32,
+    old: i32,
+    from: *const c_char,
+    new: i32,
+    to: *const c_char,
+    real: impl FnOnce(i32, *const c_char, i32, *const c_char) -> i32,
 ) -> i32 {
     // SAFETY: the caller vouches for it.
     unsafe {
-        before(from.0, from.1, false);
-        before(to.0, to.1, false);
-        led_both(from, to, |from, to| match real(from, to) {
-            result if result < 0 && is_moved_by_copying(from, to) => 0,
-            result => result,
+        before(old, from, false);
+        before(new, to, false);
+        led_both(old, from, new, to, |old, from, new, to| {
+            match real(old, from, new, to) {
+                result if result < 0 && is_moved_by_copying(old, from, new, to) => 0,
+                result => result,
+            }
         })
     }
 }
 
 hook! {
-    fn stat | stat64[real](path: *const c_char, place: *mut c_void) -> i32 {
-        led(AT_FDCWD, path, true, |_, path| real(path, place))
+    fn stat | stat64[real by path](path: *const c_char, place: *mut c_void),
+    fn __xstat | __xstat64[real by path](version: i32, path: *const c_char, place: *mut c_void),
+    fn access | eaccess | euidaccess[real by path](path: *const c_char, mode: i32),
+    fn chmod[real by path](path: *const c_char, mode: u32),
+    fn chown[real by path](path: *const c_char, user: u32, group: u32),
+    fn utime | utimes[real by path](path: *const c_char, times: *const c_void),
+    fn scandir | scandir64[real by path](path: *const c_char, list: *mut c_void, filter: *const c_void, order: *const c_void),
+    fn chdir[real](path: *const c_char) -> i32 {
+        led_here(path, true, real)
     }
 
-    fn lstat | lstat64[real](path: *const c_char, place: *mut c_void) -> i32 {
-        led(AT_FDCWD, path, false, |_, path| real(path, place))
+    fn lstat | lstat64[real by path](path: *const c_char, place: *mut c_void),
+    fn __lxstat | __lxstat64[real by path](version: i32, path: *const c_char, place: *mut c_void) -> i32 {
+        led_here(path, false, real)
     }
 
-    fn __xstat | __xstat64[real](version: i32, path: *const c_char, place: *mut c_void) -> i32 {
-        led(AT_FDCWD, path, true, |_, path| real(version, path, place))
+    fn fstatat | fstatat64[real by folder, path](folder: i32, path: *const c_char, place: *mut c_void, flags: i32),
+    fn __fxstatat | __fxstatat64[real by folder, path](version: i32, folder: i32, path: *const c_char, place: *mut c_void, flags: i32),
+    fn statx[real by folder, path](folder: i32, path: *const c_char, flags: i32, mask: u32, place: *mut c_void),
+    fn faccessat[real by folder, path](folder: i32, path: *const c_char, mode: i32, flags: i32),
+    fn fchmodat[real by folder, path](folder: i32, path: *const c_char, mode: u32, flags: i32),
+    fn utimensat[real by folder, path](folder: i32, path: *const c_char, times: *const c_void, flags: i32) -> i32 {
+        led(folder, path, follows(flags), real)
     }
 
-    fn __lxstat | __lxstat64[real](version: i32, path: *const c_char, place: *mut c_void) -> i32 {
-        led(AT_FDCWD, path, false, |_, path| real(version, path, place))
+    fn creat | creat64[real by path](path: *const c_char, mode: u32) -> i32 {
+        opens(AT_FDCWD, path, MADE, |_, path| real(path))
     }
 
-    fn fstatat | fstatat64[real](folder: i32, path: *const c_char, place: *mut c_void, flags: i32) -> i32 {
-        led(folder, path, follows(flags), |folder, path| real(folder, path, place, flags))
-    }
-
-    fn __fxstatat | __fxstatat64[real](version: i32, folder: i32, path: *const c_char, place: *mut c_void, flags: i32) -> i32 {
-        led(folder, path, follows(flags), |folder, path| real(version, folder, path, place, flags))
-    }
-
-    fn statx[real](folder: i32, path: *const c_char, flags: i32, mask: u32, place: *mut c_void) -> i32 {
-        led(folder, path, follows(flags), |folder, path| real(folder, path, flags, mask, place))
-    }
-
-    fn access | eaccess | euidaccess[real](path: *const c_char, mode: i32) -> i32 {
-        led(AT_FDCWD, path, true, |_, path| real(path, mode))
-    }
-
-    fn faccessat[real](folder: i32, path: *const c_char, mode: i32, flags: i32) -> i32 {
-        led(folder, path, follows(flags), |folder, path| real(folder, path, mode, flags))
-    }
-
-    fn creat | creat64[real](path: *const c_char, mode: u32) -> i32 {
-        opens(AT_FDCWD, path, MADE, |_, path| real(path, mode))
-    }
-
-    fn unlink | remove[real](path: *const c_char) -> i32 {
+    fn unlink | remove[real](path: *const c_char),
+    fn symlink[real by path](target: *const c_char, path: *const c_char) -> i32 {
         before(AT_FDCWD, path, false);
-        led(AT_FDCWD, path, false, |_, path| real(path))
+        led_here(path, false, real)
     }
 
-    fn unlinkat[real](folder: i32, path: *const c_char, flags: i32) -> i32 {
+    fn symlinkat[real by folder, path](target: *const c_char, folder: i32, path: *const c_char) -> i32 {
+        before(folder, path, false);
+        led(folder, path, false, real)
+    }
+
+    fn unlinkat[real by folder, path](folder: i32, path: *const c_char, flags: i32) -> i32 {
         match flags & AT_REMOVEDIR {
             0 => before(folder, path, false),
             _ => before_folder_goes(folder, path),
         }
-        led(folder, path, false, |folder, path| real(folder, path, flags))
+        led(folder, path, false, real)
     }
 
     fn rename[real](from: *const c_char, to: *const c_char) -> i32 {
-        moves((AT_FDCWD, from), (AT_FDCWD, to), |from, to| real(from.1, to.1))
+        moves(AT_FDCWD, from, AT_FDCWD, to, |_, from, _, to| real(from, to))
     }
 
-    fn renameat[real](old: i32, from: *const c_char, new: i32, to: *const c_char) -> i32 {
-        moves((old, from), (new, to), |from, to| real(from.0, from.1, to.0, to.1))
-    }
-
-    fn renameat2[real](old: i32, from: *const c_char, new: i32, to: *const c_char, flags: u32) -> i32 {
-        moves((old, from), (new, to), |from, to| real(from.0, from.1, to.0, to.1, flags))
+    fn renameat[real](old: i32, from: *const c_char, new: i32, to: *const c_char),
+    fn renameat2[real by old, from, new, to](old: i32, from: *const c_char, new: i32, to: *const c_char, flags: u32) -> i32 {
+        moves(old, from, new, to, real)
     }
 
     fn link[real](from: *const c_char, to: *const c_char) -> i32 {
         before(AT_FDCWD, from, false);
         before(AT_FDCWD, to, false);
-        led_both((AT_FDCWD, from), (AT_FDCWD, to), |from, to| real(from.1, to.1))
+        led_both(AT_FDCWD, from, AT_FDCWD, to, |_, from, _, to| real(from, to))
     }
 
-    fn linkat[real](old: i32, from: *const c_char, new: i32, to: *const c_char, flags: i32) -> i32 {
+    fn linkat[real by old, from, new, to](old: i32, from: *const c_char, new: i32, to: *const c_char, flags: i32) -> i32 {
         before(old, from, flags & AT_SYMLINK_FOLLOW != 0);
         before(new, to, false);
-        led_both((old, from), (new, to), |from, to| real(from.0, from.1, to.0, to.1, flags))
+        led_both(old, from, new, to, real)
     }
 
-    fn symlink[real](target: *const c_char, path: *const c_char) -> i32 {
-        before(AT_FDCWD, path, false);
-        led(AT_FDCWD, path, false, |_, path| real(target, path))
-    }
-
-    fn symlinkat[real](target: *const c_char, folder: i32, path: *const c_char) -> i32 {
-        before(folder, path, false);
-        led(folder, path, false, |folder, path| real(target, folder, path))
-    }
-
-    fn mkdir[real](path: *const c_char, mode: u32) -> i32 {
+    fn mkdir[real by path](path: *const c_char, mode: u32) -> i32 {
         before_folder(AT_FDCWD, path);
-        led(AT_FDCWD, path, false, |_, path| real(path, mode))
+        led_here(path, false, real)
     }
 
-    fn mkdirat[real](folder: i32, path: *const c_char, mode: u32) -> i32 {
+    fn mkdirat[real by folder, path](folder: i32, path: *const c_char, mode: u32) -> i32 {
         before_folder(folder, path);
-        led(folder, path, false, |folder, path| real(folder, path, mode))
+        led(folder, path, false, real)
     }
 
     fn rmdir[real](path: *const c_char) -> i32 {
         before_folder_goes(AT_FDCWD, path);
-        led(AT_FDCWD, path, false, |_, path| real(path))
+        led_here(path, false, real)
     }
 
-    fn truncate | truncate64[real](path: *const c_char, length: i64) -> i32 {
+    fn truncate | truncate64[real by path](path: *const c_char, length: i64) -> i32 {
         before(AT_FDCWD, path, true);
-        led(AT_FDCWD, path, true, |_, path| real(path, length))
-    }
-
-    fn chmod[real](path: *const c_char, mode: u32) -> i32 {
-        led(AT_FDCWD, path, true, |_, path| real(path, mode))
-    }
-
-    fn fchmodat[real](folder: i32, path: *const c_char, mode: u32, flags: i32) -> i32 {
-        led(folder, path, follows(flags), |folder, path| real(folder, path, mode, flags))
-    }
-
-    fn chown[real](path: *const c_char, user: u32, group: u32) -> i32 {
-        led(AT_FDCWD, path, true, |_, path| real(path, user, group))
-    }
-
-    fn utime | utimes[real](path: *const c_char, times: *const c_void) -> i32 {
-        led(AT_FDCWD, path, true, |_, path| real(path, times))
-    }
-
-    fn utimensat[real](folder: i32, path: *const c_char, times: *const c_void, flags: i32) -> i32 {
-        led(folder, path, follows(flags), |folder, path| real(folder, path, times, flags))
+        led_here(path, true, real)
     }
 
     fn opendir[real](path: *const c_char) -> *mut c_void {
-        led(AT_FDCWD, path, true, |_, path| real(path))
-    }
-
-    fn scandir | scandir64[real](path: *const c_char, list: *mut c_void, filter: *const c_void, order: *const c_void) -> i32 {
-        led(AT_FDCWD, path, true, |_, path| real(path, list, filter, order))
-    }
-
-    fn chdir[real](path: *const c_char) -> i32 {
-        led(AT_FDCWD, path, true, |_, path| real(path))
+        led_here(path, true, real)
     }
 
     fn getcwd[goes_on](place: *mut c_char, length: usize) -> *mut c_char {
         told(goes_on())
     }
 
-    fn realpath[real](path: *const c_char, place: *mut c_char) -> *mut c_char {
-        told(led(AT_FDCWD, path, true, |_, path| real(path, place)))
-    }
-
-    fn __realpath_chk[real](path: *const c_char, place: *mut c_char, room: usize) -> *mut c_char {
-        told(led(AT_FDCWD, path, true, |_, path| real(path, place, room)))
-    }
-
+    fn realpath[real by path](path: *const c_char, place: *mut c_char),
+    fn __realpath_chk[real by path](path: *const c_char, place: *mut c_char, room: usize),
     fn canonicalize_file_name[real](path: *const c_char) -> *mut c_char {
-        told(led(AT_FDCWD, path, true, |_, path| real(path)))
+        told(led_here(path, true, real))
     }
 
-    fn readlink[real](path: *const c_char, place: *mut c_char, room: usize) -> isize {
-        meant(place, led(AT_FDCWD, path, false, |_, path| real(path, place, room)))
+    fn readlink[real by path](path: *const c_char, place: *mut c_char, room: usize) -> isize {
+        meant(place, led_here(path, false, real))
     }
 
-    fn readlinkat[real](folder: i32, path: *const c_char, place: *mut c_char, room: usize) -> isize {
-        meant(place, led(folder, path, false, |folder, path| real(folder, path, place, room)))
+    fn readlinkat[real by folder, path](folder: i32, path: *const c_char, place: *mut c_char, room: usize) -> isize {
+        meant(place, led(folder, path, false, real))
     }
 }

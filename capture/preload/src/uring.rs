@@ -18,14 +18,8 @@ pub fn set_up(result: isize) -> isize {
 }
 
 hook! {
-    fn io_uring_setup[goes_on](entries: u32, parameters: *mut c_void) -> i32 {
-        set_up(goes_on() as isize) as i32
-    }
-
-    fn io_uring_queue_init[goes_on](entries: u32, ring: *mut c_void, flags: u32) -> i32 {
-        set_up(goes_on() as isize) as i32
-    }
-
+    fn io_uring_setup[goes_on](entries: u32, parameters: *mut c_void),
+    fn io_uring_queue_init[goes_on](entries: u32, ring: *mut c_void, flags: u32),
     fn io_uring_queue_init_params[goes_on](entries: u32, ring: *mut c_void, parameters: *mut c_void) -> i32 {
         set_up(goes_on() as isize) as i32
     }

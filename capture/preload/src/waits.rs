@@ -191,23 +191,17 @@ pub unsafe fn nanos(time: *const TimeSpec) -> u64 {
 }
 
 hook! {
-    fn poll[goes_on](list: *mut PollFd, count: u64, timeout: i32) -> i32 {
-        polls(CallId::POLL, list, count as usize, goes_on)
-    }
-
+    fn poll | __poll[goes_on](list: *mut PollFd, count: u64, timeout: i32),
     fn __poll_chk[goes_on](list: *mut PollFd, count: u64, timeout: i32, room: usize) -> i32 {
         polls(CallId::POLL, list, count as usize, goes_on)
     }
 
-    fn ppoll[goes_on](list: *mut PollFd, count: u64, timeout: *const TimeSpec, mask: *const c_void) -> i32 {
-        polls(CallId::PPOLL, list, count as usize, goes_on)
-    }
-
+    fn ppoll[goes_on](list: *mut PollFd, count: u64, timeout: *const TimeSpec, mask: *const c_void),
     fn __ppoll_chk[goes_on](list: *mut PollFd, count: u64, timeout: *const TimeSpec, mask: *const c_void, room: usize) -> i32 {
         polls(CallId::PPOLL, list, count as usize, goes_on)
     }
 
-    fn select[goes_on](count: i32, readable: *mut u64, writable: *mut u64, exceptional: *mut u64, timeout: *mut TimeVal) -> i32 {
+    fn select | __select[goes_on](count: i32, readable: *mut u64, writable: *mut u64, exceptional: *mut u64, timeout: *mut TimeVal) -> i32 {
         let sets = [readable, writable, exceptional];
         selects(CallId::SELECT, count, sets, timeout, goes_on)
     }
@@ -221,10 +215,7 @@ hook! {
         epolls(CallId::EPOLL_WAIT, list, count, goes_on)
     }
 
-    fn epoll_pwait[goes_on](epoll: i32, list: *mut EpollEvent, count: i32, timeout: i32, mask: *const c_void) -> i32 {
-        epolls(CallId::EPOLL_PWAIT, list, count, goes_on)
-    }
-
+    fn epoll_pwait[goes_on](epoll: i32, list: *mut EpollEvent, count: i32, timeout: i32, mask: *const c_void),
     fn epoll_pwait2[goes_on](epoll: i32, list: *mut EpollEvent, count: i32, timeout: *const TimeSpec, mask: *const c_void) -> i32 {
         epolls(CallId::EPOLL_PWAIT, list, count, goes_on)
     }
@@ -246,7 +237,7 @@ hook! {
         result
     }
 
-    fn nanosleep[goes_on](time: *const TimeSpec, left: *mut TimeSpec) -> i32 {
+    fn nanosleep | __nanosleep[goes_on](time: *const TimeSpec, left: *mut TimeSpec) -> i32 {
         with_errno(sleeps(|| nanos(time), left, || or_code(goes_on())))
     }
 
