@@ -64,13 +64,13 @@ fn send_hello(socket: i32, kind: u32, flags: u32, fd: Option<i32>) -> Option<()>
         flags,
         identity: IDENTITY.get(),
     };
-    let iov = IoVec::new((&raw const hello).cast(), size_of::<Hello>());
+    let iov = [IoVec::new((&raw const hello).cast(), size_of::<Hello>())];
     // cmsghdr: length, level, type, and the descriptor.
     let mut control = [0usize; 3];
     control[0] = 20;
     control[1] = (sys::SOL_SOCKET as u32 as usize) | ((sys::SCM_RIGHTS as usize) << 32);
     control[2] = fd.unwrap_or(0) as u32 as usize;
-    let mut message = MsgHdr::new(&raw const iov, 1);
+    let mut message = MsgHdr::new(&iov);
     if fd.is_some() {
         (message.control, message.control_length) = (control.as_mut_ptr().cast(), 24);
     }
@@ -83,12 +83,12 @@ fn send_hello(socket: i32, kind: u32, flags: u32, fd: Option<i32>) -> Option<()>
 
 fn receive_welcome(socket: i32) -> Option<(Welcome, i32, Option<i32>)> {
     let mut welcome = Welcome::default();
-    let iov = IoVec::new((&raw mut welcome).cast(), size_of::<Welcome>());
+    let iov = [IoVec::new((&raw mut welcome).cast(), size_of::<Welcome>())];
     let mut control = [0usize; 3];
     let mut message = MsgHdr {
         control: control.as_mut_ptr().cast(),
         control_length: 24,
-        ..MsgHdr::new(&raw const iov, 1)
+        ..MsgHdr::new(&iov)
     };
     let pointer = (&raw mut message) as usize;
     let flags = sys::MSG_CMSG_CLOEXEC as usize;

@@ -65,16 +65,6 @@ pub fn starts(call: CallId) -> Option<i32> {
     replay::call(Did::called(call, -1))
 }
 
-/// Pushes what came from a child, or its end. Leaves `errno` as it is. Returns `result`.
-///
-/// # Safety
-/// `iov` leads to `count` buffers, with `result` bytes where that is positive.
-pub unsafe fn was_read(iov: *const IoVec, count: usize, result: isize) -> isize {
-    // SAFETY: the caller vouches for the buffers.
-    unsafe { push::was_read(CallId::PIPE, 0, iov, count, result) };
-    result
-}
-
 /// The program asks by `real` how much of what a child wrote it could read, which is put into its place.
 ///
 /// # Safety
@@ -107,7 +97,7 @@ fn waits(ended: &mut Ended, real: impl FnOnce(&mut Ended) -> i32) -> i32 {
     let place = IoVec::new(ended.as_mut_ptr().cast(), ENDED);
     if replay::on() && replay::tells_of_children() {
         // SAFETY: a place of this length.
-        let told = unsafe { replay::fill_whole(Did::called(CallId::WAIT, -1), &raw const place) };
+        let told = unsafe { replay::fill_whole(Did::called(CallId::WAIT, -1), place) };
         if let Some(result) = told {
             return result;
         }

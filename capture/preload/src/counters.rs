@@ -32,18 +32,12 @@ fn tell(call: CallId, fd: i32, what: u8, result: isize, bytes: &[u8]) {
 /// After a read of such a descriptor: pushes what it gave. Returns `result`.
 ///
 /// # Safety
-/// `iov` leads to `count` buffers, with `result` bytes where that is positive.
-pub unsafe fn was_read(
-    call: CallId,
-    fd: i32,
-    iov: *const IoVec,
-    count: usize,
-    result: isize,
-) -> isize {
+/// `result` bytes lie in the buffers where that is positive.
+pub unsafe fn was_read(call: CallId, fd: i32, list: &[IoVec], result: isize) -> isize {
     let mut value = [0u8; 8];
     let length = usize::try_from(result).map_or(0, |length| length.min(value.len()));
     // SAFETY: the caller vouches for the buffers.
-    unsafe { Vectors::new(iov, count).take(value.as_mut_ptr(), length) };
+    unsafe { Vectors::new(list).take(value.as_mut_ptr(), length) };
     tell(call, fd, READ, result, value.get(..length).unwrap_or(&[]));
     result
 }
@@ -51,26 +45,10 @@ pub unsafe fn was_read(
 /// What a read of such a descriptor gave; `None`: it is none, or is not replayed.
 ///
 /// # Safety
-/// `buffer` has room for `length` bytes.
+/// The buffers may be written to.
 #[inline]
-pub unsafe fn replayed(fd: i32, buffer: *mut u8, length: usize) -> Option<isize> {
+pub unsafe fn replayed(fd: i32, list: &[IoVec]) -> Option<isize> {
     let call = sockets::counter(fd)?;
-    let whole = IoVec::new(buffer, length);
-    // SAFETY: the caller vouches for it.
-    unsafe { fill(call, fd, &raw const whole, 1) }
-}
-
-/// The same into several buffers.
-///
-/// # Safety
-/// `iov` leads to `count` buffers.
-pub unsafe fn replayed_parts(fd: i32, iov: *const IoVec, count: i32) -> Option<isize> {
-    let call = sockets::counter(fd)?;
-    // SAFETY: the caller vouches for it.
-    unsafe { fill(call, fd, iov, usize::try_from(count).unwrap_or(0)) }
-}
-
-unsafe fn fill(call: CallId, fd: i32, iov: *const IoVec, count: usize) -> Option<isize> {
     let (is_told, head) = match call {
         CallId::PIPE => (replay::tells_of_children(), 1),
         _ => (replay::tells_of_meetings(), HEAD),
@@ -79,7 +57,7 @@ unsafe fn fill(call: CallId, fd: i32, iov: *const IoVec, count: usize) -> Option
         return None;
     }
     // SAFETY: the caller vouches for it.
-    unsafe { replay::fill(Did::called(call, fd), iov, count, head) }
+    unsafe { replay::fill(Did::called(call, fd), list, head) }
 }
 
 /// The program raises an eventfd by `real`, with the number at `buffer`. Nothing can be written to a
@@ -142,13 +120,10 @@ unsafe fn timed_then(fd: i32, timer: *mut Timer) -> Option<i32> {
     if !replay::on() || !replay::tells_of_meetings() {
         return None;
     }
-    let place = IoVec::new(timer.cast(), size_of::<Timer>());
-    let (did, count) = (
-        Did::called(CallId::TIMERFD, fd),
-        usize::from(!timer.is_null()),
-    );
+    let place = [IoVec::new(timer.cast(), size_of::<Timer>())];
+    let list = if timer.is_null() { &[][..] } else { &place };
     // SAFETY: the caller vouches for the place.
-    let told = unsafe { replay::fill(did, &raw const place, count, HEAD) };
+    let told = unsafe { replay::fill(Did::called(CallId::TIMERFD, fd), list, HEAD) };
     told.map(|result| result as i32)
 }
 
@@ -166,13 +141,13 @@ hook! {
     }
 
     fn eventfd_read[goes_on](fd: i32, value: *mut u64) -> i32 {
-        if replay::on() && let Some(result) = replayed(fd, value.cast(), 8) {
+        let place = [IoVec::new(value.cast(), 8)];
+        if replay::on() && let Some(result) = replayed(fd, &place) {
             return if result < 0 { -1 } else { 0 };
         }
         let result = goes_on();
         if let Some(call) = sockets::counter(fd) {
-            let place = IoVec::new(value.cast(), 8);
-            was_read(call, fd, &raw const place, 1, if result < 0 { -1 } else { 8 });
+            was_read(call, fd, &place, if result < 0 { -1 } else { 8 });
         }
         result
     }

@@ -75,24 +75,22 @@ unsafe fn ask_slowly(fd: i32, message: &mut MsgHdr, flags: i32) -> Option<isize>
 /// The same for calls that have no message.
 ///
 /// # Safety
-/// `iov` leads to `count` buffers, `address` to nothing or to as many bytes as `length` says.
+/// The buffers may be written to; `address` leads to nothing or to as many bytes as `length` says.
 #[inline]
 pub unsafe fn ask_plainly(
     fd: i32,
-    iov: *const IoVec,
-    count: i32,
+    list: &[IoVec],
     flags: i32,
     (address, length): (*mut u8, *mut u32),
 ) -> Option<isize> {
-    let iov_count = usize::try_from(count).ok().filter(|_| joins(fd))?;
-    if !address.is_null() && length.is_null() {
+    if list.is_empty() || !joins(fd) || !address.is_null() && length.is_null() {
         return None;
     }
     let mut message = MsgHdr {
         name: address,
         // SAFETY: the caller vouches for it.
         name_length: unsafe { room_for(length) },
-        ..MsgHdr::new(iov, iov_count)
+        ..MsgHdr::new(list)
     };
     // SAFETY: as above.
     unsafe {
@@ -105,17 +103,6 @@ pub unsafe fn ask_plainly(
         }
         Some(result)
     }
-}
-
-/// The same for calls that have one buffer and no address.
-///
-/// # Safety
-/// `buffer` has room for `length` bytes.
-#[inline]
-pub unsafe fn ask_for_bytes(fd: i32, buffer: *mut u8, length: usize, flags: i32) -> Option<isize> {
-    let iov = IoVec::new(buffer, length);
-    // SAFETY: the caller vouches for it.
-    unsafe { ask_plainly(fd, &raw const iov, 1, flags, NOWHERE) }
 }
 
 /// For calls that have no address.

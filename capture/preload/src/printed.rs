@@ -12,6 +12,8 @@
 use core::ffi::{CStr, c_void};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
+use netreel_shared::call::CallId;
+
 use crate::hook::hook;
 use crate::objects::{Real, next};
 use crate::plainly::{Plainly, Zero, zero};
@@ -160,18 +162,15 @@ pub unsafe fn wrote(fd: i32, data: *const u8, written: isize) {
 ///
 /// # Safety
 /// As [`wrote`].
-pub unsafe fn wrote_all(fd: i32, list: *const IoVec, count: usize, written: isize) {
+pub unsafe fn wrote_all(fd: i32, list: &[IoVec], written: isize) {
     let Ok(mut left) = usize::try_from(written) else {
         return;
     };
-    for index in 0..if is_printed(fd) { count } else { 0 } {
+    for part in if is_printed(fd) { list } else { &[] } {
+        let length = part.length.min(left);
         // SAFETY: the caller vouches for it.
-        unsafe {
-            let part = *list.add(index);
-            let length = part.length.min(left);
-            wrote(fd, part.base, length as isize);
-            left -= length;
-        }
+        unsafe { wrote(fd, part.base, length as isize) };
+        left -= length;
     }
 }
 
@@ -203,7 +202,7 @@ fn push(pushing: &mut Pushing, index: usize, bytes: &[u8]) {
     let descriptor = [index as u8 + 1];
     for line in bytes.split_inclusive(|byte| *byte == b'\n') {
         for part in line.chunks(LINE_MAX) {
-            pushing.printed(&descriptor, part);
+            pushing.called(CallId::PRINTED, part.len() as i32, &[&descriptor, part]);
         }
     }
 }

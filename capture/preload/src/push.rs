@@ -60,23 +60,22 @@ pub fn called(call: CallId, result: i32, details: &[&[u8]]) {
 }
 
 /// The same of a read that gave these bytes, which may lie in several places, or failed: one byte of
-/// details stands before them.
+/// details stands before them. Returns `result`.
 ///
 /// # Safety
-/// `list` leads to `count` buffers, with `result` bytes where that is positive.
-pub unsafe fn was_read(call: CallId, detail: u8, list: *const IoVec, count: usize, result: isize) {
+/// `result` bytes lie in the buffers where that is positive.
+pub unsafe fn was_read(call: CallId, detail: u8, list: &[IoVec], result: isize) -> isize {
     let Ok(length) = usize::try_from(result) else {
-        return called(call, -errno(), &[&[detail]]);
+        called(call, -errno(), &[&[detail]]);
+        return result;
     };
     quietly(|| {
         if let Some(mut pushing) = pushing() {
             // SAFETY: the caller vouches for it.
-            unsafe {
-                let mut bytes = Vectors::new(list, count);
-                pushing.called_with(call, length as i32, detail, &mut bytes, length);
-            }
+            unsafe { pushing.called_with(call, detail, &mut Vectors::new(list), length) };
         }
     });
+    result
 }
 
 #[inline]
@@ -136,18 +135,6 @@ impl Pushing {
         number
     }
 
-    /// Pushes an event whose body is `parts`, one behind the other.
-    #[inline]
-    fn push_parts(&mut self, time: u64, kind: EventKind, parts: &[&[u8]]) -> Option<u64> {
-        let length = parts.iter().map(|part| part.len()).sum();
-        self.push(time, kind, length, |mut at| {
-            for part in parts {
-                // SAFETY: the sum of the parts is the room that was asked for.
-                at = unsafe { put(at, part) };
-            }
-        })
-    }
-
     /// Pushes an event whose body is laid out already.
     #[inline]
     pub fn push_body<const N: usize>(&mut self, time: u64, kind: EventKind, body: [u8; N]) {
@@ -188,7 +175,7 @@ impl Pushing {
 
     /// Pushes that a socket was opened at `local`.
     pub fn opened(&mut self, time: u64, socket: u16, local: &Endpoint) {
-        let (kind, mut nothing) = (EventKind::SocketOpened, Vectors::none());
+        let (kind, mut nothing) = (EventKind::SocketOpened, Vectors::new(&[]));
         // SAFETY: no byte of nothing.
         unsafe { self.packet(kind, time, (socket, local), &mut nothing, 0) };
     }
@@ -211,26 +198,33 @@ impl Pushing {
         if floor::is_on() && floor::is_answered(call) {
             floor::count_anew();
         }
-        let part = |index: usize| details.get(index).copied().unwrap_or(&[]);
         let head = body::called(call, result);
-        let parts = [&head[..], part(0), part(1), part(2), part(3)];
-        self.push_parts(time, EventKind::Called, &parts);
+        let length = head.len() + details.iter().map(|part| part.len()).sum::<usize>();
+        self.push(time, EventKind::Called, length, |at| {
+            // SAFETY: the sum of the parts is the room that was asked for.
+            unsafe {
+                let mut at = put(at, &head);
+                for part in details {
+                    at = put(at, part);
+                }
+            }
+        });
     }
 
-    /// The same with one byte of details, and the next `length` bytes of `vectors` behind it.
+    /// The same with one byte of details, and the next `length` bytes of `vectors` behind it, which are the
+    /// call's result.
     ///
     /// # Safety
     /// How many there are.
-    pub unsafe fn called_with(
+    unsafe fn called_with(
         &mut self,
         call: CallId,
-        result: i32,
         detail: u8,
         vectors: &mut Vectors<'_>,
         length: usize,
     ) {
         floor::pushes();
-        let head = body::called(call, result);
+        let head = body::called(call, length as i32);
         let room = head.len() + 1 + length;
         self.push(now(), EventKind::Called, room, |at| {
             // SAFETY: the room is the sum of what is copied, which the caller vouches for.
@@ -239,13 +233,6 @@ impl Pushing {
                 vectors.take(at, length);
             }
         });
-    }
-
-    /// Pushes a line that the program prints on this descriptor, or a part of one.
-    pub fn printed(&mut self, descriptor: &[u8; 1], line: &[u8]) {
-        let head = body::called(CallId::PRINTED, line.len() as i32);
-        let time = now();
-        self.push_parts(time, EventKind::Called, &[&head[..], descriptor, line]);
     }
 
     /// Pushes that one call passes the next `count` packets of this socket, of `size` bytes each.

@@ -23,7 +23,7 @@ const RANDOM_DEVICE: u8 = 4;
 unsafe fn given(source: u8, bytes: *const u8, result: isize) -> isize {
     let part = IoVec::new(bytes, usize::try_from(result).unwrap_or(0));
     // SAFETY: the caller vouches for it.
-    unsafe { given_parts(source, &raw const part, 1, result) }
+    unsafe { given_parts(source, &[part], result) }
 }
 
 /// Opens a file by `real`, which is given where it lies.
@@ -102,7 +102,7 @@ hook! {
     }
 
     fn preadv | preadv64[goes_on](fd: i32, iov: *const IoVec, count: i32, offset: i64) -> isize {
-        after_read_parts(fd, iov, count, goes_on())
+        after_read_parts(fd, sys::buffers(iov, count), goes_on())
     }
 
     fn open | open64 | __open | __open64[real by path](path: *const c_char, flags: i32, mode: u32),

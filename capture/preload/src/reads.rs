@@ -6,7 +6,7 @@ use netreel_shared::call::CallId;
 use crate::plainly::Plainly;
 use crate::replay::{self, Did};
 use crate::sys::IoVec;
-use crate::{children, counters, push, sockets, threads};
+use crate::{counters, push, sockets, threads};
 
 /// Of a source's device, beside those of the functions that draw.
 const DEVICE: u8 = 2;
@@ -15,20 +15,19 @@ const DEVICE: u8 = 2;
 /// it is.
 ///
 /// # Safety
-/// `iov` leads to `count` buffers, with `result` bytes where that is positive.
-pub unsafe fn given_parts(source: u8, iov: *const IoVec, count: usize, result: isize) -> isize {
+/// `result` bytes lie in the buffers where that is positive.
+pub unsafe fn given_parts(source: u8, list: &[IoVec], result: isize) -> isize {
     if is_drawing() {
         return result;
     }
     if replay::on() {
         let did = Did::called(CallId::RANDOM, -1);
         // SAFETY: the caller vouches for it; the program's buffers are its own to be written to.
-        let filled = unsafe { replay::fill(did, iov, count, 1) };
+        let filled = unsafe { replay::fill(did, list, 1) };
         return filled.unwrap_or(result);
     }
     // SAFETY: the caller vouches for it.
-    unsafe { push::was_read(CallId::RANDOM, source, iov, count, result) };
-    result
+    unsafe { push::was_read(CallId::RANDOM, source, list, result) }
 }
 
 /// Whether this thread is inside the function of C++ below, whose result is told as a whole.
@@ -46,17 +45,15 @@ pub unsafe fn input(buffer: *mut u8, length: usize, real: impl FnOnce() -> isize
     if sockets::udp(0).is_some() || sockets::is_random_source(0) {
         return None;
     }
-    let whole = IoVec::new(buffer, length);
+    let whole = [IoVec::new(buffer, length)];
     if replay::on() {
         let did = Did::called(CallId::INPUT, 0);
         // SAFETY: the caller vouches for it.
-        let filled = unsafe { replay::fill(did, &raw const whole, 1, 1) };
+        let filled = unsafe { replay::fill(did, &whole, 1) };
         return Some(filled.unwrap_or_else(real));
     }
-    let result = real();
-    // SAFETY: the call has filled this many bytes.
-    unsafe { push::was_read(CallId::INPUT, 0, &raw const whole, 1, result) };
-    Some(result)
+    // SAFETY: the call has filled as many bytes as it says.
+    Some(unsafe { push::was_read(CallId::INPUT, 0, &whole, real()) })
 }
 
 /// After a read of any descriptor: pushes the bytes if they are random, or of a counter. Returns `result`.
@@ -68,7 +65,7 @@ pub unsafe fn after_read(fd: i32, buffer: *const u8, result: isize) -> isize {
     if sockets::is_told(fd) {
         let part = IoVec::new(buffer, usize::try_from(result).unwrap_or(0));
         // SAFETY: the caller vouches for it.
-        return unsafe { told(fd, &raw const part, 1, result) };
+        return unsafe { told(fd, &[part], result) };
     }
     result
 }
@@ -78,10 +75,10 @@ pub unsafe fn after_read(fd: i32, buffer: *const u8, result: isize) -> isize {
 /// # Safety
 /// As [`given_parts`].
 #[inline]
-pub unsafe fn after_read_parts(fd: i32, iov: *const IoVec, count: i32, result: isize) -> isize {
+pub unsafe fn after_read_parts(fd: i32, list: &[IoVec], result: isize) -> isize {
     if sockets::is_told(fd) {
         // SAFETY: the caller vouches for it.
-        return unsafe { told(fd, iov, usize::try_from(count).unwrap_or(0), result) };
+        return unsafe { told(fd, list, result) };
     }
     result
 }
@@ -91,13 +88,13 @@ pub unsafe fn after_read_parts(fd: i32, iov: *const IoVec, count: i32, result: i
 /// # Safety
 /// As [`given_parts`].
 #[cold]
-unsafe fn told(fd: i32, iov: *const IoVec, count: usize, result: isize) -> isize {
+unsafe fn told(fd: i32, list: &[IoVec], result: isize) -> isize {
     // SAFETY: the caller vouches for it.
     unsafe {
         match sockets::counter(fd) {
-            Some(CallId::PIPE) => children::was_read(iov, count, result),
-            Some(call) => counters::was_read(call, fd, iov, count, result),
-            None if sockets::is_random_source(fd) => given_parts(DEVICE, iov, count, result),
+            Some(CallId::PIPE) => push::was_read(CallId::PIPE, 0, list, result),
+            Some(call) => counters::was_read(call, fd, list, result),
+            None if sockets::is_random_source(fd) => given_parts(DEVICE, list, result),
             None => result,
         }
     }

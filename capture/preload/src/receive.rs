@@ -18,52 +18,23 @@ use crate::{counters, floor, points, push, reads, replay, sockets, vectors};
 unsafe fn after_one(
     fd: i32,
     socket: Option<u16>,
-    (buffer, length): (*mut u8, usize),
+    list: &[IoVec],
     flags: i32,
     (address, address_length, address_room): (*const u8, *const u32, u32),
     result: isize,
 ) {
-    let iov = IoVec::new(buffer, length);
     // SAFETY: the caller vouches for it.
     unsafe {
         let asked = address_length
             .as_ref()
             .filter(|_| !address.is_null() && result >= 0);
         let taken = Taken {
-            socket,
-            iov: &raw const iov,
-            count: 1,
             address,
             address_length: asked.map_or(0, |length| (*length).min(address_room).min(28)),
-            flags,
-            size: 0,
+            ..Taken::new(socket, list, flags)
         };
         after(fd, &taken, result);
     }
-}
-
-/// Takes a packet out of a replay.
-///
-/// # Safety
-/// `list` leads to `count` buffers, the address to nothing or to as many bytes as its length says.
-unsafe fn replayed(
-    fd: i32,
-    socket: u16,
-    (list, count): (*const IoVec, usize),
-    flags: i32,
-    (name, name_length): (*mut u8, *mut u32),
-) -> isize {
-    let place = replay::Place {
-        fd,
-        socket,
-        list,
-        count,
-        name,
-        name_length,
-        flags,
-    };
-    // SAFETY: the caller vouches for it.
-    unsafe { replay::receives(&place) }
 }
 
 /// Where a packet comes from, for a program that does not ask for it.
@@ -143,15 +114,13 @@ impl Source {
     /// Receives into several buffers.
     ///
     /// # Safety
-    /// `iov` leads to `count` buffers.
+    /// They may be written to.
     unsafe fn receive_parts(
         fd: i32,
-        iov: *const IoVec,
-        count: i32,
+        list: &[IoVec],
         plain: impl FnOnce() -> isize,
     ) -> (isize, Source) {
-        let count = usize::try_from(count).unwrap_or(0);
-        if count == 0 {
+        if list.is_empty() {
             let source = Source::unknown(fd);
             return (plain(), source);
         }
@@ -159,7 +128,7 @@ impl Source {
             let mut message = MsgHdr {
                 name: source.address.as_mut_ptr(),
                 name_length: 28,
-                ..MsgHdr::new(iov, count)
+                ..MsgHdr::new(list)
             };
             // SAFETY: the C library's function of this name; the caller vouches for the buffers.
             let result = unsafe { receive(fd, &raw mut message, 0) };
@@ -169,49 +138,13 @@ impl Source {
     }
 }
 
-/// Receives into one buffer by `plain`, for a program that does not ask where the packet comes
-/// from; by another call where that says more. `length` is what the program asks for, `room` what
-/// it has: beyond that the C library ends the program.
+/// Receives into one buffer by `plain`, for a program that may have a place for the address of the
+/// source; where it has none, by another call that says more. `length` is what the program asks for, `room`
+/// what it has: beyond that the C library ends the program.
 ///
 /// # Safety
-/// `buffer` has room for `length` bytes, or `plain` ends the program.
-#[inline]
-unsafe fn receive_bytes(
-    fd: i32,
-    (buffer, length, room): (*mut u8, usize, usize),
-    flags: i32,
-    plain: impl FnOnce() -> isize,
-) -> isize {
-    if replay::on()
-        && length <= room
-        && let Some(socket) = sockets::udp(fd)
-    {
-        let iov = IoVec::new(buffer, length);
-        // SAFETY: the caller vouches for it.
-        return unsafe { replayed(fd, socket, (&raw const iov, 1), flags, NOWHERE) };
-    }
-    if sockets::udp(fd).is_none() {
-        return floor::in_order(fd, None, flags, plain);
-    }
-    // SAFETY: the caller vouches for it.
-    unsafe {
-        if length <= room
-            && let Some(result) = joined::ask_for_bytes(fd, buffer, length, flags)
-        {
-            return result;
-        }
-        let (result, source) = Source::receive(fd, buffer, length, flags, plain);
-        let (address, length_at) = (source.address.as_ptr(), &raw const source.length);
-        let asked = (address, length_at, 28);
-        after_one(fd, source.socket, (buffer, length), flags, asked, result);
-        result
-    }
-}
-
-/// The same for a program that may have a place for the address of the source.
-///
-/// # Safety
-/// As [`receive_bytes`]; `address` leads to nothing or to as many bytes as `address_length` says.
+/// `buffer` has room for `length` bytes, or `plain` ends the program; `address` leads to nothing or to as
+/// many bytes as `address_length` says.
 #[inline]
 unsafe fn receive_from(
     fd: i32,
@@ -220,22 +153,25 @@ unsafe fn receive_from(
     (address, address_length): (*mut u8, *mut u32),
     plain: impl FnOnce() -> isize,
 ) -> isize {
+    let Some(socket) = sockets::udp(fd) else {
+        return floor::in_order(fd, None, flags, plain);
+    };
+    let list = [IoVec::new(buffer, length)];
     // SAFETY: the caller vouches for it.
     unsafe {
+        if length <= room {
+            let from = (address, address_length);
+            if replay::on() {
+                return replay::receives(fd, socket, &list, flags, from);
+            }
+            if let Some(result) = joined::ask_plainly(fd, &list, flags, from) {
+                return result;
+            }
+        }
         if address.is_null() {
-            return receive_bytes(fd, (buffer, length, room), flags, plain);
-        }
-        let iov = IoVec::new(buffer, length);
-        let place = (address, address_length);
-        if replay::on()
-            && length <= room
-            && let Some(socket) = sockets::udp(fd)
-        {
-            return replayed(fd, socket, (&raw const iov, 1), flags, place);
-        }
-        if length <= room
-            && let Some(result) = joined::ask_plainly(fd, &raw const iov, 1, flags, place)
-        {
+            let (result, source) = Source::receive(fd, buffer, length, flags, plain);
+            let asked = (source.address.as_ptr(), &raw const source.length, 28);
+            after_one(fd, source.socket, &list, flags, asked, result);
             return result;
         }
         let asked = (
@@ -243,13 +179,38 @@ unsafe fn receive_from(
             address_length.cast_const(),
             room_for(address_length),
         );
-        let socket = sockets::udp(fd);
-        if socket.is_none() {
-            return floor::in_order(fd, None, flags, plain);
-        }
         let result = plain();
-        after_one(fd, socket, (buffer, length), flags, asked, result);
+        after_one(fd, Some(socket), &list, flags, asked, result);
         result
+    }
+}
+
+/// Reads into one buffer by `plain`, as [`receive_from`] does: of any descriptor.
+///
+/// # Safety
+/// As there.
+#[inline]
+unsafe fn read_bytes(
+    fd: i32,
+    (buffer, length, room): (*mut u8, usize, usize),
+    plain: impl FnOnce() -> isize + Copy,
+) -> isize {
+    // SAFETY: the caller vouches for it.
+    unsafe {
+        if length <= room {
+            if fd == 0
+                && let Some(result) = reads::input(buffer, length, plain)
+            {
+                return result;
+            }
+            if replay::on()
+                && let Some(result) = counters::replayed(fd, &[IoVec::new(buffer, length)])
+            {
+                return result;
+            }
+        }
+        let result = receive_from(fd, (buffer, length, room), 0, NOWHERE, plain);
+        reads::after_read(fd, buffer, result)
     }
 }
 
@@ -257,58 +218,44 @@ unsafe fn receive_from(
 /// `preadv2`, ask for nothing special.
 ///
 /// # Safety
-/// `iov` leads to `count` buffers.
+/// They may be written to.
 #[inline]
-unsafe fn read_parts(
-    fd: i32,
-    iov: *const IoVec,
-    count: i32,
-    flags: i32,
-    plain: impl FnOnce() -> isize,
-) -> isize {
-    if replay::on() {
-        // SAFETY: the caller vouches for it.
-        if let Some(result) = unsafe { counters::replayed_parts(fd, iov, count) } {
-            return result;
-        }
-    }
+unsafe fn read_parts(fd: i32, list: &[IoVec], flags: i32, plain: impl FnOnce() -> isize) -> isize {
     let nobody = Source::unknown(fd);
-    if replay::on()
-        && let Some(socket) = nobody.socket
-        && sockets::is_still_udp(fd)
-    {
-        let count = usize::try_from(count).unwrap_or(0);
-        // SAFETY: the caller vouches for it.
-        return unsafe { replayed(fd, socket, (iov, count), 0, NOWHERE) };
-    }
     let plain = || match nobody.socket {
         Some(_) => plain(),
         None => floor::in_order(fd, None, 0, plain),
     };
     // SAFETY: the caller vouches for it.
     unsafe {
+        if replay::on() {
+            if let Some(result) = counters::replayed(fd, list) {
+                return result;
+            }
+            if let Some(socket) = nobody.socket
+                && sockets::is_still_udp(fd)
+            {
+                return replay::receives(fd, socket, list, 0, NOWHERE);
+            }
+        }
         if flags == 0
-            && let Some(result) = joined::ask_plainly(fd, iov, count, 0, NOWHERE)
+            && let Some(result) = joined::ask_plainly(fd, list, 0, NOWHERE)
         {
             return result;
         }
         let (result, source) = if flags == 0 {
-            Source::receive_parts(fd, iov, count, plain)
+            Source::receive_parts(fd, list, plain)
         } else {
             joined::name_unasked(fd);
             (plain(), nobody)
         };
         let taken = Taken {
-            socket: source.socket,
-            iov,
-            count: count.max(0) as usize,
             address: source.address.as_ptr(),
             address_length: source.length,
-            flags: 0,
-            size: 0,
+            ..Taken::new(source.socket, list, 0)
         };
         after(fd, &taken, result);
-        reads::after_read_parts(fd, iov, count, result)
+        reads::after_read_parts(fd, list, result)
     }
 }
 
@@ -318,8 +265,7 @@ unsafe fn read_parts(
 /// As [`read_parts`].
 unsafe fn read_at(
     fd: i32,
-    iov: *const IoVec,
-    count: i32,
+    list: &[IoVec],
     offset: i64,
     flags: i32,
     plain: impl FnOnce() -> isize,
@@ -327,9 +273,9 @@ unsafe fn read_at(
     // SAFETY: the caller vouches for it.
     unsafe {
         if offset == -1 {
-            return read_parts(fd, iov, count, flags, plain);
+            return read_parts(fd, list, flags, plain);
         }
-        reads::after_read_parts(fd, iov, count, plain())
+        reads::after_read_parts(fd, list, plain())
     }
 }
 
@@ -387,18 +333,9 @@ unsafe fn after_many(
     flags: i32,
     result: i32,
 ) {
-    let none = Taken {
-        socket,
-        iov: core::ptr::null(),
-        count: 0,
-        address: core::ptr::null(),
-        address_length: 0,
-        flags,
-        size: 0,
-    };
     let Ok(got) = usize::try_from(result) else {
         // SAFETY: there is no memory to vouch for.
-        unsafe { after(fd, &none, -1) };
+        unsafe { after(fd, &Taken::new(socket, &[], flags), -1) };
         return;
     };
     if let Some(socket) = socket.filter(|_| got > 0) {
@@ -416,55 +353,37 @@ unsafe fn after_many(
 
 hook! {
     fn recv[goes_on](fd: i32, buffer: *mut u8, length: usize, flags: i32) -> isize {
-        let place = (buffer, length, usize::MAX);
-        receive_bytes(fd, place, flags, goes_on)
+        receive_from(fd, (buffer, length, usize::MAX), flags, NOWHERE, goes_on)
     }
 
     fn __recv_chk[goes_on](fd: i32, buffer: *mut u8, length: usize, room: usize, flags: i32) -> isize {
-        let place = (buffer, length, room);
-        receive_bytes(fd, place, flags, goes_on)
+        receive_from(fd, (buffer, length, room), flags, NOWHERE, goes_on)
     }
 
     fn recvfrom[goes_on](fd: i32, buffer: *mut u8, length: usize, flags: i32, address: *mut u8, address_length: *mut u32) -> isize {
-        let (place, from) = ((buffer, length, usize::MAX), (address, address_length));
-        receive_from(fd, place, flags, from, goes_on)
+        let from = (address, address_length);
+        receive_from(fd, (buffer, length, usize::MAX), flags, from, goes_on)
     }
 
     fn __recvfrom_chk[goes_on](fd: i32, buffer: *mut u8, length: usize, room: usize, flags: i32, address: *mut u8, address_length: *mut u32) -> isize {
-        let (place, from) = ((buffer, length, room), (address, address_length));
-        receive_from(fd, place, flags, from, goes_on)
+        let from = (address, address_length);
+        receive_from(fd, (buffer, length, room), flags, from, goes_on)
     }
 
     fn read | __read[goes_on](fd: i32, buffer: *mut u8, length: usize) -> isize {
-        let place = (buffer, length, usize::MAX);
-        if fd == 0 && let Some(result) = reads::input(buffer, length, goes_on) {
-            return result;
-        }
-        if replay::on() && let Some(result) = counters::replayed(fd, buffer, length) {
-            return result;
-        }
-        let result = receive_bytes(fd, place, 0, goes_on);
-        reads::after_read(fd, buffer, result)
+        read_bytes(fd, (buffer, length, usize::MAX), goes_on)
     }
 
     fn __read_chk[goes_on](fd: i32, buffer: *mut u8, length: usize, room: usize) -> isize {
-        let place = (buffer, length, room);
-        if fd == 0 && length <= room && let Some(result) = reads::input(buffer, length, goes_on) {
-            return result;
-        }
-        if replay::on() && length <= room && let Some(result) = counters::replayed(fd, buffer, length) {
-            return result;
-        }
-        let result = receive_bytes(fd, place, 0, goes_on);
-        reads::after_read(fd, buffer, result)
+        read_bytes(fd, (buffer, length, room), goes_on)
     }
 
     fn readv[goes_on](fd: i32, iov: *const IoVec, count: i32) -> isize {
-        read_parts(fd, iov, count, 0, goes_on)
+        read_parts(fd, sys::buffers(iov, count), 0, goes_on)
     }
 
     fn preadv2 | preadv64v2[goes_on](fd: i32, iov: *const IoVec, count: i32, offset: i64, flags: i32) -> isize {
-        read_at(fd, iov, count, offset, flags, goes_on)
+        read_at(fd, sys::buffers(iov, count), offset, flags, goes_on)
     }
 
     fn recvmsg[real](fd: i32, message: *mut MsgHdr, flags: i32) -> isize {
@@ -472,8 +391,8 @@ hook! {
             return real(fd, message, flags);
         };
         if replay::on() && let Some(socket) = sockets::udp(fd) {
-            let place = (asked.name, &raw mut asked.name_length);
-            let result = replayed(fd, socket, (asked.iov, asked.iov_count), flags, place);
+            let name = (asked.name, &raw mut asked.name_length);
+            let result = replay::receives(fd, socket, asked.list(), flags, name);
             if result >= 0 {
                 (asked.flags, asked.control_length) = (0, 0);
             }

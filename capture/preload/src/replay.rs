@@ -27,7 +27,7 @@ use netreel_shared::tape::{
 
 use crate::plainly::{Plainly, zero};
 use crate::sys::{self, IoVec, nr, with_errno};
-use crate::vectors::Vectors;
+use crate::vectors::{self, Vectors};
 use crate::{attach, cancels, signals, threads};
 
 pub use did::Did;
@@ -35,8 +35,8 @@ pub use floor::{gives_up as gives_the_floor_up, takes as takes_the_floor};
 pub use kept::{KeptFiles, kept_files};
 pub use locks::{joins, level, meets, once, posts, semaphore, takes, waits};
 pub use network::{
-    Outgoing, Place, closes, connects, duplicates, gives, has_made, is_numbered, receives,
-    receives_many, refuses, sends, sends_cut, sends_many, sends_part,
+    Outgoing, closes, connects, duplicates, gives, has_made, is_numbered, receives, receives_many,
+    refuses, sends, sends_cut, sends_many, sends_part,
 };
 pub use nudges::is_nudge;
 pub use places::{ends_in, is_cancelled, will_be_cancelled};
@@ -307,24 +307,19 @@ pub fn part(did: Did<'_>) -> ! {
     }
     let base = (&raw const *tape).cast_mut();
     let endpoint = did.endpoint.len().min(CAME_MAX);
-    let mut length = endpoint;
     // SAFETY: memory that is mapped for this, and nobody else writes now.
     unsafe {
         let place = base.cast::<u8>().add(CAME_AT);
         core::ptr::copy_nonoverlapping(did.endpoint.as_ptr(), place, endpoint);
-        if let Some((list, count)) = did.bytes {
-            let mut vectors = Vectors::new(list, count);
-            let rest = vectors.length().min(CAME_MAX - endpoint);
-            vectors.take(place.add(endpoint), rest);
-            length += rest;
-        }
+        let rest = vectors::length(did.bytes).min(CAME_MAX - endpoint);
+        Vectors::new(did.bytes).take(place.add(endpoint), rest);
         (&raw mut (*base).came).write(Came {
             why: did.why,
             kind: did.kind as u8,
             id: did.id,
             socket: did.socket,
             endpoint: endpoint as u32,
-            length: length as u32,
+            length: (endpoint + rest) as u32,
             descriptor: did.descriptor,
             thread: sys::thread(),
         });
@@ -476,8 +471,8 @@ pub fn clock(clock: ClockId) -> Option<u64> {
 /// Fills the program's buffers with recorded bytes. What the call returns.
 ///
 /// # Safety
-/// `list` leads to `count` buffers.
-pub unsafe fn fill(did: Did<'_>, list: *const IoVec, count: usize, skip: usize) -> Option<isize> {
+/// They may be written to.
+pub unsafe fn fill(did: Did<'_>, list: &[IoVec], skip: usize) -> Option<isize> {
     let turn = expected(did)?;
     let bytes = turn.bytes().get(skip..).unwrap_or(&[]);
     // A reel may say anything: no more than what is given.
@@ -485,7 +480,7 @@ pub unsafe fn fill(did: Did<'_>, list: *const IoVec, count: usize, skip: usize) 
         part(did.because(why::NOT_RECORDED));
     }
     // SAFETY: the caller vouches for it.
-    if !unsafe { scatter(bytes, list, count) } {
+    if !unsafe { scatter(bytes, list) } {
         part(did.because(why::NO_ROOM));
     }
     Some(with_errno(turn.done()) as isize)
@@ -505,11 +500,11 @@ pub fn how_much(did: Did<'_>) -> Option<i32> {
 /// Fills the program's place with all that is recorded of a call. What the call returns.
 ///
 /// # Safety
-/// `place` leads to a buffer.
-pub unsafe fn fill_whole(did: Did<'_>, place: *const IoVec) -> Option<i32> {
+/// It may be written to.
+pub unsafe fn fill_whole(did: Did<'_>, place: IoVec) -> Option<i32> {
     let turn = expected(did)?;
     // SAFETY: the caller vouches for it.
-    if !unsafe { scatter(turn.bytes(), place, 1) } {
+    if !unsafe { scatter(turn.bytes(), &[place]) } {
         part(did.because(why::NO_ROOM));
     }
     Some(with_errno(turn.done()))
@@ -518,16 +513,13 @@ pub unsafe fn fill_whole(did: Did<'_>, place: *const IoVec) -> Option<i32> {
 /// Puts bytes into buffers; `false` where they have too little room.
 ///
 /// # Safety
-/// `list` leads to `count` buffers.
-unsafe fn scatter(mut bytes: &[u8], list: *const IoVec, count: usize) -> bool {
-    for index in 0..if list.is_null() { 0 } else { count } {
+/// They may be written to.
+unsafe fn scatter(mut bytes: &[u8], list: &[IoVec]) -> bool {
+    for place in list {
+        let (part, rest) = bytes.split_at(bytes.len().min(place.length));
         // SAFETY: the caller vouches for it.
-        unsafe {
-            let place = *list.add(index);
-            let part = bytes.len().min(place.length);
-            core::ptr::copy_nonoverlapping(bytes.as_ptr(), place.base, part);
-            bytes = bytes.get(part..).unwrap_or(&[]);
-        }
+        unsafe { core::ptr::copy_nonoverlapping(part.as_ptr(), place.base, part.len()) };
+        bytes = rest;
     }
     bytes.is_empty()
 }

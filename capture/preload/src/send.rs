@@ -9,7 +9,7 @@ use crate::hook::hook;
 use crate::push::{Pushing, pushing};
 use crate::sys::{self, IoVec, MMsgHdr, MsgHdr, errno, set_errno};
 use crate::thread::now;
-use crate::vectors::{self, Vectors};
+use crate::vectors::{self, Vectors, length};
 use crate::{children, counters, floor, printed, replay, sockets};
 
 /// A send that has its number and not yet its result.
@@ -20,9 +20,8 @@ struct Pending {
 }
 
 /// What a call hands over to be sent.
-struct Outgoing {
-    iov: *const IoVec,
-    count: usize,
+struct Outgoing<'a> {
+    list: &'a [IoVec],
     address: *const u8,
     address_length: u32,
     /// The size into which the kernel cuts it, where the call itself says.
@@ -31,15 +30,10 @@ struct Outgoing {
     told: Option<To>,
 }
 
-impl Outgoing {
-    fn bytes(iov: &IoVec) -> Outgoing {
-        Outgoing::vectors(iov, 1)
-    }
-
-    fn vectors(iov: *const IoVec, count: i32) -> Outgoing {
+impl<'a> Outgoing<'a> {
+    fn new(list: &'a [IoVec]) -> Outgoing<'a> {
         Outgoing {
-            iov,
-            count: count.max(0) as usize,
+            list,
             address: core::ptr::null(),
             address_length: 0,
             segment: None,
@@ -49,17 +43,18 @@ impl Outgoing {
 
     /// # Safety
     /// The message is the program's own, for a call that it makes.
-    unsafe fn message(message: &MsgHdr) -> Outgoing {
+    unsafe fn message(message: &MsgHdr) -> Outgoing<'a> {
         // SAFETY: the caller vouches for it.
-        let segment =
-            unsafe { vectors::control(message.control, message.control_length, sys::UDP_SEGMENT) };
+        let (list, segment) = unsafe {
+            let length = message.control_length;
+            let segment = vectors::control(message.control, length, sys::UDP_SEGMENT);
+            (message.list(), segment)
+        };
         Outgoing {
-            iov: message.iov,
-            count: message.iov_count,
             address: message.name,
             address_length: message.name_length,
             segment: segment.map(u16::from_ne_bytes),
-            told: None,
+            ..Outgoing::new(list)
         }
     }
 
@@ -116,34 +111,31 @@ impl Outgoing {
     ///
     /// # Safety
     /// As [`send_by`].
-    unsafe fn replayed(&self, fd: i32, socket: u16) -> replay::Outgoing {
+    unsafe fn replayed(&self, fd: i32, socket: u16) -> replay::Outgoing<'a> {
         replay::Outgoing {
             fd,
             socket,
             // SAFETY: the caller vouches for it.
             to: unsafe { self.named(fd) },
             was_peer: self.told.is_some_and(|told| told.is_peer),
-            list: self.iov,
-            count: self.count,
+            list: self.list,
         }
     }
 
-    /// The size into which the kernel cuts it; 0 where it goes as it is.
-    ///
-    /// # Safety
-    /// As [`send_by`].
+    /// The size into which the kernel cuts it, as the call says or the socket.
     #[inline]
-    unsafe fn cut(&self, socket: u16) -> usize {
-        let size = match self.segment {
-            Some(size) => size,
-            None => sockets::segment(socket),
-        };
+    fn segment(&self, socket: u16) -> u16 {
+        self.segment.unwrap_or_else(|| sockets::segment(socket))
+    }
+
+    /// The size of each packet that the kernel makes of it; 0 where it goes as it is.
+    #[inline]
+    fn cut(&self, socket: u16) -> usize {
+        let size = usize::from(self.segment(socket));
         if size == 0 {
             return 0;
         }
-        // SAFETY: the caller vouches for it.
-        let length = unsafe { Vectors::new(self.iov, self.count) }.length();
-        let size = usize::from(size);
+        let length = length(self.list);
         // Of more segments the kernel takes none.
         if length > size && length.div_ceil(size) <= SEGMENTS_MAX {
             size
@@ -161,11 +153,14 @@ const SEGMENTS_MAX: usize = 128;
 /// # Safety
 /// What goes out leads to readable bytes, and to nothing or to an address of its length.
 #[inline]
-unsafe fn send_by(fd: i32, outgoing: &Outgoing, flags: i32, send: impl FnOnce() -> isize) -> isize {
+unsafe fn send_by(
+    fd: i32,
+    outgoing: &Outgoing<'_>,
+    flags: i32,
+    send: impl FnOnce() -> isize,
+) -> isize {
     let Some(socket) = sockets::udp(fd) else {
-        // SAFETY: the caller vouches for it.
-        let length = unsafe { Vectors::new(outgoing.iov, outgoing.count) }.length();
-        return floor::in_order(fd, Some(length), flags, send);
+        return floor::in_order(fd, Some(length(outgoing.list)), flags, send);
     };
     // SAFETY: the caller vouches for it.
     unsafe {
@@ -184,7 +179,7 @@ unsafe fn send_by(fd: i32, outgoing: &Outgoing, flags: i32, send: impl FnOnce() 
 unsafe fn send_whole(
     fd: i32,
     socket: u16,
-    outgoing: &Outgoing,
+    outgoing: &Outgoing<'_>,
     send: impl FnOnce() -> isize,
 ) -> isize {
     // SAFETY: the caller vouches for it.
@@ -229,21 +224,19 @@ fn is_in_parts(socket: u16, flags: i32) -> bool {
 unsafe fn send_in_parts(
     fd: i32,
     socket: u16,
-    outgoing: &Outgoing,
+    outgoing: &Outgoing<'_>,
     more: bool,
     send: impl FnOnce() -> isize,
 ) -> isize {
     // SAFETY: the caller vouches for it.
     unsafe {
-        let mut vectors = Vectors::new(outgoing.iov, outgoing.count);
-        let length = vectors.length();
+        let length = length(outgoing.list);
         // The kernel refuses more, and what waits goes on waiting.
         if length > usize::from(u16::MAX) {
             return send_whole(fd, socket, outgoing, send);
         }
-        let segment = outgoing.segment.unwrap_or(sockets::segment(socket));
-        let first = || First::new(outgoing.to_from_now(fd, socket), segment);
-        if !corks::keep(socket, first, &mut vectors, length) {
+        let first = || First::new(outgoing.to_from_now(fd, socket), outgoing.segment(socket));
+        if !corks::keep(socket, first, &mut Vectors::new(outgoing.list), length) {
             sockets::past(PastId::PARTS);
             return send_whole(fd, socket, outgoing, send);
         }
@@ -274,17 +267,17 @@ unsafe fn send_in_parts(
 /// # Safety
 /// The call is the program's own.
 unsafe fn send_parts(fd: i32, socket: u16, whole: &Whole, send: impl FnOnce() -> isize) -> isize {
-    let (bytes, first) = (whole.bytes(), whole.first());
+    let (bytes, first) = ([whole.bytes()], whole.first());
     let outgoing = Outgoing {
         segment: Some(first.segment),
         told: first.to(),
-        ..Outgoing::bytes(&bytes)
+        ..Outgoing::new(&bytes)
     };
     let all = |result: isize| {
         if result < 0 {
             result
         } else {
-            bytes.length as isize
+            length(&bytes) as isize
         }
     };
     // SAFETY: they are this thread's as long as `whole` is there.
@@ -313,17 +306,13 @@ pub unsafe fn uncorks(fd: i32, set: impl FnOnce() -> i32) -> Option<i32> {
 
 /// # Safety
 /// As [`send_by`].
-unsafe fn before(fd: i32, socket: u16, outgoing: &Outgoing) -> Option<Pending> {
+unsafe fn before(fd: i32, socket: u16, outgoing: &Outgoing<'_>) -> Option<Pending> {
     let mut pushing = pushing()?;
     sockets::announce(&mut pushing, fd, socket);
     // SAFETY: the caller vouches for it.
-    let (to, mut vectors) = unsafe {
-        (
-            outgoing.to(fd, socket),
-            Vectors::new(outgoing.iov, outgoing.count),
-        )
-    };
-    let (time, kind, length) = (now(), EventKind::Sent, vectors.length());
+    let to = unsafe { outgoing.to(fd, socket) };
+    let (time, kind, length) = (now(), EventKind::Sent, length(outgoing.list));
+    let mut vectors = Vectors::new(outgoing.list);
     // SAFETY: as above.
     let number = unsafe { pushing.packet(kind, time, (socket, &to), &mut vectors, length) }?;
     Some(Pending {
@@ -367,7 +356,7 @@ fn push_result(pushing: &mut Pushing, pending: &Pending, result: isize, code: i3
 unsafe fn send_cut(
     fd: i32,
     socket: u16,
-    outgoing: &Outgoing,
+    outgoing: &Outgoing<'_>,
     size: usize,
     send: impl FnOnce() -> isize,
 ) -> isize {
@@ -375,13 +364,9 @@ unsafe fn send_cut(
     if let Some(mut pushing) = pushing() {
         sockets::announce(&mut pushing, fd, socket);
         // SAFETY: the caller vouches for it.
-        let (to, mut vectors) = unsafe {
-            (
-                outgoing.to(fd, socket),
-                Vectors::new(outgoing.iov, outgoing.count),
-            )
-        };
-        let mut left = vectors.length();
+        let to = unsafe { outgoing.to(fd, socket) };
+        let mut vectors = Vectors::new(outgoing.list);
+        let mut left = length(outgoing.list);
         pushing.joined(time, socket, left.div_ceil(size), size);
         for number in &mut numbers {
             if left == 0 {
@@ -415,28 +400,26 @@ unsafe fn send_cut(
 
 hook! {
     fn send | __send[goes_on](fd: i32, buffer: *const u8, length: usize, flags: i32) -> isize {
-        let iov = IoVec::new(buffer, length);
-        send_by(fd, &Outgoing::bytes(&iov), flags, goes_on)
+        send_by(fd, &Outgoing::new(&[IoVec::new(buffer, length)]), flags, goes_on)
     }
 
     fn sendto[goes_on](fd: i32, buffer: *const u8, length: usize, flags: i32, address: *const u8, address_length: u32) -> isize {
-        let iov = IoVec::new(buffer, length);
-        let outgoing = Outgoing { address, address_length, ..Outgoing::bytes(&iov) };
+        let list = [IoVec::new(buffer, length)];
+        let outgoing = Outgoing { address, address_length, ..Outgoing::new(&list) };
         send_by(fd, &outgoing, flags, goes_on)
     }
 
-    fn write | __write[real](fd: i32, buffer: *const u8, length: usize) -> isize {
-        let iov = IoVec::new(buffer, length);
+    fn write | __write[goes_on](fd: i32, buffer: *const u8, length: usize) -> isize {
         if sockets::udp(fd).is_some() {
             if !sockets::is_still_udp(fd) {
-                return real(fd, buffer, length);
+                return goes_on();
             }
         } else if let Some(length) = children::swallows(fd, || length) {
             return length;
         } else if let Some(call) = sockets::counter(fd) {
-            return counters::raises(call, fd, buffer, length, || real(fd, buffer, length));
+            return counters::raises(call, fd, buffer, length, goes_on);
         }
-        let result = send_by(fd, &Outgoing::bytes(&iov), 0, || real(fd, buffer, length));
+        let result = send_by(fd, &Outgoing::new(&[IoVec::new(buffer, length)]), 0, goes_on);
         if printed::is_printed(fd) && sockets::udp(fd).is_none() {
             printed::wrote(fd, buffer, result);
         }
@@ -447,26 +430,26 @@ hook! {
         if sockets::udp(fd).is_some() && !sockets::is_still_udp(fd) {
             return goes_on();
         }
-        let length = || Vectors::new(iov, usize::try_from(count).unwrap_or(0)).length();
-        if let Some(length) = children::swallows(fd, length) {
+        let list = sys::buffers(iov, count);
+        if let Some(length) = children::swallows(fd, || length(list)) {
             return length;
         }
-        let result = send_by(fd, &Outgoing::vectors(iov, count), 0, goes_on);
+        let result = send_by(fd, &Outgoing::new(list), 0, goes_on);
         if printed::is_printed(fd) && sockets::udp(fd).is_none() {
-            printed::wrote_all(fd, iov, count.max(0) as usize, result);
+            printed::wrote_all(fd, list, result);
         }
         result
     }
 
     fn pwritev2 | pwritev64v2[goes_on](fd: i32, iov: *const IoVec, count: i32, offset: i64, flags: i32) -> isize {
-        write_at(fd, iov, count, offset, goes_on)
+        write_at(fd, sys::buffers(iov, count), offset, goes_on)
     }
 
     fn sendmsg[goes_on](fd: i32, message: *const MsgHdr, flags: i32) -> isize {
         match message.as_ref().filter(|_| sockets::udp(fd).is_some()) {
             Some(asked) => send_by(fd, &Outgoing::message(asked), flags, goes_on),
             None => {
-                let length = || message.as_ref().map_or(0, |it| Vectors::new(it.iov, it.iov_count).length());
+                let length = || message.as_ref().map_or(0, |it| length(it.list()));
                 children::swallows(fd, length).unwrap_or_else(|| {
                     floor::in_order(fd, Some(length()), flags, goes_on)
                 })
@@ -509,21 +492,15 @@ hook! {
 ///
 /// # Safety
 /// As [`send_by`].
-unsafe fn write_at(
-    fd: i32,
-    iov: *const IoVec,
-    count: i32,
-    offset: i64,
-    write: impl FnOnce() -> isize,
-) -> isize {
+unsafe fn write_at(fd: i32, list: &[IoVec], offset: i64, write: impl FnOnce() -> isize) -> isize {
     if offset != -1 || sockets::udp(fd).is_none() || !sockets::is_still_udp(fd) {
         let result = write();
         // SAFETY: the caller vouches for it.
-        unsafe { printed::wrote_all(fd, iov, count.max(0) as usize, result) };
+        unsafe { printed::wrote_all(fd, list, result) };
         return result;
     }
     // SAFETY: the caller vouches for it.
-    unsafe { send_by(fd, &Outgoing::vectors(iov, count), 0, write) }
+    unsafe { send_by(fd, &Outgoing::new(list), 0, write) }
 }
 
 /// How many packets of a `sendmmsg` are handed to the kernel at once: more would need more numbers

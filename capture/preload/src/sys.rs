@@ -73,6 +73,19 @@ impl IoVec {
     }
 }
 
+/// The `count` buffers of a call; none where that is negative.
+///
+/// # Safety
+/// `list` is null or leads to so many, which stay as they are for the call.
+#[inline]
+pub unsafe fn buffers<'a>(list: *const IoVec, count: impl TryInto<usize>) -> &'a [IoVec] {
+    if list.is_null() {
+        return &[];
+    }
+    // SAFETY: the caller vouches for it.
+    unsafe { core::slice::from_raw_parts(list, count.try_into().unwrap_or(0)) }
+}
+
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct MsgHdr {
@@ -87,16 +100,25 @@ pub struct MsgHdr {
 
 impl MsgHdr {
     /// A message in these places, with no address and nothing beside it.
-    pub fn new(iov: *const IoVec, iov_count: usize) -> MsgHdr {
+    pub fn new(list: &[IoVec]) -> MsgHdr {
         MsgHdr {
             name: core::ptr::null_mut(),
             name_length: 0,
-            iov: iov.cast_mut(),
-            iov_count,
+            iov: list.as_ptr().cast_mut(),
+            iov_count: list.len(),
             control: core::ptr::null_mut(),
             control_length: 0,
             flags: 0,
         }
+    }
+
+    /// The places of its bytes.
+    ///
+    /// # Safety
+    /// The message is the program's own, for a call that it makes.
+    pub unsafe fn list<'a>(&self) -> &'a [IoVec] {
+        // SAFETY: the caller vouches for it.
+        unsafe { buffers(self.iov, self.iov_count) }
     }
 }
 

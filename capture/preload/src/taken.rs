@@ -14,11 +14,10 @@ use crate::vectors::{self, Vectors};
 pub const UNJOINED: i32 = sys::MSG_PEEK | sys::MSG_ERRQUEUE;
 
 /// What the program gets, wherever it gets it.
-pub struct Taken {
+pub struct Taken<'a> {
     /// What the descriptor was before the call: another thread may close it meanwhile.
     pub socket: Option<u16>,
-    pub iov: *const IoVec,
-    pub count: usize,
+    pub list: &'a [IoVec],
     pub address: *const u8,
     /// How long the address is; 0 where the program did not ask for it.
     pub address_length: u32,
@@ -27,16 +26,30 @@ pub struct Taken {
     pub size: usize,
 }
 
+impl<'a> Taken<'a> {
+    /// A single packet, for a program that did not ask for its address.
+    pub fn new(socket: Option<u16>, list: &'a [IoVec], flags: i32) -> Taken<'a> {
+        Taken {
+            socket,
+            list,
+            address: core::ptr::null(),
+            address_length: 0,
+            flags,
+            size: 0,
+        }
+    }
+}
+
 /// Pushes the result of a receive. Leaves `errno` as it is.
 ///
 /// # Safety
 /// `taken` describes memory that the program gave for the call, and the call has filled.
-pub unsafe fn after(fd: i32, taken: &Taken, result: isize) {
+pub unsafe fn after(fd: i32, taken: &Taken<'_>, result: isize) {
     // SAFETY: the caller vouches for it.
     quietly(|| unsafe { tell(fd, taken, result, errno()) });
 }
 
-unsafe fn tell(fd: i32, taken: &Taken, result: isize, code: i32) -> Option<()> {
+unsafe fn tell(fd: i32, taken: &Taken<'_>, result: isize, code: i32) -> Option<()> {
     let socket = taken.socket?;
     let mut pushing = pushing()?;
     sockets::announce(&mut pushing, fd, socket);
@@ -60,10 +73,9 @@ unsafe fn tell(fd: i32, taken: &Taken, result: isize, code: i32) -> Option<()> {
     // SAFETY: the caller vouches for it.
     let from = unsafe { Endpoint::from_pointer(taken.address, taken.address_length) };
     let from = from.unwrap_or_else(|| sockets::peer(fd, socket));
-    // SAFETY: as above.
-    let mut vectors = unsafe { Vectors::new(taken.iov, taken.count) };
+    let mut vectors = Vectors::new(taken.list);
     // With MSG_TRUNC the result is the packet's length, which may be more than was stored.
-    left = left.min(vectors.length());
+    left = left.min(vectors::length(taken.list));
     if taken.flags & sys::MSG_PEEK != 0 {
         let result = result as i32;
         pushing.called(CallId::PEEK, result, &[&number]);
@@ -89,13 +101,13 @@ unsafe fn tell(fd: i32, taken: &Taken, result: isize, code: i32) -> Option<()> {
 ///
 /// # Safety
 /// As [`after`].
-pub unsafe fn taken_by(
+pub unsafe fn taken_by<'a>(
     socket: Option<u16>,
     message: &MsgHdr,
     room: u32,
     flags: i32,
     result: isize,
-) -> Taken {
+) -> Taken<'a> {
     let joins = || socket.is_some_and(sockets::joins);
     let size = if result >= 0 && flags & UNJOINED == 0 && joins() {
         // SAFETY: the caller vouches for it.
@@ -104,13 +116,11 @@ pub unsafe fn taken_by(
         0
     };
     Taken {
-        socket,
-        iov: message.iov,
-        count: message.iov_count,
         address: message.name,
         address_length: message.name_length.min(room).min(28),
-        flags,
         size,
+        // SAFETY: the caller vouches for it.
+        ..Taken::new(socket, unsafe { message.list() }, flags)
     }
 }
 

@@ -8,6 +8,7 @@ use netreel_shared::call::CallId;
 use crate::hook::calls;
 use crate::objects::Real;
 use crate::plainly::zero;
+use crate::sys::IoVec;
 use crate::{attach, counters, reads, replay, sockets, stdio};
 
 static FILE_READ: Real<Reads> = Real::new(c"_IO_file_read");
@@ -69,7 +70,8 @@ unsafe fn piped(fd: i32, buffer: *mut u8, length: isize, real: impl Fn() -> isiz
     // SAFETY: the caller vouches for it.
     unsafe {
         if replay::on()
-            && let Some(result) = counters::replayed(fd, buffer, length.max(0) as usize)
+            && let Some(result) =
+                counters::replayed(fd, &[IoVec::new(buffer, length.max(0) as usize)])
         {
             return result;
         }

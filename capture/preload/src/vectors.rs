@@ -8,43 +8,28 @@ pub struct Vectors<'a> {
     taken: usize,
 }
 
-impl Vectors<'_> {
-    pub const fn none() -> Self {
-        Vectors {
-            list: &[],
-            taken: 0,
-        }
-    }
+/// How many bytes lie in these places.
+#[inline]
+pub fn length(list: &[IoVec]) -> usize {
+    list.iter().map(|vector| vector.length).sum()
+}
 
-    /// # Safety
-    /// `list` is null or leads to `count` vectors of readable bytes, which stay as they are.
-    pub unsafe fn new(list: *const IoVec, count: usize) -> Self {
-        let list = if list.is_null() {
-            &[]
-        } else {
-            // SAFETY: the caller vouches for it.
-            unsafe { core::slice::from_raw_parts(list, count) }
-        };
+impl<'a> Vectors<'a> {
+    pub const fn new(list: &'a [IoVec]) -> Self {
         Vectors { list, taken: 0 }
-    }
-
-    /// How many bytes there are, before any is taken.
-    #[inline]
-    pub fn length(&self) -> usize {
-        self.list.iter().map(|vector| vector.length).sum()
     }
 
     /// Copies the next `length` bytes.
     ///
     /// # Safety
-    /// `to` has room for them.
+    /// The bytes of its places are readable, and `to` has room for these.
     #[inline]
     pub unsafe fn take(&mut self, mut to: *mut u8, mut length: usize) {
         while let Some((first, rest)) = self.list.split_first().filter(|_| length > 0) {
             let left = first.length - self.taken;
             let part = left.min(length);
             if part > 0 {
-                // SAFETY: whoever made this vouches for the vectors, the caller for the room.
+                // SAFETY: the caller vouches for the places, and for the room.
                 unsafe {
                     core::ptr::copy_nonoverlapping(first.base.add(self.taken), to, part);
                     to = to.add(part);

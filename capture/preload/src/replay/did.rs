@@ -15,7 +15,7 @@ pub struct Did<'a> {
     pub(super) socket: u16,
     pub(super) descriptor: i32,
     pub(super) endpoint: &'a [u8],
-    pub(super) bytes: Option<(*const IoVec, usize)>,
+    pub(super) bytes: &'a [IoVec],
 }
 
 impl Did<'_> {
@@ -27,7 +27,7 @@ impl Did<'_> {
             socket: u16::MAX,
             descriptor: -1,
             endpoint: &[],
-            bytes: None,
+            bytes: &[],
         }
     }
 

@@ -6,33 +6,30 @@ use netreel_shared::tape::{UNKNOWN_RESULT, why};
 
 use crate::endpoint::Endpoint;
 use crate::sys::{self, IoVec, MMsgHdr, nr, set_errno, with_errno};
-use crate::vectors::Vectors;
+use crate::vectors::{Vectors, length};
 use crate::{corks, floor, sockets};
 
 use super::{Did, TapeTurn, is_muted, part, scatter, stray, tape, turn, turn_of};
 
 /// What a call hands over to be sent.
-pub struct Outgoing {
+pub struct Outgoing<'a> {
     pub fd: i32,
     pub socket: u16,
     /// Where it goes, where the call says.
     pub to: Option<Endpoint>,
     /// It was the socket's peer when the call was made that said so.
     pub was_peer: bool,
-    pub list: *const IoVec,
-    pub count: usize,
+    pub list: &'a [IoVec],
 }
 
-impl Outgoing {
-    fn did(&self, why: u32, cut: Option<&[IoVec]>) -> Did<'_> {
-        let whole = (self.list, self.count);
-        let bytes = cut.map_or(whole, |cut| (cut.as_ptr(), cut.len()));
+impl Outgoing<'_> {
+    fn did(&self, why: u32) -> Did<'_> {
         Did {
             why,
             socket: self.socket,
             descriptor: self.fd,
             endpoint: self.to.as_ref().map_or(&[], Endpoint::bytes),
-            bytes: Some(bytes),
+            bytes: self.list,
             ..Did::plain(EventKind::Sent, 0)
         }
     }
@@ -61,13 +58,13 @@ fn taken(turn: TapeTurn, length: usize) -> isize {
 ///
 /// # Safety
 /// What goes out leads to readable bytes.
-unsafe fn compared(out: &Outgoing, vectors: &mut Vectors<'_>, length: usize) -> isize {
+unsafe fn compared(out: &Outgoing<'_>, vectors: &mut Vectors<'_>, length: usize) -> isize {
     let Some(turn) = turn() else {
-        stray(out.did(why::OTHER, None))
+        stray(out.did(why::OTHER))
     };
     let entry = turn.entry;
     if entry.kind != EventKind::Sent as u8 || entry.socket != out.socket {
-        part(out.did(why::OTHER, None));
+        part(out.did(why::OTHER));
     }
     let (to, payload) = turn.split();
     let elsewhere = out.to.as_ref().is_some_and(|named| {
@@ -80,7 +77,7 @@ unsafe fn compared(out: &Outgoing, vectors: &mut Vectors<'_>, length: usize) -> 
     // SAFETY: the caller vouches for it.
     let same = payload.len() == length && unsafe { equals(payload, vectors) };
     if elsewhere || !same {
-        part(out.did(why::PACKET, None));
+        part(out.did(why::PACKET));
     }
     if out.to.is_none() {
         goes_to_peer(out, to);
@@ -90,7 +87,7 @@ unsafe fn compared(out: &Outgoing, vectors: &mut Vectors<'_>, length: usize) -> 
 
 /// A packet without an address goes to the socket's peer: where `connect` has said, or, where the
 /// kernel chose it, where the first one went.
-fn goes_to_peer(out: &Outgoing, to: &[u8]) {
+fn goes_to_peer(out: &Outgoing<'_>, to: &[u8]) {
     let Some(then) = Endpoint::from_bytes(to) else {
         return;
     };
@@ -98,9 +95,9 @@ fn goes_to_peer(out: &Outgoing, to: &[u8]) {
         None => sockets::keep_peer(out.socket, then),
         Some(peer) if peer.place() == then.place() => {}
         Some(peer) => {
-            let (to, list) = (Some(peer), out.list);
-            let named = Outgoing { to, list, ..*out };
-            part(named.did(why::PACKET, None));
+            let to = Some(peer);
+            let named = Outgoing { to, ..*out };
+            part(named.did(why::PACKET));
         }
     }
 }
@@ -128,15 +125,13 @@ unsafe fn equals(mut expected: &[u8], vectors: &mut Vectors<'_>) -> bool {
 ///
 /// # Safety
 /// What goes out leads to readable bytes.
-pub unsafe fn sends(out: &Outgoing) -> isize {
+pub unsafe fn sends(out: &Outgoing<'_>) -> isize {
     if is_muted() {
         return down() as isize;
     }
     // SAFETY: the caller vouches for it.
     unsafe {
-        let mut vectors = Vectors::new(out.list, out.count);
-        let length = vectors.length();
-        let taken = compared(out, &mut vectors, length);
+        let taken = compared(out, &mut Vectors::new(out.list), length(out.list));
         floor::passes();
         with_errno(taken as i32) as isize
     }
@@ -156,7 +151,7 @@ pub fn sends_part(fd: i32, socket: u16) -> isize {
 ///
 /// # Safety
 /// As [`sends`].
-pub unsafe fn sends_cut(out: &Outgoing, size: usize) -> isize {
+pub unsafe fn sends_cut(out: &Outgoing<'_>, size: usize) -> isize {
     if is_muted() {
         return down() as isize;
     }
@@ -165,8 +160,8 @@ pub unsafe fn sends_cut(out: &Outgoing, size: usize) -> isize {
     turn.done();
     // SAFETY: the caller vouches for it.
     unsafe {
-        let mut vectors = Vectors::new(out.list, out.count);
-        let (whole, mut last) = (vectors.length(), 0);
+        let mut vectors = Vectors::new(out.list);
+        let (whole, mut last) = (length(out.list), 0);
         let mut left = whole;
         while left > 0 {
             let part = left.min(size);
@@ -183,19 +178,19 @@ pub unsafe fn sends_cut(out: &Outgoing, size: usize) -> isize {
 ///
 /// # Safety
 /// As [`sends`]; the messages are the program's own.
-pub unsafe fn sends_many(messages: &mut [MMsgHdr], outgoing: impl Fn(&MMsgHdr) -> Outgoing) -> i32 {
+pub unsafe fn sends_many<'a>(
+    messages: &mut [MMsgHdr],
+    outgoing: impl Fn(&MMsgHdr) -> Outgoing<'a>,
+) -> i32 {
     let (mut done, mut whole) = (0, true);
     for message in messages.iter_mut() {
         let out = outgoing(message);
         if is_muted() {
             return down();
         }
+        let length = length(out.list);
         // SAFETY: the caller vouches for it.
-        let (length, taken) = unsafe {
-            let mut vectors = Vectors::new(out.list, out.count);
-            let length = vectors.length();
-            (length, compared(&out, &mut vectors, length))
-        };
+        let taken = unsafe { compared(&out, &mut Vectors::new(out.list), length) };
         whole &= taken == length as isize;
         if whole {
             message.length = length as u32;
@@ -211,41 +206,35 @@ pub unsafe fn sends_many(messages: &mut [MMsgHdr], outgoing: impl Fn(&MMsgHdr) -
     done
 }
 
-/// Where a program wants a packet.
-pub struct Place {
-    pub fd: i32,
-    pub socket: u16,
-    pub list: *const IoVec,
-    pub count: usize,
-    pub name: *mut u8,
-    pub name_length: *mut u32,
-    pub flags: i32,
-}
-
 /// A packet is asked for. What the call returns.
 ///
 /// # Safety
-/// The place leads to the program's buffers.
-pub unsafe fn receives(place: &Place) -> isize {
+/// The buffers may be written to; `name`, with its length, leads to nothing or to as many bytes as that says.
+pub unsafe fn receives(
+    fd: i32,
+    socket: u16,
+    list: &[IoVec],
+    flags: i32,
+    name: (*mut u8, *mut u32),
+) -> isize {
     if is_muted() {
         return down() as isize;
     }
-    let kind = EventKind::Received;
-    let did = Did {
-        socket: place.socket,
-        descriptor: place.fd,
-        ..match place.flags {
-            flags if flags & sys::MSG_ERRQUEUE != 0 => Did::called(CallId::ERROR_QUEUE, place.fd),
-            flags if flags & sys::MSG_PEEK != 0 => Did::called(CallId::PEEK, place.fd),
-            _ => Did::plain(kind, 0),
-        }
+    let did = match flags {
+        flags if flags & sys::MSG_ERRQUEUE != 0 => Did::on_socket(CallId::ERROR_QUEUE, fd, socket),
+        flags if flags & sys::MSG_PEEK != 0 => Did::on_socket(CallId::PEEK, fd, socket),
+        _ => Did {
+            socket,
+            descriptor: fd,
+            ..Did::plain(EventKind::Received, 0)
+        },
     };
     let Some(turn) = turn() else { stray(did) };
     let entry = turn.entry;
-    if entry.socket != place.socket {
+    if entry.socket != socket {
         part(did);
     }
-    if entry.kind == EventKind::PollEmpty as u8 || entry.kind == EventKind::ReceiveFailed as u8 {
+    if turn.gave_nothing() {
         return with_errno(turn.done()) as isize;
     }
     turn.expect(did);
@@ -258,12 +247,20 @@ pub unsafe fn receives(place: &Place) -> isize {
     let (from, payload) = turn.split();
     // SAFETY: the caller vouches for it.
     unsafe {
-        if !scatter(payload, place.list, place.count) {
+        if !scatter(payload, list) {
             part(did.because(why::NO_ROOM));
         }
-        gives(from, place.name, place.name_length);
+        gives(from, name.0, name.1);
     }
     turn.done() as isize
+}
+
+impl TapeTurn {
+    /// Whether a receive came back without a packet.
+    fn gave_nothing(&self) -> bool {
+        let kinds = [EventKind::PollEmpty, EventKind::ReceiveFailed];
+        kinds.iter().any(|kind| *kind as u8 == self.entry.kind)
+    }
 }
 
 /// Writes an endpoint where the program has room for an address.
@@ -309,10 +306,7 @@ pub unsafe fn receives_many(fd: i32, socket: u16, messages: &mut [MMsgHdr], flag
         return down();
     }
     let Some(turn) = turn() else { stray(did) };
-    let kind = turn.entry.kind;
-    if turn.entry.socket == socket
-        && (kind == EventKind::PollEmpty as u8 || kind == EventKind::ReceiveFailed as u8)
-    {
+    if turn.entry.socket == socket && turn.gave_nothing() {
         return with_errno(turn.done());
     }
     turn.expect(did);
@@ -322,17 +316,9 @@ pub unsafe fn receives_many(fd: i32, socket: u16, messages: &mut [MMsgHdr], flag
     }
     for message in messages.iter_mut().take(count.max(0) as usize) {
         let header = &mut message.header;
-        let place = Place {
-            fd,
-            socket,
-            list: header.iov,
-            count: header.iov_count,
-            name: header.name,
-            name_length: &raw mut header.name_length,
-            flags,
-        };
+        let name = (header.name, &raw mut header.name_length);
         // SAFETY: the caller vouches for it.
-        let got = unsafe { receives(&place) };
+        let got = unsafe { receives(fd, socket, header.list(), flags, name) };
         (header.flags, header.control_length) = (0, 0);
         message.length = got.max(0) as u32;
     }
