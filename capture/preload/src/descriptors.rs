@@ -19,13 +19,8 @@ fn replayed(fd: i32, call: CallId) -> Option<i32> {
     if !replay::on() {
         return None;
     }
-    let socket = sockets::udp(fd)?;
-    let did = Did::on_socket(call, fd, socket);
-    match replay::call_with_errno(did) {
-        Some(result) => Some(result),
-        None if replay::is_muted() => None,
-        None => replay::stray(did),
-    }
+    let socket = sockets::udp(fd).filter(|_| !replay::is_muted())?;
+    Some(replay::told(Did::on_socket(call, fd, socket)).0)
 }
 
 /// The same for `ioctl`, with the number that it answers.
@@ -44,9 +39,7 @@ unsafe fn replayed_ioctl(
         // It may steer the descriptor itself, or tell of the machine.
         real();
     }
-    let Some((result, details)) = replay::told(did) else {
-        replay::stray(did)
-    };
+    let (result, details) = replay::told(did);
     let answer = details.get(10..14).and_then(|four| four.first_chunk::<4>());
     // SAFETY: the caller vouches for it.
     if let (FIONREAD, Some(answer), Some(place)) = (request, answer, unsafe { argument.as_mut() }) {

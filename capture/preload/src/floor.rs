@@ -12,7 +12,7 @@ use netreel_shared::call::{CallId, PastId};
 use netreel_shared::tape::THREADS_MAX;
 
 use crate::holder::{Holder, Stuck, Watch};
-use crate::hook::{self, Left};
+use crate::hook::{self, Around, Left};
 use crate::plainly::{Plainly, zero};
 use crate::sys::{self, PollFd, TimeSpec, errno, nr, pause, set_errno};
 use crate::thread::now;
@@ -117,7 +117,10 @@ const LOST: u32 = 2;
 /// One thread at a time from the first new thread on.
 pub fn on() {
     ON.set(1);
-    hook::around(leaves, back);
+    hook::around(&Around {
+        before: leaves,
+        behind: return_to,
+    });
 }
 
 #[inline(always)]
@@ -269,13 +272,6 @@ fn leaves() -> Left {
     }
 }
 
-/// Behind it.
-fn back(left: Left) {
-    if left != Left::Nothing {
-        return_to(left);
-    }
-}
-
 /// A handler of a signal begins in a thread: that gets the floor for it, where it has none now.
 /// To be given to [`hands_back`].
 pub fn lends() -> bool {
@@ -299,7 +295,7 @@ pub fn hands_back(lent: bool) {
 #[inline(always)]
 pub fn passes() {
     if is_on() {
-        back(leaves());
+        hook::calls(0, || ());
     }
 }
 
@@ -398,6 +394,7 @@ fn leave() -> Left {
     Left::Floor
 }
 
+/// Behind it.
 #[cold]
 fn return_to(left: Left) {
     let Some(own) = threads::floor() else { return };

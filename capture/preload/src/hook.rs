@@ -5,12 +5,7 @@
 use core::ffi::{CStr, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering};
 
-use crate::plainly::{Plainly, zero};
-
-/// What is done before and behind each call that a hook makes of the function that it stands before;
-/// null: nothing.
-static BEFORE: AtomicPtr<c_void> = zero();
-static BEHIND: AtomicPtr<c_void> = zero();
+use crate::plainly::zero;
 
 /// What is to be done behind a call.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -20,76 +15,74 @@ pub enum Left {
     Inside,
 }
 
-/// From now on `before` is called before each such call, and `behind` behind those that it says
-/// something of.
-pub fn around(before: fn() -> Left, behind: fn(Left)) {
-    BEHIND.set(behind as *mut c_void);
-    BEFORE.store(before as *mut c_void, Ordering::Release);
+/// What is done before and behind each call that a hook makes of the function that it stands before.
+pub struct Around {
+    pub before: fn() -> Left,
+    /// Unless nothing is left to be done.
+    pub behind: fn(Left),
 }
 
-/// Before a call of the C library's function.
-#[inline(always)]
-pub fn leaves() -> Left {
-    let before = BEFORE.load(Ordering::Acquire);
-    if before.is_null() {
-        return Left::Nothing;
-    }
-    // SAFETY: `around` put the function there.
-    unsafe { core::mem::transmute::<*mut c_void, fn() -> Left>(before)() }
+/// Null: nothing is done.
+static AROUND: AtomicPtr<Around> = zero();
+
+/// From now on this is done around each such call.
+pub fn around(around: &'static Around) {
+    AROUND.store((&raw const *around).cast_mut(), Ordering::Release);
 }
 
-/// Behind it.
+fn known_around() -> Option<&'static Around> {
+    // SAFETY: null, or what `around` has put there.
+    unsafe { AROUND.load(Ordering::Acquire).as_ref() }
+}
+
+/// Behind a call of the C library's function.
 #[inline(always)]
 pub fn back(left: Left) {
-    if left != Left::Nothing {
-        // SAFETY: `around` put the function there before anything was left.
-        unsafe {
-            core::mem::transmute::<*mut c_void, fn(Left)>(BEHIND.get())(left);
-        }
+    if left != Left::Nothing
+        && let Some(around) = known_around()
+    {
+        (around.behind)(left);
     }
 }
 
 /// What makes a call in which the thread may be cancelled; null: nothing stands around it.
-static GUARD: AtomicPtr<c_void> = zero();
+static GUARD: AtomicPtr<Guard> = zero();
 
 /// What makes such a call: with its number ([`point`](crate::points::point)), and what is to be done
 /// behind it. It calls once, or the thread ends in it.
 pub type Guard = fn(u32, Left, &mut dyn FnMut());
 
 /// From now on `guard` makes the calls in which threads may be cancelled.
-pub fn guard(guard: Guard) {
-    GUARD.store(guard as *mut c_void, Ordering::Release);
+pub fn guard(guard: &'static Guard) {
+    GUARD.store((&raw const *guard).cast_mut(), Ordering::Release);
 }
 
 /// Calls the function behind a hook, of this number: others may have the floor meanwhile, and this
-/// thread may be cancelled there.
+/// thread may be cancelled there, unless the number is 0.
 #[inline(always)]
 pub fn calls<R>(point: u32, call: impl FnOnce() -> R) -> R {
-    let left = leaves();
-    let guard = GUARD.load(Ordering::Acquire);
-    let result = if point != 0 && !guard.is_null() {
-        guarded(guard, (point, left), call)
-    } else {
-        call()
+    let left = known_around().map_or(Left::Nothing, |around| (around.before)());
+    // SAFETY: null, or what `guard` has put there.
+    let guard = unsafe { GUARD.load(Ordering::Acquire).as_ref() };
+    let result = match guard.filter(|_| point != 0) {
+        Some(guard) => guarded(guard, (point, left), call),
+        None => call(),
     };
     back(left);
     result
 }
 
 #[inline(never)]
-fn guarded<R>(guard: *mut c_void, (point, left): (u32, Left), call: impl FnOnce() -> R) -> R {
+fn guarded<R>(guard: &Guard, (point, left): (u32, Left), call: impl FnOnce() -> R) -> R {
     let mut result = core::mem::MaybeUninit::uninit();
     let mut call = Some(call);
-    let mut once = || {
+    guard(point, left, &mut || {
         if let Some(call) = call.take() {
             result.write(call());
         }
-    };
-    // SAFETY: `guard` put the function there, which calls before it comes back.
-    unsafe {
-        core::mem::transmute::<*mut c_void, Guard>(guard)(point, left, &mut once);
-        result.assume_init()
-    }
+    });
+    // SAFETY: a guard calls before it comes back.
+    unsafe { result.assume_init() }
 }
 
 /// A function of the C library that a hook stands before.

@@ -10,7 +10,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use netreel_shared::call::{CallId, PastId};
 
-use crate::hook::{self, hook};
+use crate::hook::{calls, hook};
 use crate::objects::{Real, range_of};
 use crate::plainly::{Plainly, Zero, zero};
 use crate::sys::or_code;
@@ -167,7 +167,7 @@ fn waits(
     lock: *mut c_void,
     real: impl FnOnce() -> i32,
     give: impl FnOnce() -> i32,
-    take: impl FnOnce() -> i32,
+    take: impl Fn() -> i32,
 ) -> i32 {
     does(
         || cancels::waiting_under(lock, real),
@@ -220,14 +220,10 @@ unsafe fn on(real: &Real<Takes>, pointer: *mut c_void) -> i32 {
     let Some(real) = real.get() else { return 38 };
     // SAFETY: the caller vouches for it.
     unsafe {
-        let left = if is_free(pointer) {
-            hook::Left::Nothing
-        } else {
-            hook::leaves()
-        };
-        let result = real(pointer);
-        hook::back(left);
-        result
+        if is_free(pointer) {
+            return real(pointer);
+        }
+        calls(0, || real(pointer))
     }
 }
 

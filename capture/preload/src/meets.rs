@@ -8,7 +8,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use netreel_shared::call::CallId;
 
-use crate::hook::{self, hook};
+use crate::hook::{calls, hook};
 use crate::locks::{does, find_unwinder, is_free, push, shared};
 use crate::objects::Real;
 use crate::plainly::{Plainly, zero};
@@ -72,9 +72,7 @@ unsafe fn is_the_unwinders(control: *mut c_void) -> bool {
 unsafe fn wait_while(control: *mut c_void, is: impl Fn(u32) -> bool) {
     // SAFETY: the caller vouches for it.
     while is(unsafe { state(control) }) {
-        let left = hook::leaves();
-        pause();
-        hook::back(left);
+        calls(0, pause);
     }
 }
 
@@ -149,12 +147,7 @@ fn joins(real: impl FnOnce() -> i32, join: impl FnOnce() -> i32) -> i32 {
 unsafe fn join(thread: usize, value: *mut c_void) -> i32 {
     let Some(real) = JOIN.get() else { return 38 };
     // SAFETY: the C library's function has this signature; the caller vouches for the rest.
-    unsafe {
-        let left = hook::leaves();
-        let result = real(thread, value);
-        hook::back(left);
-        result
-    }
+    calls(0, || unsafe { real(thread, value) })
 }
 
 hook! {

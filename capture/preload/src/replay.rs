@@ -96,6 +96,11 @@ pub fn is_muted() -> bool {
     MODE.get() == MUTED
 }
 
+/// The place so many bytes behind the tape's first.
+fn place_at<T>(tape: &TapeControl, at: usize) -> *mut T {
+    (&raw const *tape).cast_mut().wrapping_byte_add(at).cast()
+}
+
 fn tape() -> Option<&'static TapeControl> {
     let on = MODE.load(Ordering::Acquire) == TAPE_ON;
     // SAFETY: `begin` has put it there for good.
@@ -133,12 +138,9 @@ pub fn opened(path: u64, sum: u64) {
     let Some(tape) = tape() else { return };
     let index = tape.opened.fetch_add(1, Ordering::Relaxed) as usize;
     if index < OPENED_MAX {
-        let place = (&raw const *tape).cast_mut().cast::<u8>();
+        let all = place_at::<Opened>(tape, OPENED_AT);
         // SAFETY: this many have room there in every tape, and this one is this call's alone.
-        unsafe {
-            let all = place.add(OPENED_AT).cast::<Opened>();
-            all.add(index).write(Opened { path, sum });
-        }
+        unsafe { all.add(index).write(Opened { path, sum }) };
     }
 }
 
@@ -181,9 +183,8 @@ pub fn thread_ends(known: u32, identity: u64) {
 #[cold]
 fn find(tape: &TapeControl, identity: u64) -> Option<u32> {
     let count = (tape.threads as usize).min(THREADS_MAX);
-    let first = (&raw const *tape).cast::<u8>();
     // SAFETY: the identities lie there in every tape.
-    let all = unsafe { core::slice::from_raw_parts(first.add(THREADS_AT).cast::<u64>(), count) };
+    let all = unsafe { core::slice::from_raw_parts(place_at::<u64>(tape, THREADS_AT), count) };
     let found = all.iter().position(|known| *known == identity)?;
     Some(found as u32)
 }
@@ -262,7 +263,7 @@ fn entry_at(tape: &TapeControl, at: u64) -> Option<&'static Entry> {
         return None;
     }
     // SAFETY: entries fill the tape up to its end, each at a multiple of 8.
-    Some(unsafe { &*(&raw const *tape).byte_add(at as usize).cast::<Entry>() })
+    Some(unsafe { &*place_at::<Entry>(tape, at as usize) })
 }
 
 /// The recording is over, and so is this process.
@@ -305,15 +306,14 @@ pub fn part(did: Did<'_>) -> ! {
     {
         leave();
     }
-    let base = (&raw const *tape).cast_mut();
     let endpoint = did.endpoint.len().min(CAME_MAX);
     // SAFETY: memory that is mapped for this, and nobody else writes now.
     unsafe {
-        let place = base.cast::<u8>().add(CAME_AT);
+        let place = place_at::<u8>(tape, CAME_AT);
         core::ptr::copy_nonoverlapping(did.endpoint.as_ptr(), place, endpoint);
         let rest = vectors::length(did.bytes).min(CAME_MAX - endpoint);
         Vectors::new(did.bytes).take(place.add(endpoint), rest);
-        (&raw mut (*base).came).write(Came {
+        (&raw const tape.came).cast_mut().write(Came {
             why: did.why,
             kind: did.kind as u8,
             id: did.id,
@@ -402,8 +402,7 @@ impl TapeTurn {
     fn claims(self) -> bool {
         let at = (&raw const *self.entry).addr() - (&raw const *self.tape).addr();
         let (at, next) = (at as u64, at as u64 + self.entry.size());
-        let order = (Ordering::SeqCst, Ordering::SeqCst);
-        let claimed = self.tape.next.compare_exchange(at, next, order.0, order.1);
+        let claimed = self.tape.next.exchange(at, next, Ordering::SeqCst);
         if claimed.is_err() {
             return false;
         }
@@ -532,10 +531,10 @@ pub fn looked_up() -> Option<(i32, &'static [u8])> {
 }
 
 /// What a UDP socket was told: the result, and what stands behind the socket's number.
-pub fn told(did: Did<'_>) -> Option<(i32, &'static [u8])> {
-    let turn = expected(did)?;
+pub fn told(did: Did<'_>) -> (i32, &'static [u8]) {
+    let turn = turn_of(did);
     let bytes = turn.bytes();
-    Some((with_errno(turn.done()), bytes))
+    (with_errno(turn.done()), bytes)
 }
 
 /// The program ends by itself.

@@ -326,7 +326,7 @@ fn made(
     slot.promises(attach::ring_for_child());
     floor::begins();
     SEVERAL.set(1);
-    hook::guard(cancels::guarded);
+    hook::guard(&(cancels::guarded as hook::Guard));
     slot.argument.set(argument);
     slot.run.store(run, Ordering::Release);
     let result = make(begin, (&raw const *slot).cast_mut().cast());

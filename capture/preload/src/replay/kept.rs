@@ -4,7 +4,7 @@ use netreel_shared::tape::{SCRATCH_AT, SCRATCH_MAX, TapeControl};
 
 use crate::paths::is_below;
 
-use super::tape;
+use super::{place_at, tape};
 
 /// The paths that lie in a folder of the command's.
 #[derive(Clone, Copy)]
@@ -21,9 +21,8 @@ pub fn kept_files() -> Option<KeptFiles> {
 impl KeptFiles {
     /// The folder in which they lie, each at its path; empty where there is none.
     pub fn folder(&self) -> &'static [u8] {
-        let first = (&raw const *self.tape).cast::<u8>();
         // SAFETY: the tape has this room.
-        let place = unsafe { core::slice::from_raw_parts(first.add(SCRATCH_AT), SCRATCH_MAX) };
+        let place = unsafe { &*place_at::<[u8; SCRATCH_MAX]>(self.tape, SCRATCH_AT) };
         let end = place.iter().position(|byte| *byte == 0);
         place.get(..end.unwrap_or(0)).unwrap_or(&[])
     }
@@ -33,12 +32,10 @@ impl KeptFiles {
         if self.folder().is_empty() {
             return false;
         }
-        let first = (&raw const *self.tape).cast::<u8>();
+        let place = place_at::<u8>(self.tape, self.tape.files_at as usize);
         // SAFETY: the command made the tape; all that is said to lie on it does.
-        let mut list = unsafe {
-            let place = first.add(self.tape.files_at as usize);
-            core::slice::from_raw_parts(place, self.tape.files_length as usize)
-        };
+        let mut list =
+            unsafe { core::slice::from_raw_parts(place, self.tape.files_length as usize) };
         while let Some((length, rest)) = list.split_first_chunk() {
             let length = usize::from(u16::from_le_bytes(*length));
             let Some((kept, rest)) = rest.split_at_checked(length) else {

@@ -4,6 +4,7 @@
 //! it waits for its turn, and until that thread's step is done. Time-outs and failures are as they
 //! were, and nobody waits for time to pass.
 
+use core::convert::identity;
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use netreel_shared::call::CallId;
@@ -11,11 +12,11 @@ use netreel_shared::tape::{NO_THREAD, Order, STEPS_AT, THREADS_MAX, TapeControl,
 
 use crate::locks::{ECANCELED, is_got};
 use crate::plainly::{Plainly, zero};
-use crate::sys::{self, nr, pause, quietly, with_errno};
+use crate::sys::{self, nr, pause, with_errno};
 use crate::{cancels, threads};
 
 use super::places::is_free;
-use super::{Did, TapeTurn, own_number, part, tape, turn};
+use super::{Did, expected, own_number, part, place_at, tape};
 
 /// How many steps each thread of the tape has made.
 static DONE: [AtomicU64; THREADS_MAX] = zero();
@@ -51,12 +52,8 @@ fn step() -> Option<Step> {
 
 #[cold]
 fn first(tape: &TapeControl, thread: usize) -> u64 {
-    let control = (&raw const *tape).cast::<u8>();
     // SAFETY: a number for each thread lies there in every tape.
-    unsafe {
-        let all = control.add(STEPS_AT).cast::<u64>();
-        *all.add(thread.min(THREADS_MAX - 1))
-    }
+    unsafe { *place_at::<u64>(tape, STEPS_AT).add(thread.min(THREADS_MAX - 1)) }
 }
 
 impl Step {
@@ -71,11 +68,11 @@ impl Step {
         }
     }
 
-    /// Waits for its turn, and for whoever had the lock before.
-    fn waits(&self, call: CallId) -> Option<(TapeTurn, Order)> {
-        let turn = turn()?;
+    /// Waits for its turn, and for whoever had the lock before; then makes of the recorded result by `then`
+    /// what is returned.
+    fn waits(&self, call: CallId, then: impl FnOnce(i32) -> i32) -> Option<i32> {
         let did = Did::called(call, -1);
-        turn.expect(did);
+        let turn = expected(did)?;
         let bytes = turn.bytes();
         if bytes.len() < size_of::<Order>() || turn.entry.value != self.count {
             part(did.because(why::STEP));
@@ -85,13 +82,11 @@ impl Step {
         if order.before != NO_THREAD {
             wait_for(order.before as usize, order.step);
         }
-        Some((turn, order))
-    }
-
-    fn leaves(&self, turn: TapeTurn, order: Order) {
+        let result = then(turn.entry.result);
         self.ordered.set(order.next);
         self.done();
         turn.done();
+        Some(result)
     }
 }
 
@@ -126,58 +121,48 @@ pub fn takes(call: CallId, take: impl FnOnce() -> i32) -> Option<i32> {
         step.done();
         return Some(result);
     }
-    let (turn, order) = step.waits(call)?;
-    let mut result = turn.entry.result;
-    if is_got(result) {
-        result = take();
-    }
-    step.leaves(turn, order);
-    Some(result)
+    step.waits(call, |then| if is_got(then) { take() } else { then })
 }
 
 /// A condition is waited for under a lock, which `give` gives away and `take` takes again.
-pub fn waits(give: impl FnOnce() -> i32, take: impl FnOnce() -> i32) -> Option<i32> {
+pub fn waits(give: impl FnOnce() -> i32, take: impl Fn() -> i32) -> Option<i32> {
     let step = step()?;
     if is_free(tape()?, step.thread as u16) {
         return None;
     }
     give();
-    let Some((turn, order)) = step.waits(CallId::CONDITION) else {
+    let told = step.waits(CallId::CONDITION, |then| {
+        take();
+        then
+    });
+    if told.is_none() {
         // It has become free; to the program it woke for nothing, and it looks again.
         take();
-        return Some(0);
-    };
-    let result = turn.entry.result;
-    take();
-    step.leaves(turn, order);
-    if result == ECANCELED {
+    }
+    if told == Some(ECANCELED) {
         cancels::again();
     }
-    Some(result)
+    told.or(Some(0))
 }
 
 /// A semaphore is waited for; what that returned, as the C library has it.
 pub fn semaphore(mut take: impl FnMut() -> i32) -> Option<i32> {
     const TRIES_MAX: u32 = 1000;
-    let step = step()?;
-    let (turn, order) = step.waits(CallId::SEMAPHORE)?;
-    let mut result = turn.entry.result;
-    if result >= 0 {
+    let result = step()?.waits(CallId::SEMAPHORE, |then| {
+        if then < 0 {
+            return then;
+        }
         // A signal may come in between.
         let got = (0..TRIES_MAX).map(|_| take()).find(|it| *it == 0);
-        result = got.unwrap_or_else(|| part(Did::called(CallId::SEMAPHORE, -1).because(why::STEP)));
-    } else {
-        result = with_errno(result);
-    }
-    quietly(|| step.leaves(turn, order));
-    Some(result)
+        got.unwrap_or_else(|| part(Did::called(CallId::SEMAPHORE, -1).because(why::STEP)))
+    });
+    result.map(with_errno)
 }
 
 /// A semaphore is about to be raised.
 pub fn posts() {
-    let Some(step) = step() else { return };
-    if let Some((turn, order)) = step.waits(CallId::POST) {
-        step.leaves(turn, order);
+    if let Some(step) = step() {
+        step.waits(CallId::POST, identity);
     }
 }
 
@@ -191,42 +176,26 @@ fn meeting() -> Option<Step> {
 pub fn meets(call: CallId, real: impl FnOnce() -> i32) -> Option<i32> {
     let step = meeting()?;
     let now = real();
-    let Some((turn, order)) = step.waits(call) else {
-        return Some(now);
-    };
-    let result = turn.entry.result;
-    step.leaves(turn, order);
-    Some(result)
+    step.waits(call, identity).or(Some(now))
 }
 
 /// A thread asks for what is to run once. Where it did not run it, `wait` waits until that has been done.
 pub fn once(wait: impl FnOnce()) {
     let Some(step) = meeting() else { return };
-    if !step.waits_for_its_turn() {
+    if step.waits_for_its_turn() {
+        step.waits(CallId::ONCE, identity);
+    } else {
         wait();
         step.done();
-    } else if let Some((turn, order)) = step.waits(CallId::ONCE) {
-        step.leaves(turn, order);
     }
 }
 
 /// A thread joins another one by `join`, where it did so; otherwise it is told why not.
 pub fn joins(join: impl FnOnce() -> i32) -> Option<i32> {
-    let step = meeting()?;
-    let (turn, order) = step.waits(CallId::JOIN)?;
-    let mut result = turn.entry.result;
-    if result == 0 {
-        result = join();
-    }
-    step.leaves(turn, order);
-    Some(result)
+    meeting()?.waits(CallId::JOIN, |then| if then == 0 { join() } else { then })
 }
 
 /// How high a semaphore stood.
 pub fn level() -> Option<i32> {
-    let step = meeting()?;
-    let (turn, order) = step.waits(CallId::LEVEL)?;
-    let level = turn.entry.result;
-    step.leaves(turn, order);
-    Some(level)
+    meeting()?.waits(CallId::LEVEL, identity)
 }

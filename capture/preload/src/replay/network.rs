@@ -142,9 +142,7 @@ pub fn sends_part(fd: i32, socket: u16) -> isize {
     if is_muted() {
         return down() as isize;
     }
-    let did = Did::on_socket(CallId::PART, fd, socket);
-    let turn = turn_of(did);
-    with_errno(turn.done()) as isize
+    with_errno(turn_of(Did::on_socket(CallId::PART, fd, socket)).done()) as isize
 }
 
 /// The kernel cuts what is sent into packets of `size` bytes. What the call returns.
@@ -155,9 +153,7 @@ pub unsafe fn sends_cut(out: &Outgoing<'_>, size: usize) -> isize {
     if is_muted() {
         return down() as isize;
     }
-    let did = Did::on_socket(CallId::JOINED, out.fd, out.socket);
-    let turn = turn_of(did);
-    turn.done();
+    turn_of(Did::on_socket(CallId::JOINED, out.fd, out.socket)).done();
     // SAFETY: the caller vouches for it.
     unsafe {
         let mut vectors = Vectors::new(out.list);
@@ -331,16 +327,21 @@ pub fn has_made(fd: i32, is_udp: bool) -> i32 {
         sockets::made_another(fd);
         return fd;
     }
+    numbered(fd, |wanted| moved(fd, wanted)).0
+}
+
+/// The descriptor and the number that the next socket had, which is there as `fd` now; `moves` gives it
+/// another descriptor, if it can.
+fn numbered(fd: i32, moves: impl FnOnce(i32) -> bool) -> (i32, u16) {
     let did = Did::called(CallId::SOCKET, fd);
     let turn = turn_of(did);
-    let wanted = turn.word(0);
-    let socket = turn.entry.socket;
-    if wanted != fd && !moved(fd, wanted) {
+    let (wanted, socket) = (turn.word(0), turn.entry.socket);
+    if wanted != fd && !moves(wanted) {
         part(did.because(why::DESCRIPTOR));
     }
     sockets::replayed(wanted, socket);
     turn.done();
-    wanted
+    (wanted, socket)
 }
 
 /// Gives the descriptor the number that it had, where nobody has that now.
@@ -361,16 +362,8 @@ fn moved(fd: i32, wanted: i32) -> bool {
 
 /// A UDP socket was found that was not seen being made: its number. `None`: none of the replay's.
 pub fn is_numbered(fd: i32) -> Option<u16> {
-    let did = Did::called(CallId::SOCKET, fd);
     tape()?;
-    let turn = turn_of(did);
-    if turn.word(0) != fd {
-        part(did.because(why::DESCRIPTOR));
-    }
-    let socket = turn.entry.socket;
-    sockets::replayed(fd, socket);
-    turn.done();
-    Some(socket)
+    Some(numbered(fd, |_| false).1)
 }
 
 /// A descriptor of a UDP socket was duplicated.
@@ -388,12 +381,9 @@ pub fn duplicates(from: i32, to: i32, socket: u16) {
 
 /// A descriptor of a UDP socket is about to be closed.
 pub fn closes(fd: i32, socket: u16) {
-    if is_muted() {
-        return;
+    if !is_muted() {
+        turn_of(Did::on_socket(CallId::CLOSE, fd, socket)).done();
     }
-    let did = Did::on_socket(CallId::CLOSE, fd, socket);
-    let turn = turn_of(did);
-    turn.done();
 }
 
 /// A UDP socket is given a peer. What the call returns.

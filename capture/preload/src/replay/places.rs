@@ -12,10 +12,10 @@ use netreel_shared::tape::{Entry, FLOORS_AT, NextFloor, ONE_AT_A_TIME, THREADS_M
 
 use crate::floor::count_anew;
 use crate::locks::ECANCELED;
-use crate::plainly::{Zero, zero};
+use crate::plainly::{Plainly, Zero, zero};
 
 use super::queue::{QUEUES, Queue};
-use super::{TapeTurn, entry_at, find, floor, locks, next_entry, over, own_number, tape};
+use super::{TapeTurn, entry_at, find, floor, locks, next_entry, over, own_number, place_at, tape};
 
 /// What is kept of a thread.
 pub struct Place {
@@ -43,15 +43,11 @@ const ORDER: Ordering = Ordering::Relaxed;
 /// The place of a thread.
 pub fn place(tape: &TapeControl, own: u16) -> Option<&'static Place> {
     let place = PLACES.get(usize::from(own))?;
-    if place.all.load(ORDER) == 0 {
-        let control = (&raw const *tape).cast::<u8>();
+    if place.all.get() == 0 {
         // SAFETY: such a thing lies there for each thread, in every tape.
-        let first = unsafe {
-            let all = control.add(FLOORS_AT).cast::<NextFloor>();
-            &*all.add(usize::from(own))
-        };
+        let first = unsafe { &*place_at::<NextFloor>(tape, FLOORS_AT).add(usize::from(own)) };
         place.next_floor(first);
-        place.all.store(first.all + 1, ORDER);
+        place.all.set(first.all + 1);
     }
     Some(place)
 }
@@ -59,23 +55,23 @@ pub fn place(tape: &TapeControl, own: u16) -> Option<&'static Place> {
 impl Place {
     /// When the floor goes to another thread next.
     pub fn next_floor(&self, next: &NextFloor) {
-        self.entries.store(next.entries, ORDER);
-        self.points.store(next.points, ORDER);
+        self.entries.set(next.entries);
+        self.points.set(next.points);
     }
 
     /// Whether the floor goes to another thread before this one's next entry.
     pub fn is_due(&self) -> bool {
-        self.entries.load(ORDER) == self.done.load(ORDER) + 1
+        self.entries.get() == self.done.get() + 1
     }
 
     /// And behind this many calls without an entry.
     pub fn is_due_at(&self, points: u32) -> bool {
-        self.is_due() && self.points.load(ORDER) == u64::from(points)
+        self.is_due() && self.points.get() == u64::from(points)
     }
 
     /// Whether it has taken all its entries.
     pub fn is_at_its_end(&self) -> bool {
-        self.entries.load(ORDER) == 0 && self.all.load(ORDER) == self.done.load(ORDER) + 1
+        self.entries.get() == 0 && self.all.get() == self.done.get() + 1
     }
 }
 
@@ -95,15 +91,15 @@ pub fn is_free(tape: &TapeControl, number: u16) -> bool {
 
 /// Waits for the end of the recording, in which this thread had no part any more.
 pub fn waits_for_the_end(tape: &TapeControl, number: u16) -> ! {
+    let Some(queue) = QUEUES.get(usize::from(number)) else {
+        super::leave()
+    };
     loop {
-        let turns = match QUEUES.get(usize::from(number)) {
-            Some(queue) => queue.turns.load(Ordering::SeqCst),
-            None => super::leave(),
-        };
+        let turns = queue.turns.load(Ordering::SeqCst);
         if next_entry(tape).is_none() {
             over(tape);
         }
-        QUEUES[usize::from(number)].wait(turns, None);
+        queue.wait(turns, None);
     }
 }
 
@@ -138,13 +134,8 @@ pub fn pass_over(tape: &TapeControl) {
         if !ended || is_packet(entry) || tape.ordered == ONE_AT_A_TIME {
             return;
         }
-        let order = (Ordering::SeqCst, Ordering::SeqCst);
         let next = at + entry.size();
-        if tape
-            .next
-            .compare_exchange(at, next, order.0, order.1)
-            .is_ok()
-        {
+        if tape.next.exchange(at, next, Ordering::SeqCst).is_ok() {
             tape.passed.fetch_add(1, ORDER);
         }
     }
@@ -167,8 +158,8 @@ pub fn is_woken_next(tape: &'static TapeControl, own: u16) -> bool {
     let Some(place) = PLACES.get(usize::from(own)) else {
         return false;
     };
-    let looked = place.done.load(ORDER) << 2;
-    let known = place.woken.load(ORDER);
+    let looked = place.done.get() << 2;
+    let known = place.woken.get();
     if known & !3 == looked && known != 0 {
         return known & 2 != 0;
     }
@@ -176,20 +167,23 @@ pub fn is_woken_next(tape: &'static TapeControl, own: u16) -> bool {
         Some(CallId::SLEEP) => entry.result != 0,
         called => called == Some(CallId::SIGNAL),
     });
-    place.woken.store(looked | if is { 2 } else { 1 }, ORDER);
+    place.woken.set(looked | if is { 2 } else { 1 });
     is
+}
+
+/// The entries from the next one on.
+fn left(tape: &'static TapeControl) -> impl Iterator<Item = &'static Entry> {
+    let mut at = tape.next.load(Ordering::SeqCst);
+    core::iter::from_fn(move || {
+        let entry = entry_at(tape, at)?;
+        at += entry.size();
+        Some(entry)
+    })
 }
 
 /// What this thread has next on the tape, but for turns.
 fn next_of(tape: &'static TapeControl, own: u16) -> Option<&'static Entry> {
-    let mut at = tape.next.load(Ordering::SeqCst);
-    while let Some(entry) = entry_at(tape, at) {
-        if entry.thread == own && entry.called() != Some(CallId::TURN) {
-            return Some(entry);
-        }
-        at += entry.size();
-    }
-    None
+    left(tape).find(|entry| entry.thread == own && entry.called() != Some(CallId::TURN))
 }
 
 /// Whether the tape says when this thread is cancelled: from here on inside a call.
@@ -198,22 +192,12 @@ pub fn will_be_cancelled(identity: u64) -> bool {
     let Some(thread) = find(tape, identity) else {
         return false;
     };
-    let mut at = tape.next.load(Ordering::SeqCst);
-    while let Some(entry) = entry_at(tape, at) {
-        if is_cancellation(entry) && u32::from(entry.thread) == thread {
-            return true;
-        }
-        at += entry.size();
-    }
-    false
-}
-
-fn is_cancellation(entry: &Entry) -> bool {
-    match entry.called() {
+    let is_cancellation = |entry: &Entry| match entry.called() {
         Some(CallId::CANCELLED) => true,
         Some(CallId::CONDITION) => entry.result == ECANCELED,
         _ => false,
-    }
+    };
+    left(tape).any(|entry| u32::from(entry.thread) == thread && is_cancellation(entry))
 }
 
 /// Whether what this thread has next on the tape is that it is cancelled in the call of this name.

@@ -8,7 +8,7 @@ use netreel_shared::tape::{PRINTED_AT, PRINTED_MAX, Printed, TapeControl};
 use crate::plainly::{Plainly, zero};
 use crate::sys::{self, pause};
 
-use super::tape;
+use super::{place_at, tape};
 
 /// The thread that compares now; 0: none.
 static COMPARING: AtomicU32 = zero();
@@ -41,8 +41,7 @@ fn compare(tape: &TapeControl, (index, printed): (usize, &Printed), bytes: &[u8]
         let left = printed.length.saturating_sub(now) as usize;
         // SAFETY: the command made the tape; all that was printed lies on it.
         let recorded = unsafe {
-            let first = (&raw const *tape).cast::<u8>();
-            core::slice::from_raw_parts(first.add((printed.at + now) as usize), left)
+            core::slice::from_raw_parts(place_at::<u8>(tape, (printed.at + now) as usize), left)
         };
         let pairs = recorded.iter().zip(bytes);
         let same = pairs.take_while(|(then, now)| then == now).count();
@@ -65,12 +64,9 @@ fn keep(tape: &TapeControl, (index, printed): (usize, &Printed), bytes: &[u8]) {
     let line = bytes.get(..end.unwrap_or(bytes.len())).unwrap_or(&[]);
     let kept = printed.came.get() as usize;
     let room = PRINTED_MAX.saturating_sub(kept).min(line.len());
+    let place = place_at::<u8>(tape, PRINTED_AT + index * PRINTED_MAX + kept);
     // SAFETY: the tape has this room, and nobody else writes there now.
-    unsafe {
-        let first = (&raw const *tape).cast_mut().cast::<u8>();
-        let place = first.add(PRINTED_AT + index * PRINTED_MAX + kept);
-        core::ptr::copy_nonoverlapping(line.as_ptr(), place, room);
-    }
+    unsafe { core::ptr::copy_nonoverlapping(line.as_ptr(), place, room) };
     printed.came.set((kept + room) as u32);
     if end.is_some() || room < line.len() {
         printed.whole.set(1);
