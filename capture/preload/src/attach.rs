@@ -17,7 +17,7 @@ use netreel_shared::ring::{RING_PAGE, RingControl, RingHead, RingMemory, RingWri
 
 use crate::asking::{IDENTITY, ask, tell};
 use crate::plainly::{Plainly, zero};
-use crate::sys::{self, nr};
+use crate::sys::{self, Key, nr};
 use crate::thread::{THREAD_AT, Thread, now};
 use crate::{floor, printed, replay, threads, tripwire, typed};
 
@@ -53,27 +53,26 @@ static DROP_WHEN_FULL: AtomicU32 = zero();
 static ASK_AGAIN: AtomicU64 = zero();
 /// How long a thread waits, after it got no ring, before it asks again: asking costs a system call.
 const ASK_AGAIN_NS: u64 = 1_000_000_000;
-/// The key of each thread's ring, plus 1; 0 before it was made.
-static KEY: AtomicU32 = zero();
+/// The key of each thread's ring.
+static KEY: Key = Key::new();
 
 /// The generation that events belong to now, attaching first where this process has not yet.
 /// `None`: nothing is recorded here.
 #[inline]
 pub fn generation() -> Option<u32> {
-    let home = HOME.load(Ordering::Acquire);
-    if !home.is_null() {
-        // SAFETY: mapped for as long as the process lives.
-        let generation = unsafe { (*home).generation.get() };
-        if generation != 0 {
-            return (generation != u32::MAX).then_some(generation);
-        }
-        // This is a forked child: what its parent had is not its own.
-        if PHASE.get() == ATTACHED {
-            PHASE.set(COLD);
-        }
-        return attach(true);
+    // SAFETY: null, or mapped for as long as the process lives.
+    let Some(home) = (unsafe { HOME.load(Ordering::Acquire).as_ref() }) else {
+        return attach(false);
+    };
+    let generation = home.generation.get();
+    if generation != 0 {
+        return (generation != u32::MAX).then_some(generation);
     }
-    attach(false)
+    // This is a forked child: what its parent had is not its own.
+    if PHASE.get() == ATTACHED {
+        PHASE.set(COLD);
+    }
+    attach(true)
 }
 
 /// Whether this is a child between `vfork` and `exec`, which runs in its parent's memory. Asks
@@ -126,71 +125,61 @@ fn attach(forked: bool) -> Option<u32> {
         return None;
     }
     let attached = try_attach(forked);
-    let home = HOME.get();
-    let generation = match attached {
-        Some(()) => 1 + (GENERATIONS.fetch_add(1, Ordering::Relaxed) & 0xffff),
-        None => u32::MAX,
+    let (generation, phase) = match attached {
+        Some(()) => {
+            let before = GENERATIONS.fetch_add(1, Ordering::Relaxed);
+            (1 + (before & 0xffff), ATTACHED)
+        }
+        None => (u32::MAX, REFUSED),
     };
-    if !home.is_null() {
-        // SAFETY: mapped for as long as the process lives.
-        unsafe { (*home).generation.store(generation, Ordering::Release) };
+    // SAFETY: null, or mapped for as long as the process lives.
+    if let Some(home) = unsafe { HOME.get().as_ref() } {
+        home.generation.store(generation, Ordering::Release);
     }
-    let phase = if attached.is_some() {
-        ATTACHED
-    } else {
-        REFUSED
-    };
     replay::off();
     PHASE.store(phase, Ordering::Release);
     if forked {
         forks();
     }
     attached?;
-    let announce = ANNOUNCE.get();
-    if forked && !announce.is_null() {
-        // SAFETY: `inherits_by` put the function there.
-        unsafe { core::mem::transmute::<*mut c_void, fn()>(announce)() };
+    // SAFETY: null, or what `inherits_by` put there.
+    if forked && let Some(announce) = unsafe { ANNOUNCE.get().as_ref() } {
+        announce();
     }
     Some(generation)
 }
 
 /// What a forked child does when it is attached; null: nothing.
-static ANNOUNCE: AtomicPtr<c_void> = zero();
+static ANNOUNCE: AtomicPtr<fn()> = zero();
 
 /// From now on a forked child that attaches calls `announce`, which names what it inherited.
 #[inline]
-pub fn inherits_by(announce: fn()) {
-    ANNOUNCE.set(announce as *mut c_void);
+pub fn inherits_by(announce: &'static fn()) {
+    ANNOUNCE.set((&raw const *announce).cast_mut());
 }
 
 fn try_attach(forked: bool) -> Option<()> {
     if HOME.get().is_null() {
-        let (access, kind) = (sys::PROT_READ_WRITE, sys::MAP_PRIVATE_ANONYMOUS);
-        // SAFETY: a fresh anonymous page.
-        let page = unsafe { sys::syscall(nr::MMAP, [0, RING_PAGE, access, kind, usize::MAX]) };
-        if page <= 0 {
-            return None;
-        }
+        let page = sys::map(0, RING_PAGE, sys::MAP_PRIVATE_ANONYMOUS, -1, 0).ok()?;
         // SAFETY: the page that was just made.
         unsafe {
             let advice = [page as usize, RING_PAGE, sys::MADV_WIPEONFORK];
             sys::syscall(nr::MADVISE, advice);
         }
-        HOME.store(page as *mut Home, Ordering::Release);
+        HOME.store(page.cast(), Ordering::Release);
     }
     // In a forked child, the thread that asked is not there.
     ASKING.set(0);
     ASK_AGAIN.set(0);
-    let kind = KIND_ATTACH;
-    let (welcome, fd, bell) = ask(kind, u32::from(forked))?;
+    let (welcome, fd, bell) = ask(KIND_ATTACH, u32::from(forked))?;
     if welcome.one_thread != 0 {
         floor::on();
     }
     if !forked && matches!(welcome.accepted, ACCEPTED | REPLAYED) {
         typed::on();
-    }
-    if welcome.no_log == 0 && !forked && matches!(welcome.accepted, ACCEPTED | REPLAYED) {
-        printed::on();
+        if welcome.no_log == 0 {
+            printed::on();
+        }
     }
     if matches!(welcome.accepted, REPLAYED | MUTED) {
         return replayed(&welcome, fd);
@@ -201,34 +190,27 @@ fn try_attach(forked: bool) -> Option<()> {
     let base = map(fd, 0, length);
     let bell = map_bell(bell);
     sys::close(fd);
-    let base = match base.and_then(|base| bell.map(|()| base)) {
-        Ok(base) => base,
-        Err(code) => return unmapped(code),
+    let base = match (base, bell) {
+        (Ok(base), Ok(())) => base,
+        (Err(code), _) | (_, Err(code)) => return unmapped(code),
     };
-    for index in 0..rings {
-        // SAFETY: inside what was mapped.
-        prepare(unsafe { base.add(RING_PAGE + index * (RING_PAGE + capacity)) });
-    }
     CONTROL.set(base.cast());
     CAPACITY.set(capacity);
     IDENTITY.set(welcome.identity);
     DROP_WHEN_FULL.set(welcome.drop_when_full);
     for (index, ring) in RINGS.iter().enumerate().take(rings) {
-        let offset = RING_PAGE + index * (RING_PAGE + capacity);
         // SAFETY: inside what was mapped.
-        ring.set(unsafe { base.add(offset) }.cast());
+        let place = unsafe { base.add(RING_PAGE + index * (RING_PAGE + capacity)) };
+        prepare(place);
+        ring.set(place.cast());
     }
     RING_COUNT.store(rings, Ordering::Release);
     PID.set(sys::process());
-    if KEY.get() == 0 {
-        let mut key = 0;
-        // SAFETY: a place for the key, and a function that lives as long as the library.
-        if unsafe { sys::pthread_key_create(&raw mut key, Some(thread_ends)) } != 0 {
-            return unmapped(sys::EAGAIN as u32);
-        }
-        KEY.set(key + 1);
-    }
-    if threads::prepare().is_none() {
+    if KEY
+        .make(Some(thread_ends))
+        .and_then(|()| threads::prepare())
+        .is_none()
+    {
         return unmapped(sys::EAGAIN as u32);
     }
     if !forked && welcome.tripwire != 0 {
@@ -262,43 +244,22 @@ fn replayed(welcome: &Welcome, fd: i32) -> Option<()> {
     let reserve = |length: usize| {
         let kind = sys::MAP_PRIVATE_ANONYMOUS | sys::MAP_NORESERVE;
         let place = if is_amid { 0 } else { aside(length) };
-        let arguments = [place, length, sys::PROT_READ_WRITE, kind, usize::MAX];
-        // SAFETY: a new mapping where the kernel finds room.
-        let base = unsafe { sys::syscall(nr::MMAP, arguments) };
-        (base > 0).then_some(base as *mut u8)
+        sys::map(place, length, kind, -1, 0).ok()
     };
     // Zeros: nothing is pushed there.
     CONTROL.set(reserve(length)?.cast());
     let _bell = reserve(RING_PAGE)?;
     PID.set(sys::process());
-    let key = KEY.get();
-    if key == 0 {
-        let mut key = 0;
-        // SAFETY: a place for the key.
-        if unsafe { sys::pthread_key_create(&raw mut key, None) } == 0 {
-            KEY.set(key + 1);
-        }
-    }
+    let _ = KEY.make(None);
     threads::prepare()?;
     if welcome.accepted == MUTED {
         replay::mute();
         return Some(());
     }
-    let arguments = [
-        TAPE_HINT,
-        welcome.identity as usize,
-        sys::PROT_READ_WRITE,
-        sys::MAP_SHARED,
-        fd as usize,
-    ];
-    // SAFETY: a new mapping where the kernel finds room.
-    let tape = unsafe { sys::syscall(nr::MMAP, arguments) };
+    let tape = sys::map(TAPE_HINT, welcome.identity as usize, sys::MAP_SHARED, fd, 0);
     sys::close(fd);
-    if tape <= 0 {
-        return None;
-    }
     // SAFETY: the command made it whole before it answered.
-    unsafe { replay::begin(tape as *mut u8) };
+    unsafe { replay::begin(tape.ok()?) };
     Some(())
 }
 
@@ -346,10 +307,7 @@ pub fn records() -> bool {
 /// What this thread remembers, with a ring of its own; `None` where there is none to be had.
 #[inline]
 pub fn thread(generation: u32) -> Option<*mut Thread> {
-    let key = KEY.get();
-    // SAFETY: the key is there before any process is attached.
-    let head = unsafe { sys::pthread_getspecific(key.wrapping_sub(1)) };
-    if !head.is_null() {
+    if let Some(head) = KEY.get().filter(|head| !head.is_null()) {
         // SAFETY: `lease` put a `Thread` into the page of the ring that it set as the value. In a
         // forked child it is the parent's, of another generation.
         let (thread, ours) = unsafe {
@@ -426,8 +384,7 @@ fn take(head: *mut RingHead, generation: u32) -> *mut Thread {
         let (which, identity) = (body::called(CallId::THREAD, 0), threads::identity());
         let (writer, kind) = (&mut (*thread).writer, EventKind::Called as u8);
         writer.push(now(), kind, &which, &identity.to_le_bytes());
-        let key = KEY.get();
-        sys::pthread_setspecific(key.wrapping_sub(1), head.cast());
+        KEY.set(head.cast());
         thread
     }
 }
@@ -471,9 +428,7 @@ fn add_ring(count: usize) -> Option<()> {
     let offset = RING_PAGE + index * (RING_PAGE + capacity);
     let ring = map(fd, offset, RING_PAGE + capacity);
     sys::close(fd);
-    let Ok(ring) = ring else {
-        return None;
-    };
+    let ring = ring.ok()?;
     prepare(ring);
     RINGS.get(count)?.set(ring.cast());
     RING_COUNT.store(count + 1, Ordering::Release);
@@ -540,21 +495,5 @@ pub fn back(writer: &RingWriter) -> bool {
 
 /// Where the part of the file is in memory, or the error code.
 fn map(fd: i32, offset: usize, length: usize) -> Result<*mut u8, u32> {
-    let flags = sys::MAP_SHARED;
-    let place = aside(length);
-    let arguments = [
-        place,
-        length,
-        sys::PROT_READ_WRITE,
-        flags,
-        fd as usize,
-        offset,
-    ];
-    // SAFETY: a new mapping where the kernel finds room.
-    let base = unsafe { sys::syscall(nr::MMAP, arguments) };
-    if base > 0 {
-        Ok(base as *mut u8)
-    } else {
-        Err(base.unsigned_abs() as u32)
-    }
+    sys::map(aside(length), length, sys::MAP_SHARED, fd, offset)
 }

@@ -9,6 +9,7 @@ use netreel_shared::call::CallId;
 use crate::paths::{here, path_of};
 use crate::plainly::zero;
 use crate::push::pushing_unless_busy;
+use crate::row::Row;
 use crate::stat::Stat;
 use crate::sys::{self, AT_FDCWD, errno, nr, quietly};
 use crate::{attach, replay};
@@ -105,14 +106,13 @@ pub unsafe fn opened(folder: i32, path: *const c_char, fd: i32, how: Use) {
 
 #[cold]
 fn missing(folder: i32, path: &[u8]) {
+    let mut place = [0u8; 1024];
     if replay::on() {
-        let mut place = [0u8; 1024];
         if let Some(path) = of_this_process(path, &mut place) {
             replay::opened(sum(path), 0);
         }
         return;
     }
-    let mut place = [0u8; 1024];
     let relative = path.first() != Some(&b'/');
     let folder = match (relative, folder) {
         (false, _) => Some(&[][..]),
@@ -121,12 +121,20 @@ fn missing(folder: i32, path: &[u8]) {
     };
     let Some(folder) = folder else { return };
     let slash: &[u8] = if relative { b"/" } else { b"" };
-    push(-ENOENT, &[0; 25], &[folder, slash, path]);
+    push(-ENOENT, [0; 3], 0, &[folder, slash, path]);
 }
 
-fn push(result: i32, head: &[u8; 25], path: &[&[u8]; 3]) {
+/// Pushes that a file was opened, of this length, changed at this time, with this sum. `flags` say what is
+/// known of it.
+fn push(result: i32, numbers: [u64; 3], flags: u8, path: &[&[u8]; 3]) {
     if let Some(mut pushing) = pushing_unless_busy() {
-        pushing.called(CallId::FILE, result, &[head, path[0], path[1], path[2]]);
+        let [size, changed, sum] = numbers.map(u64::to_le_bytes);
+        let head = Row::<25>::of(&[&size, &changed, &sum, &[flags]]);
+        pushing.called(
+            CallId::FILE,
+            result,
+            &[head.bytes(), path[0], path[1], path[2]],
+        );
     }
 }
 
@@ -143,7 +151,7 @@ fn there(fd: i32, Use { writes, reads }: Use) {
         return;
     }
     // What says that it is empty may well have bytes: what is made when it is read.
-    if !writes && size == 0 || was_told(&stat) || is_of_the_kernel(fd) {
+    if !writes && size == 0 || was_told(&stat) || is_of(fd, &OF_THE_KERNEL) {
         return;
     }
     let mut path = [0u8; 1024];
@@ -151,13 +159,9 @@ fn there(fd: i32, Use { writes, reads }: Use) {
         return;
     };
     let sum = if reads { sum_of(fd, size) } else { None };
-    let changed = stat.changed_ns();
-    let mut head = [0u8; 25];
-    head[..8].copy_from_slice(&size.to_le_bytes());
-    head[8..16].copy_from_slice(&changed.to_le_bytes());
-    head[16..24].copy_from_slice(&sum.unwrap_or(0).to_le_bytes());
-    head[24] = u8::from(writes) | u8::from(sum.is_some()) << 1 | u8::from(writes && reads) << 3;
-    push(fd, &head, &[path, &[], &[]]);
+    let flags = u8::from(writes) | u8::from(sum.is_some()) << 1 | u8::from(writes && reads) << 3;
+    let numbers = [size, stat.changed_ns() as u64, sum.unwrap_or(0)];
+    push(fd, numbers, flags, &[path, &[], &[]]);
 }
 
 /// [`CallId::FILE`]: a stream to another program of this machine.
@@ -170,13 +174,13 @@ pub fn speaks_with(fd: i32, path: &[u8]) {
         Some((0, name)) => (&b"@"[..], name),
         _ => (&[][..], path),
     };
-    let end = name
-        .iter()
-        .position(|byte| *byte == 0)
-        .unwrap_or(name.len());
-    let mut head = [0u8; 25];
-    head[24] = STREAM;
-    push(fd, &head, &[start, name.get(..end).unwrap_or(&[]), &[]]);
+    let end = name.iter().position(|byte| *byte == 0);
+    let path = [
+        start,
+        name.get(..end.unwrap_or(name.len())).unwrap_or(&[]),
+        &[],
+    ];
+    push(fd, [0; 3], STREAM, &path);
 }
 
 /// Whether this file was told of as it is now, in this process. From now on it was.
@@ -236,10 +240,7 @@ fn of_the_kernel(fd: i32) {
     if replay::on() {
         return replay::opened(self::sum(path), sum);
     }
-    let mut head = [0u8; 25];
-    head[16..24].copy_from_slice(&sum.to_le_bytes());
-    head[24] = IN_PROC;
-    push(fd, &head, &[path, &[], &[]]);
+    push(fd, [0, 0, sum], IN_PROC, &[path, &[], &[]]);
 }
 
 /// [`CallId::FILE`]: a file of the kernel's own.
@@ -281,11 +282,6 @@ pub fn number(path: &[u8]) -> (Option<u32>, &[u8]) {
     (number.filter(|_| !name.is_empty()), behind)
 }
 
-/// Whether it is one of [`OF_THE_KERNEL`], or nobody says.
-fn is_of_the_kernel(fd: i32) -> bool {
-    is_of(fd, &OF_THE_KERNEL)
-}
-
 /// Whether it lies in one of these file systems, or nobody says.
 fn is_of(fd: i32, kinds: &[u32]) -> bool {
     // As the kernel's structure, which begins with the kind and is shorter.
@@ -301,8 +297,7 @@ const FNV_TIMES: u64 = 0x0000_0100_0000_01b3;
 
 /// FNV-1a with 64 bits, over the `size` bytes of a small file; `None` where it has fewer.
 fn sum_of(fd: i32, size: u64) -> Option<u64> {
-    let order = Ordering::Relaxed;
-    if size > SUMMED_MAX || SUMMED.fetch_add(size, order) > SUMMED_IN_ALL {
+    if size > SUMMED_MAX || SUMMED.fetch_add(size, Ordering::Relaxed) > SUMMED_IN_ALL {
         return None;
     }
     let (sum, length) = sum_up_to(fd, size);

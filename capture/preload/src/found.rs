@@ -10,6 +10,7 @@ use crate::files::{ENOENT, O_NOFOLLOW, sum};
 use crate::paths::{self, AsItSays, Look, Workspace};
 use crate::plainly::{Plainly, zero};
 use crate::push::pushing_unless_busy;
+use crate::row::Row;
 use crate::stat::{S_IFMT, Stat};
 use crate::sys::{self, AT_FDCWD, quietly};
 use crate::{attach, replay};
@@ -148,27 +149,28 @@ impl Head {
 }
 
 fn push(head: &Head, path: &[u8], bytes: &[u8]) -> Option<()> {
-    let mut numbers = [0u8; 31];
-    numbers[0] = head.state;
-    numbers[1..5].copy_from_slice(&head.mode.to_le_bytes());
-    numbers[5..13].copy_from_slice(&head.size.to_le_bytes());
-    numbers[13..21].copy_from_slice(&head.changed.to_le_bytes());
-    numbers[21..29].copy_from_slice(&head.at.to_le_bytes());
-    numbers[29..].copy_from_slice(&(path.len() as u16).to_le_bytes());
+    let numbers = Row::<31>::of(&[
+        &[head.state],
+        &head.mode.to_le_bytes(),
+        &head.size.to_le_bytes(),
+        &head.changed.to_le_bytes(),
+        &head.at.to_le_bytes(),
+        &(path.len() as u16).to_le_bytes(),
+    ]);
     let result = if head.state == state::MISSING {
         -ENOENT
     } else {
         0
     };
     let mut pushing = pushing_unless_busy()?;
-    pushing.called(CallId::FOUND, result, &[&numbers, path, bytes]);
+    pushing.called(CallId::FOUND, result, &[numbers.bytes(), path, bytes]);
     Some(())
 }
 
 /// Pushes what is in a small file.
 fn keep(work: &mut Workspace, place: &[u8], mut head: Head) -> Option<()> {
-    let order = Ordering::Relaxed;
-    let fits = head.size <= KEPT_MAX && KEPT.fetch_add(head.size, order) <= KEPT_IN_ALL;
+    let kept = || KEPT.fetch_add(head.size, Ordering::Relaxed);
+    let fits = head.size <= KEPT_MAX && kept() <= KEPT_IN_ALL;
     let flags = O_NOFOLLOW | sys::O_NONBLOCK;
     // SAFETY: a zero-ended string.
     let open = || unsafe { sys::open(AT_FDCWD, place.as_ptr().cast(), flags, 0) };
@@ -216,12 +218,7 @@ fn is_told(path: &[u8]) -> bool {
 
 fn remember(path: &[u8]) {
     let mixed = mixed(path);
-    let free = |place: &AtomicU64| {
-        let known = place.get();
-        // Another generation's are its parent's.
-        known == 0
-    };
-    if let Some(place) = places(mixed).find(|place| free(place)) {
+    if let Some(place) = places(mixed).find(|place| place.get() == 0) {
         place.set(mixed);
     }
 }

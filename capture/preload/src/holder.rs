@@ -57,7 +57,7 @@ impl Watch {
         let since = |then: Option<u64>| Some(now_ns?.saturating_sub(then?));
         let rests = since(self.latest_ns).is_none_or(|it| it < RESTS_NS);
         self.latest_ns = now_ns;
-        self.asleep = if rests && holder.does() != Does::GoesOn {
+        self.asleep = if rests && holder.goes_on() != Some(true) {
             self.asleep + 1
         } else {
             0
@@ -79,18 +79,6 @@ pub enum Stuck {
     AtWork,
 }
 
-/// What a look at a thread finds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Does {
-    /// It runs, or would if it had a processor; it waits for a disk, or is stopped by a debugger or
-    /// a signal. All this ends without the program's doing.
-    GoesOn,
-    /// It waits for something that it may be told or not.
-    Sleeps,
-    /// The thread is gone, or the system tells nothing of it.
-    Unknown,
-}
-
 impl Holder {
     /// This thread.
     pub fn this() -> Holder {
@@ -110,13 +98,11 @@ impl Holder {
         (told == 0).then(|| time.in_nanos())
     }
 
-    /// What it does at this moment. Opens a file for that, and closes it.
-    pub fn does(self) -> Does {
-        self.line().unwrap_or(Does::Unknown)
-    }
-
-    /// What the kernel's line on it says.
-    fn line(self) -> Option<Does> {
+    /// Whether it runs at this moment, or would if it had a processor, waits for a disk, or is stopped by a
+    /// debugger or a signal: all this ends without the program's doing. Otherwise it waits for something that
+    /// it may be told or not, or is gone, or the system tells nothing of it. Opens a file for that, and closes
+    /// it.
+    fn goes_on(self) -> Option<bool> {
         let (mut path, mut digits) = ([0; 40], [0; 10]);
         let number = decimal(self.0, &mut digits);
         put(&mut path, &[b"/proc/self/task/", number, b"/stat"])?;
@@ -125,17 +111,9 @@ impl Holder {
         let mut line = [0u8; 128];
         let line = sys::read(file, &mut line);
         sys::close(file);
-        line.map(state)
-    }
-}
-
-/// The state in such a line: the letter behind the thread's name, which stands in parentheses and
-/// may have some in it.
-fn state(line: &[u8]) -> Does {
-    let end = line.iter().rposition(|byte| *byte == b')');
-    match end.and_then(|end| line.get(end + 2)) {
-        Some(b'S') => Does::Sleeps,
-        Some(b'R' | b'D' | b'T' | b't' | b'W' | b'P' | b'K' | b'I') => Does::GoesOn,
-        _ => Does::Unknown,
+        let line = line?;
+        // The letter behind the thread's name, which stands in parentheses and may have some in it.
+        let end = line.iter().rposition(|byte| *byte == b')')?;
+        Some(b"RDTtWPKI".contains(line.get(end + 2)?))
     }
 }

@@ -54,6 +54,7 @@ mod randomness;
 mod reads;
 mod receive;
 mod replay;
+mod row;
 mod sandbox;
 mod send;
 mod signals;

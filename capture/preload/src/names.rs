@@ -8,6 +8,7 @@ use netreel_shared::call::CallId;
 use crate::endpoint::Endpoint;
 use crate::hook::hook;
 use crate::replay::{self, Did};
+use crate::row::Row;
 use crate::sys::or_code;
 use crate::{floor, hosts, push, sockets};
 
@@ -84,35 +85,14 @@ const FOUND: usize = 2 + 27;
 const FOUND_MAX: usize = 24;
 
 /// Addresses under way to an event.
-struct Found {
-    bytes: [u8; FOUND * FOUND_MAX],
-    length: usize,
-}
+type Found = Row<{ FOUND * FOUND_MAX }>;
 
-impl Found {
-    fn new() -> Found {
-        Found {
-            bytes: [0; FOUND * FOUND_MAX],
-            length: 0,
-        }
-    }
-
-    /// Whether these are the recorded ones.
-    fn is(&self, recorded: &[u8]) -> bool {
-        self.bytes.get(..self.length) == Some(recorded)
-    }
-
-    fn add(&mut self, kind: i32, protocol: i32, endpoint: &Endpoint) {
-        let end = self.length + FOUND;
-        let own = endpoint.bytes();
-        if let Some([a, b, rest @ ..]) = self.bytes.get_mut(self.length..end) {
-            (*a, *b) = (kind as u8, protocol as u8);
-            if let Some(place) = rest.get_mut(..own.len()) {
-                place.copy_from_slice(own);
-            }
-            self.length = end;
-        }
-    }
+fn add(found: &mut Found, kind: i32, protocol: i32, endpoint: &Endpoint) {
+    let mut one = [0; FOUND];
+    (one[0], one[1]) = (kind as u8, protocol as u8);
+    let own = endpoint.bytes();
+    one[2..][..own.len()].copy_from_slice(own);
+    found.add(&one);
 }
 
 fn begins() {
@@ -120,19 +100,13 @@ fn begins() {
 }
 
 fn ended(result: i32, found: &Found) {
-    let details = found.bytes.get(..found.length).unwrap_or(&[]);
-    push::called(CallId::LOOKED_UP, result, &[details]);
+    push::called(CallId::LOOKED_UP, result, &[found.bytes()]);
 }
 
 /// An address in words, with a zero byte at its end.
-fn in_words(endpoint: &[u8], words: &mut [u8; 64]) {
-    let mut at = 0;
-    let mut put = |byte: u8| {
-        if let Some(place) = words.get_mut(at) {
-            *place = byte;
-            at += 1;
-        }
-    };
+fn in_words(endpoint: &[u8]) -> Row<64> {
+    let mut words = Row::new();
+    let mut put = |byte: u8| words.add(&[byte]);
     match endpoint {
         [4, _, _, address @ ..] => {
             for (index, part) in address.iter().take(4).enumerate() {
@@ -163,6 +137,7 @@ fn in_words(endpoint: &[u8], words: &mut [u8; 64]) {
         _ => {}
     }
     put(0);
+    words
 }
 
 /// The recorded addresses as the C library gives them: each is looked up as the number that it is.
@@ -177,8 +152,7 @@ unsafe fn given(
     let mut place = into;
     for one in found.as_chunks::<FOUND>().0 {
         let [kind, protocol, endpoint @ ..] = one;
-        let mut words = [0; 64];
-        in_words(endpoint, &mut words);
+        let words = in_words(endpoint);
         const NUMERIC: i32 = 4;
         let hints = Address {
             flags: NUMERIC,
@@ -194,7 +168,7 @@ unsafe fn given(
         // by one.
         unsafe {
             place.write(core::ptr::null_mut());
-            let result = real(words.as_ptr().cast(), &raw const hints, place);
+            let result = real(words.bytes().as_ptr().cast(), &raw const hints, place);
             if result != 0 {
                 return result;
             }
@@ -227,17 +201,15 @@ unsafe fn host(name: *const c_char, real: impl Fn(*const c_char) -> *mut Host) -
             if hosts::knows(name) {
                 let answer = real(name);
                 let (told, now) = told_of_host(answer);
-                if told == result && now.is(found) {
+                if told == result && now.bytes() == found {
                     floor::pushes();
                     return answer;
                 }
             }
         }
-        let mut words = [0; 64];
         let first = found.first_chunk::<FOUND>();
         if let Some([_, _, endpoint @ ..]) = first.filter(|_| result == 0) {
-            in_words(endpoint, &mut words);
-            let host = real(words.as_ptr().cast());
+            let host = real(in_words(endpoint).bytes().as_ptr().cast());
             floor::pushes();
             return host;
         }
@@ -283,7 +255,7 @@ unsafe fn told_of_list(mut one: *const Address) -> Found {
         while let Some(address) = one.as_ref() {
             let endpoint = Endpoint::from_pointer(address.address, address.length.min(28));
             if let Some(endpoint) = endpoint {
-                found.add(address.kind, address.protocol, &endpoint);
+                add(&mut found, address.kind, address.protocol, &endpoint);
             }
             one = address.next;
         }
@@ -305,7 +277,7 @@ unsafe fn add_all(host: &Host, found: &mut Found) {
             let at = if length == 4 { 4 } else { 8 };
             address[at..at + length].copy_from_slice(bytes);
             if let Some(endpoint) = Endpoint::from_c(&address) {
-                found.add(0, 0, &endpoint);
+                add(found, 0, 0, &endpoint);
             }
             list = list.add(1);
         }
@@ -350,7 +322,7 @@ hook! {
             if hosts::knows(node) {
                 let now = real(node, service, hints, into);
                 let list = if now == 0 { (*into).cast::<Address>() } else { core::ptr::null_mut() };
-                if now == result && told_of_list(list).is(found) {
+                if now == result && told_of_list(list).bytes() == found {
                     floor::pushes();
                     return now;
                 }

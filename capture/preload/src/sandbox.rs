@@ -6,6 +6,7 @@ use netreel_shared::call::{CallId, PastId};
 
 use crate::filters::{self, Filter};
 use crate::hook::hook;
+use crate::row::Row;
 use crate::sys::{self, nr};
 use crate::{attach, push};
 
@@ -43,24 +44,19 @@ unsafe fn sets(filter: *const Filter, set: impl FnOnce() -> isize) -> isize {
 
 /// Tells the recorder which calls it has to do without.
 fn tell() {
-    let mut numbers = [0u8; 2 * ASKED.len()];
-    let mut length = 0;
+    let mut numbers = Row::<{ 2 * ASKED.len() }>::new();
     for (number, arguments) in &ASKED {
-        if !filters::allow(*number, arguments)
-            && let Some(place) = numbers.get_mut(length..length + 2)
-        {
-            place.copy_from_slice(&(*number as u16).to_le_bytes());
-            length += 2;
+        if !filters::allow(*number, arguments) {
+            numbers.add(&(*number as u16).to_le_bytes());
         }
     }
-    if length == 0 {
+    if numbers.bytes().is_empty() {
         return;
     }
     if !filters::allow(nr::FUTEX, &ASKED[4].1) {
         attach::cannot_ring();
     }
-    let numbers = numbers.get(..length).unwrap_or(&[]);
-    push::called(CallId::PAST, 0, &[&[PastId::SANDBOX.0], numbers]);
+    push::called(CallId::PAST, 0, &[&[PastId::SANDBOX.0], numbers.bytes()]);
 }
 
 const SET_MODE_FILTER: usize = 1;

@@ -8,6 +8,7 @@ use netreel_shared::call::{CallId, PastId};
 use crate::endpoint::Endpoint;
 use crate::plainly::{Plainly, Zero, zero};
 use crate::push::{self, Pushing, pushing};
+use crate::row::Row;
 use crate::stat::{S_IFMT, Stat};
 use crate::sys::{self, nr, or_code, quietly};
 use crate::thread::now;
@@ -105,13 +106,19 @@ fn is_at(fd: i32, socket: u16) -> bool {
     class(fd) == Some(UDP + u32::from(socket))
 }
 
+/// What a descriptor is, for which the kernel is asked where the table does not have it.
+#[inline]
+fn known_class(fd: i32) -> Option<u32> {
+    if class(fd)? == UNKNOWN {
+        classify(fd);
+    }
+    class(fd)
+}
+
 /// Whether what is read from the descriptor is told: random bytes, an eventfd, a timerfd, a child's pipe.
 #[inline]
 pub fn is_told(fd: i32) -> bool {
-    if class(fd) == Some(UNKNOWN) {
-        classify(fd);
-    }
-    class(fd).is_some_and(|class| (RANDOM_SOURCE..=PIPE).contains(&class))
+    known_class(fd).is_some_and(|class| (RANDOM_SOURCE..=PIPE).contains(&class))
 }
 
 /// The calls on this descriptor, where it is an eventfd or a timerfd that the program made, or a
@@ -126,41 +133,43 @@ pub fn counter(fd: i32) -> Option<CallId> {
     }
 }
 
-/// The program made an eventfd or a timerfd, on which these are the calls.
+/// The program made an eventfd or a timerfd, or a child has the other end of a pipe: these are the calls on it.
 pub fn made_counter(fd: i32, call: CallId) {
     let class = match call {
         CallId::EVENTFD => EVENTFD,
         CallId::PIPE => PIPE,
         _ => TIMERFD,
     };
-    if fd >= 0 && !attach::is_borrowed() {
-        set(fd, class);
+    if fd >= 0 {
+        becomes(fd, class);
     }
 }
 
 /// Whether random bytes are read from the descriptor.
 pub fn is_random_source(fd: i32) -> bool {
-    if class(fd) == Some(UNKNOWN) {
-        classify(fd);
-    }
-    class(fd) == Some(RANDOM_SOURCE)
+    known_class(fd) == Some(RANDOM_SOURCE)
 }
 
 /// Remembers that the descriptor reads random bytes.
 pub fn set_random_source(fd: i32) {
+    becomes(fd, RANDOM_SOURCE);
+}
+
+/// Sets what a descriptor of this process's own is.
+fn becomes(fd: i32, class: u32) {
     if !attach::is_borrowed() {
-        set(fd, RANDOM_SOURCE);
+        set(fd, class);
     }
 }
 
 /// Sets what a descriptor is, unless another thread has set something else than `before`.
 fn exchange(fd: i32, before: u32, class: u32) -> bool {
-    attach::inherits_by(announce_inherited);
+    attach::inherits_by(&(announce_inherited as fn()));
     entry(fd).is_some_and(|entry| entry.exchange(before, class, Ordering::Relaxed).is_ok())
 }
 
 fn set(fd: i32, class: u32) {
-    attach::inherits_by(announce_inherited);
+    attach::inherits_by(&(announce_inherited as fn()));
     if let Some(entry) = entry(fd) {
         entry.set(class);
     }
@@ -226,8 +235,7 @@ fn is_random_device(fd: i32) -> bool {
     const RANDOM: u64 = 0x108;
     const URANDOM: u64 = 0x109;
     Stat::of(fd).is_some_and(|stat| {
-        let is_random = matches!(stat.special, RANDOM | URANDOM);
-        stat.mode & S_IFMT == CHARACTERS && is_random
+        stat.mode & S_IFMT == CHARACTERS && matches!(stat.special, RANDOM | URANDOM)
     })
 }
 
@@ -343,16 +351,12 @@ pub fn opened(fd: i32) {
 
 /// The descriptor came from another process, or from the kernel, and may be anything.
 pub fn arrived(fd: i32) {
-    if !attach::is_borrowed() {
-        set(fd, UNKNOWN);
-    }
+    becomes(fd, UNKNOWN);
 }
 
 /// The descriptor was made, and is no UDP socket.
 pub fn made_another(fd: i32) {
-    if !attach::is_borrowed() {
-        set(fd, OTHER);
-    }
+    becomes(fd, OTHER);
 }
 
 /// Whether the descriptor is still a socket, for calls that others have too.
@@ -436,11 +440,8 @@ fn address(call: usize, fd: i32, socket: u16) -> (Option<Endpoint>, u16) {
     let arguments = [fd as usize, address_at, length_at];
     // SAFETY: places for the address and its length.
     let result = unsafe { sys::syscall(call, arguments) };
-    let found = (result == 0 && is_at(fd, socket)).then(|| Endpoint::from_c(&address));
-    (
-        found.flatten(),
-        u16::from_be_bytes([address[2], address[3]]),
-    )
+    let found = Endpoint::from_c(&address).filter(|_| result == 0 && is_at(fd, socket));
+    (found, u16::from_be_bytes([address[2], address[3]]))
 }
 
 /// In a forked child: pushes the sockets that it has from its parent.
@@ -529,9 +530,8 @@ pub fn duplicated(from: i32, to: i32) {
     if replay::on() {
         replay::duplicates(from, to, socket);
     }
-    let descriptors = (from.to_le_bytes(), to.to_le_bytes());
-    let details: [&[u8]; 3] = [&descriptors.0, &descriptors.1, &socket.to_le_bytes()];
-    push::called(CallId::DUP, 0, &details);
+    let (from, to_bytes) = (from.to_le_bytes(), to.to_le_bytes());
+    push::called(CallId::DUP, 0, &[&from, &to_bytes, &socket.to_le_bytes()]);
     if (0..=2).contains(&to) {
         // `printf` writes there, and `echo` of a shell.
         past(PastId::STREAM);
@@ -545,20 +545,14 @@ pub fn closed(fd: i32) {
 
 /// The descriptor is about to be closed; [`closed`] is to be called behind that.
 pub fn closing(fd: i32) {
-    if let 1 | 2 = fd
-        && !attach::is_borrowed()
-    {
-        printed::closes(fd);
-    }
-    if !attach::is_borrowed() {
-        children::closes(fd);
-    }
-    let Some(class) = class(fd).filter(|class| *class != UNKNOWN) else {
-        return;
-    };
     if attach::is_borrowed() {
         return;
     }
+    printed::closes(fd);
+    children::closes(fd);
+    let Some(class) = class(fd).filter(|class| *class != UNKNOWN) else {
+        return;
+    };
     set(fd, CLOSING);
     let Some(socket) = class.checked_sub(UDP).map(|socket| socket as u16) else {
         return;
@@ -571,26 +565,22 @@ pub fn closing(fd: i32) {
         replay::closes(fd, socket);
     }
     let Some(mut pushing) = pushing() else { return };
-    let (fd_bytes, number) = (fd.to_le_bytes(), socket.to_le_bytes());
-    if !last {
-        pushing.called(CallId::CLOSE, 0, &[&fd_bytes, &number]);
-        return;
+    let queue = last.then(|| receive_queue(fd));
+    let queue = queue.as_ref().map_or(&[][..], Row::bytes);
+    let (fd, number) = (fd.to_le_bytes(), socket.to_le_bytes());
+    pushing.called(CallId::CLOSE, 0, &[&fd, &number, queue]);
+    if last {
+        pushing.push_body(now(), EventKind::SocketClosed, body::socket(socket));
     }
-    let queue = receive_queue(fd);
-    pushing.called(CallId::CLOSE, 0, &[&fd_bytes, &number, &queue]);
-    pushing.push_body(now(), EventKind::SocketClosed, body::socket(socket));
 }
 
 /// Packets dropped for a full receive buffer, the bytes of buffer that nobody read, and the
 /// socket's number in the kernel, which those who share it have in common.
-fn receive_queue(fd: i32) -> [u8; 16] {
+fn receive_queue(fd: i32) -> Row<16> {
     let (_, values) = options::<9>(fd, sys::SOL_SOCKET, sys::SO_MEMINFO);
     let inode = Stat::of(fd).map_or(0, |stat| stat.inode);
-    let mut queue = [0; 16];
-    queue[..4].copy_from_slice(&values[8].to_le_bytes());
-    queue[4..8].copy_from_slice(&values[0].to_le_bytes());
-    queue[8..].copy_from_slice(&inode.to_le_bytes());
-    queue
+    let [unread, .., dropped] = values.map(u32::to_le_bytes);
+    Row::of(&[&dropped, &unread, &inode.to_le_bytes()])
 }
 
 /// Pushes the last state of the receive buffers of all sockets.
@@ -602,7 +592,7 @@ pub fn push_receive_queues() {
         let Some(mut pushing) = pushing() else { return };
         let queue = receive_queue(fd as i32);
         let number = (socket as u16).to_le_bytes();
-        pushing.called(CallId::RECEIVE_QUEUE, 0, &[&number, &queue]);
+        pushing.called(CallId::RECEIVE_QUEUE, 0, &[&number, queue.bytes()]);
     }
 }
 

@@ -3,7 +3,7 @@
 //! What goes through streams the C library reads and writes inside itself, where no hook stands. An
 //! entry of the table is set to a function that goes on to the one which stood there.
 
-use core::ffi::{CStr, c_void};
+use core::ffi::c_void;
 
 use crate::objects;
 use crate::objects::next;
@@ -21,11 +21,6 @@ pub const WRITE: usize = 15;
 
 /// How large the system's pages may be.
 const PAGES: [usize; 3] = [4 << 10, 16 << 10, 64 << 10];
-
-/// The C library's stream of this name; null where it has none.
-pub fn stream(name: &CStr) -> *mut u8 {
-    next(name).cast()
-}
 
 /// Sets `entry` in the table of these streams, and in that of streams of wide characters, which a
 /// stream gets when such are first read or written. `false` where the C library is not laid out as

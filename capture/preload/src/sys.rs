@@ -6,6 +6,7 @@ use core::sync::atomic::AtomicU32;
 
 use crate::filters;
 pub(crate) use crate::nr;
+use crate::plainly::Plainly;
 
 pub const AF_UNSPEC: c_int = 0;
 pub const AF_UNIX: c_int = 1;
@@ -197,13 +198,51 @@ unsafe extern "C" {
     #[cfg(feature = "carried")]
     pub fn abort() -> !;
     pub fn __errno_location() -> *mut c_int;
-    pub fn pthread_key_create(
+    fn pthread_key_create(
         key: *mut u32,
         destructor: Option<unsafe extern "C" fn(*mut c_void)>,
     ) -> c_int;
-    pub fn pthread_getspecific(key: u32) -> *mut c_void;
-    pub fn pthread_setspecific(key: u32, value: *const c_void) -> c_int;
+    fn pthread_getspecific(key: u32) -> *mut c_void;
+    fn pthread_setspecific(key: u32, value: *const c_void) -> c_int;
     pub static environ: *const *const c_char;
+}
+
+/// A key under which each thread keeps a pointer: its number plus 1; 0 before it was made.
+pub struct Key(AtomicU32);
+
+impl Key {
+    pub const fn new() -> Key {
+        Key(AtomicU32::new(0))
+    }
+
+    /// Makes it, unless it was made before. `ends` is given what a thread that ends has kept. `None`: there are
+    /// no more.
+    pub fn make(&self, ends: Option<unsafe extern "C" fn(*mut c_void)>) -> Option<()> {
+        if self.0.get() == 0 {
+            let mut key = 0;
+            // SAFETY: a place for the key, and a function that lives as long as the library.
+            if unsafe { pthread_key_create(&raw mut key, ends) } != 0 {
+                return None;
+            }
+            self.0.set(key + 1);
+        }
+        Some(())
+    }
+
+    /// What this thread keeps: null where that is nothing. `None`: the key was not made yet.
+    #[inline]
+    pub fn get(&self) -> Option<*mut c_void> {
+        let key = self.0.get().checked_sub(1)?;
+        // SAFETY: the key is there.
+        Some(unsafe { pthread_getspecific(key) })
+    }
+
+    /// This thread keeps `value`.
+    pub fn set(&self, value: *const c_void) {
+        let key = self.0.get().wrapping_sub(1);
+        // SAFETY: a key, or a number of none.
+        unsafe { pthread_setspecific(key, value) };
+    }
 }
 
 /// A system call that no hook sees and that leaves `errno` alone. Negative: the error code. One that
@@ -286,6 +325,25 @@ pub fn process() -> u32 {
 pub fn thread() -> u32 {
     // SAFETY: asks for a number.
     unsafe { syscall(nr::GETTID, []) as u32 }
+}
+
+/// Maps `length` bytes that may be read and written to: of a file from `offset` on, or new ones. The error code
+/// where that fails.
+pub fn map(
+    place: usize,
+    length: usize,
+    kind: usize,
+    fd: c_int,
+    offset: usize,
+) -> Result<*mut u8, u32> {
+    let arguments = [place, length, PROT_READ_WRITE, kind, fd as usize, offset];
+    // SAFETY: a new mapping where the kernel finds room.
+    let base = unsafe { syscall(nr::MMAP, arguments) };
+    if base > 0 {
+        Ok(base as *mut u8)
+    } else {
+        Err(base.unsigned_abs() as u32)
+    }
 }
 
 /// Asks about a descriptor. Negative: the error code.

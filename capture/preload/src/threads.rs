@@ -12,7 +12,8 @@ use crate::floor::{self, Own};
 use crate::hook::{self, hook};
 use crate::plainly::{Plainly, Zero, zero};
 use crate::push::pushing_unless_busy;
-use crate::{attach, cancels, locks, meets, replay, sockets, sys};
+use crate::sys::{self, Key};
+use crate::{attach, cancels, locks, meets, replay, sockets};
 
 /// What is remembered of a thread while it lives.
 struct Slot {
@@ -57,6 +58,13 @@ impl Slot {
         let of = self.promised_of.get();
         (!head.is_null()).then_some((head, of))
     }
+
+    /// Nobody takes that ring any more.
+    fn gives_back(&self) {
+        if let Some(ring) = self.promised() {
+            attach::give_back(ring);
+        }
+    }
 }
 
 static MAIN: Slot = Slot {
@@ -64,8 +72,8 @@ static MAIN: Slot = Slot {
     ..zero()
 };
 static SLOTS: [Slot; THREADS_MAX] = zero();
-/// The key of each thread's slot, plus 1; 0 before it was made.
-static KEY: AtomicU32 = zero();
+/// The key of each thread's slot.
+static KEY: Key = Key::new();
 
 /// Whether the program has ever made a thread.
 static SEVERAL: AtomicU32 = zero();
@@ -78,30 +86,20 @@ pub fn several() -> bool {
 
 /// Makes the key. `None` where there are no more.
 pub fn prepare() -> Option<()> {
-    if KEY.get() == 0 {
-        let mut key = 0;
-        // SAFETY: a place for the key, and a function that lives as long as the library.
-        if unsafe { sys::pthread_key_create(&raw mut key, Some(thread_ends)) } != 0 {
-            return None;
-        }
-        KEY.set(key + 1);
-    }
-    Some(())
+    KEY.make(Some(thread_ends))
 }
 
 /// This thread's slot; `None` where it was made past the C library, or there are too many.
 fn own() -> Option<&'static Slot> {
-    let key = KEY.get().checked_sub(1)?;
-    // SAFETY: the key is there; what is set is a slot, which lives as long as the library.
-    let known = unsafe { sys::pthread_getspecific(key).cast::<Slot>().as_ref() };
+    // SAFETY: what is set is a slot, which lives as long as the library.
+    let known = unsafe { KEY.get()?.cast::<Slot>().as_ref() };
     if known.is_some() {
         return known;
     }
     let main = sys::thread() == sys::process();
     if main {
         MAIN.handle.set(cancels::own_handle());
-        // SAFETY: as above.
-        unsafe { sys::pthread_setspecific(key, (&raw const MAIN).cast()) };
+        KEY.set((&raw const MAIN).cast());
     }
     main.then_some(&MAIN)
 }
@@ -231,15 +229,13 @@ pub fn steps() -> Option<(&'static AtomicU64, &'static AtomicU64)> {
 unsafe extern "C" fn thread_ends(slot: *mut c_void) {
     // SAFETY: a slot, as `own` and `begin` set it.
     let slot = unsafe { &*slot.cast::<Slot>() };
-    floor::ends(slot.identity.get(), &slot.floor);
-    if replay::on() && !core::ptr::eq(slot, &raw const MAIN) {
-        let identity = slot.identity.get();
-        replay::thread_ends(slot.tape.get(), identity);
-    }
+    let identity = slot.identity.get();
+    floor::ends(identity, &slot.floor);
     if !core::ptr::eq(slot, &raw const MAIN) {
-        if let Some(ring) = slot.promised() {
-            attach::give_back(ring);
+        if replay::on() {
+            replay::thread_ends(slot.tape.get(), identity);
         }
+        slot.gives_back();
         slot.tape.set(0);
         slot.ring.set(0);
         slot.handle.set(0);
@@ -256,12 +252,9 @@ type RunOfC = unsafe extern "C" fn(*mut c_void) -> i32;
 /// # Safety
 /// `slot` is this thread's, with both in it.
 unsafe fn begins(slot: *mut c_void) -> (*mut c_void, *mut c_void) {
+    KEY.set(slot);
     // SAFETY: the caller vouches for it.
-    let slot = unsafe {
-        let key = KEY.get().wrapping_sub(1);
-        sys::pthread_setspecific(key, slot);
-        &*slot.cast::<Slot>()
-    };
+    let slot = unsafe { &*slot.cast::<Slot>() };
     slot.handle.store(cancels::own_handle(), Ordering::Release);
     // Its birth is in the recording, whatever else it does.
     drop(pushing_unless_busy());
@@ -331,9 +324,7 @@ fn made(
     slot.run.store(run, Ordering::Release);
     let result = make(begin, (&raw const *slot).cast_mut().cast());
     if result != 0 {
-        if let Some(ring) = slot.promised() {
-            attach::give_back(ring);
-        }
+        slot.gives_back();
         slot.identity.store(0, Ordering::Release);
     }
     result

@@ -6,7 +6,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use netreel_shared::call::CallId;
 
 use crate::hook::calls;
-use crate::objects::Real;
+use crate::objects::{Real, next};
 use crate::plainly::zero;
 use crate::sys::IoVec;
 use crate::{attach, counters, reads, replay, sockets, stdio};
@@ -19,13 +19,7 @@ type Reads = unsafe extern "C" fn(*mut u8, *mut u8, isize) -> isize;
 /// What the program reads so is taken from here on.
 pub fn on() {
     if ON.swap(1, Ordering::Relaxed) == 0 {
-        let input = stdio::stream(c"_IO_2_1_stdin_");
-        stdio::stands_before(
-            &[input],
-            stdio::READ,
-            FILE_READ.address(),
-            stream_reads as *const (),
-        );
+        reads_of(next(c"_IO_2_1_stdin_").cast());
     }
 }
 
@@ -49,32 +43,32 @@ unsafe extern "C" fn stream_reads(file: *mut u8, buffer: *mut u8, length: isize)
     // SAFETY: a `FILE`.
     let fd = unsafe { file.add(stdio::DESCRIPTOR).cast::<i32>().read() };
     let is_told = attach::generation().is_some() && (!replay::on() || replay::tells_of_streams());
-    if fd != 0 && is_told && sockets::counter(fd) == Some(CallId::PIPE) {
-        // SAFETY: the C library's buffer, which has this room.
-        return unsafe { piped(fd, buffer, length, real) };
-    }
-    if fd != 0 || !is_told {
+    let is_pipe = || sockets::counter(fd) == Some(CallId::PIPE);
+    if !is_told || fd != 0 && !is_pipe() {
         return real();
     }
-    let real = || calls(0, real);
+    let (real, length) = (|| calls(0, real), length.max(0) as usize);
     // SAFETY: the C library's buffer, which has this room.
-    let read = unsafe { reads::input(buffer, length.max(0) as usize, real) };
-    read.unwrap_or_else(real)
+    unsafe {
+        match fd {
+            0 => reads::input(buffer, length, real).unwrap_or_else(real),
+            _ => piped(fd, buffer, length, real),
+        }
+    }
 }
 
 /// Reads what a child wrote by `real`, or as it was in a replay.
 ///
 /// # Safety
 /// `buffer` has room for `length` bytes.
-unsafe fn piped(fd: i32, buffer: *mut u8, length: isize, real: impl Fn() -> isize) -> isize {
+unsafe fn piped(fd: i32, buffer: *mut u8, length: usize, real: impl FnOnce() -> isize) -> isize {
     // SAFETY: the caller vouches for it.
     unsafe {
         if replay::on()
-            && let Some(result) =
-                counters::replayed(fd, &[IoVec::new(buffer, length.max(0) as usize)])
+            && let Some(result) = counters::replayed(fd, &[IoVec::new(buffer, length)])
         {
             return result;
         }
-        reads::after_read(fd, buffer, calls(0, real))
+        reads::after_read(fd, buffer, real())
     }
 }

@@ -6,6 +6,7 @@ use netreel_shared::call::CallId;
 
 use crate::hook::hook;
 use crate::replay::{self, Did};
+use crate::row::Row;
 use crate::sys::{self, EpollEvent, PollFd, TimeSpec, TimeVal, or_code, with_errno};
 use crate::{attach, push};
 
@@ -13,29 +14,7 @@ use crate::{attach, push};
 const READY_MAX: usize = 64;
 
 /// A list of ready descriptors under way.
-struct Ready {
-    bytes: [u8; READY_MAX * 16],
-    length: usize,
-}
-
-impl Ready {
-    fn new() -> Ready {
-        Ready {
-            bytes: [0; READY_MAX * 16],
-            length: 0,
-        }
-    }
-
-    fn add(&mut self, parts: &[&[u8]]) {
-        for part in parts {
-            let end = self.length + part.len();
-            if let Some(place) = self.bytes.get_mut(self.length..end) {
-                place.copy_from_slice(part);
-                self.length = end;
-            }
-        }
-    }
-}
+type Ready = Row<{ READY_MAX * 16 }>;
 
 /// Pushes the result of a wait. Leaves `errno` as it is. Returns `result`, as the others do.
 fn after(call: CallId, result: i32, fill: impl FnOnce(&mut Ready)) -> i32 {
@@ -47,8 +26,7 @@ fn after(call: CallId, result: i32, fill: impl FnOnce(&mut Ready)) -> i32 {
     } else if attach::is_on() {
         let mut ready = Ready::new();
         fill(&mut ready);
-        let details = ready.bytes.get(..ready.length).unwrap_or(&[]);
-        push::called(call, result, &[details]);
+        push::called(call, result, &[ready.bytes()]);
     }
     result
 }
@@ -71,8 +49,8 @@ pub unsafe fn polls(
         // SAFETY: the call succeeded, so the list is there.
         let list = unsafe { core::slice::from_raw_parts(list, count) };
         for one in list.iter().filter(|one| one.revents != 0).take(READY_MAX) {
-            let events = u32::from(one.revents as u16);
-            ready.add(&[&one.fd.to_le_bytes(), &events.to_le_bytes()]);
+            ready.add(&one.fd.to_le_bytes());
+            ready.add(&u32::from(one.revents as u16).to_le_bytes());
         }
     })
 }
@@ -107,7 +85,8 @@ pub unsafe fn selects(
                 }
             }
             if events != 0 && found < READY_MAX {
-                ready.add(&[&fd.to_le_bytes(), &events.to_le_bytes()]);
+                ready.add(&fd.to_le_bytes());
+                ready.add(&events.to_le_bytes());
                 found += 1;
             }
         }
@@ -134,7 +113,8 @@ pub unsafe fn epolls(
         let list = unsafe { core::slice::from_raw_parts(list, result as usize) };
         for one in list.iter().take(READY_MAX) {
             let (events, data) = (one.events, one.data);
-            ready.add(&[&events.to_le_bytes()[..], &data.to_le_bytes()[..]]);
+            ready.add(&events.to_le_bytes());
+            ready.add(&data.to_le_bytes());
         }
     })
 }
