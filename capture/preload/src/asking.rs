@@ -16,24 +16,29 @@ const PATH_MAX: usize = 108;
 
 /// Sends a request to the recorder, and receives its answer, the ring file and the bell.
 pub fn ask(kind: u32, flags: u32) -> Option<(Welcome, i32, Option<i32>)> {
-    let socket = connect()?;
-    let answer = send_hello(socket, kind, flags, None).and_then(|()| receive_welcome(socket));
-    sys::close(socket);
-    answer
+    exchange((kind, flags, None), receive_welcome)
 }
 
 /// Passes a descriptor (or that there is none) to the recorder, and waits until it has it.
 pub fn tell(kind: u32, flags: u32, fd: Option<i32>) -> Option<()> {
-    let socket = connect()?;
-    let told = send_hello(socket, kind, flags, fd).and_then(|()| {
+    exchange((kind, flags, fd), |socket| {
         let mut byte = [0u8; 64];
         let arguments = [socket as usize, byte.as_mut_ptr() as usize, 64];
         // SAFETY: room of 64 bytes.
         let read = unsafe { sys::syscall(nr::RECVFROM, arguments) };
         (read > 0).then_some(())
-    });
+    })
+}
+
+/// Sends a request over a socket of its own, and receives the answer by `receive`.
+fn exchange<R>(
+    (kind, flags, fd): (u32, u32, Option<i32>),
+    receive: impl FnOnce(i32) -> Option<R>,
+) -> Option<R> {
+    let socket = connect()?;
+    let answer = send_hello(socket, kind, flags, fd).and_then(|()| receive(socket));
     sys::close(socket);
-    told
+    answer
 }
 
 fn connect() -> Option<i32> {

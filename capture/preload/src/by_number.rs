@@ -9,50 +9,6 @@ use crate::{
     randomness, receive, sandbox, send, sockets, uring, waits,
 };
 
-/// What a program hands over for an argument of a call by number.
-trait Argument {
-    fn of(word: usize) -> Self;
-}
-
-/// What such a call answers.
-trait Answer {
-    fn word(self) -> isize;
-}
-
-macro_rules! words {
-    ($($type:ty)*) => {
-        $(impl Argument for $type {
-            #[inline(always)]
-            fn of(word: usize) -> $type {
-                word as $type
-            }
-        }
-
-        impl Answer for $type {
-            #[inline(always)]
-            fn word(self) -> isize {
-                self as isize
-            }
-        })*
-    };
-}
-
-words!(i32 u32 i64 u64 usize isize);
-
-impl<T> Argument for *const T {
-    #[inline(always)]
-    fn of(word: usize) -> *const T {
-        word as *const T
-    }
-}
-
-impl<T> Argument for *mut T {
-    #[inline(always)]
-    fn of(word: usize) -> *mut T {
-        word as *mut T
-    }
-}
-
 /// Declares what answers calls by number that do nothing else than the hook of their name. Numbers that
 /// nothing else needs stand here, on x86-64 and on 64-bit ARM.
 macro_rules! hooks {
@@ -70,11 +26,12 @@ macro_rules! hooks {
         /// # Safety
         /// The arguments are as the call of this number wants them.
         #[inline(always)]
+        #[allow(clippy::unnecessary_cast)]
         unsafe fn hooked(number: usize, [$($word),*]: [usize; 6]) -> Option<isize> {
             // SAFETY: each is the C library's function for that system call.
             let answer = unsafe {
                 match number {
-                    $($(#[$attribute])* own::$number => $file::$hook($(Argument::of($argument)),*).word(),)*
+                    $($(#[$attribute])* own::$number => $file::$hook($($argument as _),*) as isize,)*
                     _ => return None,
                 }
             };

@@ -9,8 +9,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use netreel_shared::call::CallId;
 
 use crate::hook::{Onward, hook, passing};
-use crate::numbered::fileno;
-use crate::objects::Real;
+use crate::numbered::number_of;
 use crate::plainly::{Plainly, zero};
 use crate::replay::{self, Did};
 use crate::sys::{FIONREAD, IoVec, or_code, quietly};
@@ -186,7 +185,7 @@ hook! {
             quietly(|| {
                 if reads {
                     typed::reads_of(stream.cast());
-                    sockets::made_counter(fileno(stream), CallId::PIPE);
+                    sockets::made_counter(number_of(stream), CallId::PIPE);
                 }
             });
         }
@@ -195,7 +194,7 @@ hook! {
 
     fn pclose[goes_on](stream: *mut c_void) -> i32 {
         let mut ended = Ended::default();
-        let fd = if stream.is_null() { -1 } else { fileno(stream) };
+        let fd = number_of(stream);
         sockets::closing(fd);
         let result = if replay::on() && replay::tells_of_children() {
             let own = goes_on();
@@ -209,17 +208,13 @@ hook! {
 }
 
 passing! {
-    vfork => vfork_asks;
-}
-
-static VFORK: Real = Real::behind(c"vfork");
-
-/// In a replay there is no child, and the parent goes on.
-unsafe extern "C" fn vfork_asks(_: &[usize; 6], _: usize) -> Onward {
-    STARTED.set(1);
-    let told = replay::tells_of_children().then(|| starts(CallId::SPAWN));
-    match told.flatten() {
-        Some(child) => Onward::answer(core::ptr::without_provenance_mut(child as usize)),
-        None => Onward::to(VFORK.address()),
+    // In a replay there is no child, and the parent goes on.
+    fn vfork[real](_, _) {
+        STARTED.set(1);
+        let told = replay::tells_of_children().then(|| starts(CallId::SPAWN));
+        match told.flatten() {
+            Some(child) => Onward::answer(core::ptr::without_provenance_mut(child as usize)),
+            None => Onward::to(real),
+        }
     }
 }

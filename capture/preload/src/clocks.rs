@@ -41,20 +41,17 @@ fn push(source: i32, clock: ClockId, value: u64) {
     let known = AHEAD
         .get(index)
         .filter(|_| STEADY & (1 << index) != 0 && clock != ClockId::TIME);
-    let Some((ahead, measured)) = known else {
-        let time = pushing.latest();
-        pushing.clock_read(time, clock, value);
-        return;
-    };
-    let time = value.wrapping_sub(ahead.get());
-    let age = time.wrapping_sub(measured.get());
-    let time = if age < FRESH_NS {
-        time
-    } else {
-        let time = now();
-        ahead.set(value.wrapping_sub(time));
-        measured.set(time);
-        time
+    let time = match known {
+        Some((ahead, measured)) => {
+            let mut time = value.wrapping_sub(ahead.get());
+            if time.wrapping_sub(measured.get()) >= FRESH_NS {
+                time = now();
+                ahead.set(value.wrapping_sub(time));
+                measured.set(time);
+            }
+            time
+        }
+        None => pushing.latest(),
     };
     pushing.clock_read(time, clock, value);
 }
@@ -62,8 +59,7 @@ fn push(source: i32, clock: ClockId, value: u64) {
 /// Writes nanoseconds where the program has a time, in a replay.
 fn put(time: &mut TimeSpec, nanos: u64) {
     if replay::on() {
-        time.seconds = (nanos / 1_000_000_000) as i64;
-        time.nanos = (nanos % 1_000_000_000) as i64;
+        *time = TimeSpec::of_nanos(nanos);
     }
 }
 

@@ -6,7 +6,7 @@ use netreel_shared::call::{CallId, PastId};
 
 use crate::endpoint::Endpoint;
 use crate::hook::{Onward, hook, passing};
-use crate::numbered::fileno;
+use crate::numbered::number_of;
 use crate::objects::Real;
 use crate::replay::{self, Did};
 use crate::sockets::{self, tell};
@@ -115,21 +115,15 @@ pub unsafe fn submitted(list: *const *const Block, count: usize) {
 
 // Both take as many arguments as their format wants, so they go on as they came.
 passing! {
-    dprintf => dprintf_asks;
-    __dprintf_chk => dprintf_chk_asks;
-}
+    fn dprintf[real](arguments, _) {
+        went_past(arguments[0] as i32, PastId::STREAM);
+        Onward::to(real)
+    }
 
-static DPRINTF: Real = Real::behind(c"dprintf");
-static DPRINTF_CHK: Real = Real::behind(c"__dprintf_chk");
-
-unsafe extern "C" fn dprintf_asks(arguments: &[usize; 6], _: usize) -> Onward {
-    went_past(arguments[0] as i32, PastId::STREAM);
-    Onward::to(DPRINTF.address())
-}
-
-unsafe extern "C" fn dprintf_chk_asks(arguments: &[usize; 6], _: usize) -> Onward {
-    went_past(arguments[0] as i32, PastId::STREAM);
-    Onward::to(DPRINTF_CHK.address())
+    fn __dprintf_chk[real](arguments, _) {
+        went_past(arguments[0] as i32, PastId::STREAM);
+        Onward::to(real)
+    }
 }
 
 /// `to` becomes a second descriptor of what is behind `fd`.
@@ -274,7 +268,7 @@ hook! {
     }
 
     fn fclose[goes_on](stream: *mut c_void) -> i32 {
-        let fd = if stream.is_null() { -1 } else { fileno(stream) };
+        let fd = number_of(stream);
         quietly(|| sockets::closing(fd));
         let result = goes_on();
         sockets::closed(fd);

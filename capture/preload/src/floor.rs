@@ -51,10 +51,8 @@ pub struct Own {
 impl Own {
     /// As a thread begins.
     pub fn clear(&self) {
-        let all = [&self.has, &self.inside, &self.polite, &self.points];
-        for one in all.into_iter().chain([&self.number]) {
-            one.set(0);
-        }
+        let what = [&self.has, &self.inside, &self.polite, &self.points, &self.number];
+        what.iter().for_each(|it| it.set(0));
     }
 
     /// This thread, which is its own.
@@ -275,12 +273,9 @@ fn leaves() -> Left {
 /// A handler of a signal begins in a thread: that gets the floor for it, where it has none now.
 /// To be given to [`hands_back`].
 pub fn lends() -> bool {
-    let own = if is_on() && threads::several() {
-        threads::floor().filter(|own| !own.has())
-    } else {
-        None
-    };
-    own.map(comes_back).is_some()
+    let own = (is_on() && threads::several()).then(threads::floor);
+    let without = own.flatten().filter(|own| !own.has());
+    without.map(comes_back).is_some()
 }
 
 /// The handler has ended.

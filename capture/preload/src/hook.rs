@@ -224,11 +224,27 @@ impl Onward {
     }
 }
 
-/// Declares hooks that ask a function where to go on, with the first six arguments and the return
-/// address, and then jump there with the registers and the stack as they came.
+/// Declares hooks that say where to go on, by the first six arguments of the call and its return address, and
+/// then jump there with the registers and the stack as they came. `real` is where the function lies that the
+/// hook stands before.
 macro_rules! passing {
-    ($($name:ident => $asks:ident;)*) => {
+    ($(fn $name:ident[$real:ident]($arguments:pat, $caller:pat) $body:block)*) => {
         $(
+            /// Where the hook of this name goes on.
+            mod $name {
+                #[allow(unused_imports)]
+                use super::*;
+
+                pub unsafe extern "C" fn asks($arguments: &[usize; 6], $caller: usize) -> $crate::hook::Onward {
+                    static REAL: $crate::objects::Real =
+                        $crate::objects::Real::behind($crate::hook::name(concat!(stringify!($name), "\0")));
+                    let $real = REAL.address();
+                    // SAFETY: as the program vouches for its own call.
+                    #[allow(unused_unsafe)]
+                    unsafe { $body }
+                }
+            }
+
             /// As the C library's.
             #[cfg(target_arch = "x86_64")]
             #[unsafe(no_mangle)]
@@ -280,7 +296,7 @@ macro_rules! passing {
                     "2:",
                     "mov rax, r10",
                     "ret",
-                    asks = sym $asks,
+                    asks = sym $name::asks,
                 )
             }
 
@@ -319,7 +335,7 @@ macro_rules! passing {
                     "2:",
                     "mov x0, x17",
                     "ret",
-                    asks = sym $asks,
+                    asks = sym $name::asks,
                 )
             }
         )*

@@ -61,45 +61,41 @@ fn hook_of(name: &CStr) -> Option<*mut c_void> {
     Some(found.address())
 }
 
-passing! {
-    dlsym => dlsym_asks;
-    dlvsym => dlvsym_asks;
-    dlopen => dlopen_asks;
-    dlmopen => dlmopen_asks;
-}
-
-static DLSYM: Real = Real::behind(c"dlsym");
 type Finds = unsafe extern "C" fn(*mut c_void, *const c_char, *const c_char) -> *mut c_void;
 static DLVSYM: Real<Finds> = Real::behind(c"dlvsym");
-static DLOPEN: Real = Real::behind(c"dlopen");
-static DLMOPEN: Real = Real::behind(c"dlmopen");
 
 const RTLD_DEFAULT: *mut c_void = core::ptr::null_mut();
 const RTLD_DEEPBIND: usize = 8;
 const LM_ID_BASE: isize = 0;
 
-unsafe extern "C" fn dlsym_asks(arguments: &[usize; 6], caller: usize) -> Onward {
-    let [handle, name, ..] = *arguments;
-    let handle = handle as *mut c_void;
-    // SAFETY: as the program vouches for its own call.
-    unsafe {
-        looked_up(DLSYM.address(), handle, name, caller, |name| {
-            find(handle, name)
+passing! {
+    fn dlsym[real]([handle, name, ..], caller) {
+        let handle = *handle as *mut c_void;
+        looked_up(real, handle, *name, caller, |name| find(handle, name))
+    }
+
+    fn dlvsym[real]([handle, name, version, ..], caller) {
+        let (handle, version) = (*handle as *mut c_void, *version as *const c_char);
+        looked_up(real, handle, *name, caller, |name| {
+            let find = DLVSYM.get();
+            find.map_or(core::ptr::null_mut(), |find| find(handle, name.as_ptr(), version))
         })
     }
-}
 
-unsafe extern "C" fn dlvsym_asks(arguments: &[usize; 6], caller: usize) -> Onward {
-    let [handle, name, version, ..] = *arguments;
-    let (handle, version) = (handle as *mut c_void, version as *const c_char);
-    // SAFETY: as the program vouches for its own call; the C library's function has this signature.
-    unsafe {
-        looked_up(DLVSYM.address(), handle, name, caller, |name| {
-            let found = DLVSYM
-                .get()
-                .map(|real| real(handle, name.as_ptr(), version));
-            found.unwrap_or(core::ptr::null_mut())
-        })
+    fn dlopen[real]([_, mode, ..], _) {
+        if mode & RTLD_DEEPBIND != 0 {
+            quietly_past(PastId::DEEP);
+        }
+        Onward::to(real)
+    }
+
+    fn dlmopen[real]([space, _, mode, ..], _) {
+        if *space as isize != LM_ID_BASE {
+            quietly_past(PastId::NAMESPACE);
+        } else if mode & RTLD_DEEPBIND != 0 {
+            quietly_past(PastId::DEEP);
+        }
+        Onward::to(real)
     }
 }
 
@@ -193,22 +189,4 @@ fn name_unless_it_stands_before(asking: Place) {
 
 fn quietly_past(what: PastId) {
     quietly(|| sockets::past(what));
-}
-
-unsafe extern "C" fn dlopen_asks(arguments: &[usize; 6], _: usize) -> Onward {
-    let [_, mode, ..] = *arguments;
-    if mode & RTLD_DEEPBIND != 0 {
-        quietly_past(PastId::DEEP);
-    }
-    Onward::to(DLOPEN.address())
-}
-
-unsafe extern "C" fn dlmopen_asks(arguments: &[usize; 6], _: usize) -> Onward {
-    let [space, _, mode, ..] = *arguments;
-    if space as isize != LM_ID_BASE {
-        quietly_past(PastId::NAMESPACE);
-    } else if mode & RTLD_DEEPBIND != 0 {
-        quietly_past(PastId::DEEP);
-    }
-    Onward::to(DLMOPEN.address())
 }

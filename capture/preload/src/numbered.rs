@@ -24,6 +24,18 @@ fn descriptor(stream: *mut c_void) -> Option<i32> {
     Some(found.1.get()).filter(|fd| *fd >= 0)
 }
 
+/// The descriptor of a stream; -1 where there is no stream.
+///
+/// # Safety
+/// It is null, or the C library's.
+pub unsafe fn number_of(stream: *mut c_void) -> i32 {
+    if stream.is_null() {
+        return -1;
+    }
+    // SAFETY: the caller vouches for it.
+    unsafe { fileno(stream) }
+}
+
 hook! {
     fn fileno | fileno_unlocked[goes_on](stream: *mut c_void) -> i32 {
         descriptor(stream).unwrap_or_else(goes_on)

@@ -68,12 +68,10 @@ unsafe fn starts(call: CallId, result: i32, path: *const c_char, list: *const *c
     let (cleared, path) = unsafe { (is_cleared(list), CStr::from_ptr(path).to_bytes()) };
     let mut folder = [0u8; 1024];
     let relative = path.first() != Some(&b'/');
-    let folder = if relative {
-        paths::here(&mut folder)
-    } else {
-        &[]
+    let (folder, slash): (&[u8], &[u8]) = match relative {
+        true => (paths::here(&mut folder), b"/"),
+        false => (&[], &[]),
     };
-    let slash: &[u8] = if relative { b"/" } else { b"" };
     push::called(call, result, &[&[u8::from(cleared)], folder, slash, path]);
 }
 
@@ -87,8 +85,10 @@ unsafe fn becomes(
     list: impl Fn() -> *const *const c_char,
     run: impl FnOnce() -> i32,
 ) -> i32 {
-    if !attach::is_borrowed() {
-        starts_none(CallId::EXEC);
+    if !attach::is_borrowed() && replay::on() {
+        // No thread that is replayed becomes another program: those are refused beforehand. Parts from the
+        // recording.
+        let _ = replay::call(Did::called(CallId::EXEC, -1));
     }
     // SAFETY: the caller vouches for it.
     unsafe {
@@ -103,18 +103,30 @@ unsafe fn becomes(
     }
 }
 
-/// Pushes the result of a `posix_spawn`.
+/// Starts the program at the path that `find` finds as a child by `real`, and pushes what came of it; in a
+/// replay the child is not there where the recording tells of it.
 ///
 /// # Safety
-/// As [`starts`]; `child` is null or leads to a number.
-unsafe fn spawned(
-    child: *const i32,
-    path: *const c_char,
+/// As [`starts`]; `child` is null or a place for a number.
+unsafe fn spawns(
+    child: *mut i32,
+    find: impl FnOnce() -> *const c_char,
     list: *const *const c_char,
-    result: i32,
+    real: impl FnOnce() -> i32,
 ) -> i32 {
     // SAFETY: the caller vouches for it.
     unsafe {
+        if let Some(told) = children::starts(CallId::SPAWN) {
+            if let (0.., Some(place)) = (told, child.as_mut()) {
+                *place = told;
+            }
+            return -told.min(0);
+        }
+        let path = find();
+        if may_watch() {
+            statics::starts(path);
+        }
+        let result = real();
         let list = if list.is_null() { environ } else { list };
         let pid = match result {
             0 => child.as_ref().copied().unwrap_or(0),
@@ -123,18 +135,6 @@ unsafe fn spawned(
         starts(CallId::SPAWN, pid, path, list);
         result
     }
-}
-
-/// What `posix_spawn` returns in a replay, where this was recorded of it.
-///
-/// # Safety
-/// `child` is null or a place for a number.
-unsafe fn was_spawned(child: *mut i32, told: i32) -> i32 {
-    // SAFETY: the caller vouches for it.
-    if let (0.., Some(place)) = (told, unsafe { child.as_mut() }) {
-        *place = told;
-    }
-    -told.min(0)
 }
 
 const AT_SYSINFO_EHDR: u64 = 33;
@@ -147,14 +147,6 @@ pub fn ends() {
     } else if attach::generation().is_some() {
         floor::ends_for_all();
         push::called(CallId::END, 0, &[]);
-    }
-}
-
-/// In a replay no thread that is replayed becomes another program: those are refused beforehand.
-fn starts_none(call: CallId) {
-    if replay::on() {
-        // Parts from the recording.
-        let _ = replay::call(Did::called(call, -1));
     }
 }
 
@@ -230,27 +222,12 @@ hook! {
     }
 
     fn posix_spawn[goes_on](child: *mut i32, path: *const c_char, actions: *const c_void, attributes: *const c_void, arguments: *const *const c_char, list: *const *const c_char) -> i32 {
-        if let Some(told) = children::starts(CallId::SPAWN) {
-            return was_spawned(child, told);
-        }
-        if may_watch() {
-            statics::starts(path);
-        }
-        let result = goes_on();
-        spawned(child, path, list, result)
+        spawns(child, || path, list, goes_on)
     }
 
     fn posix_spawnp[goes_on](child: *mut i32, name: *const c_char, actions: *const c_void, attributes: *const c_void, arguments: *const *const c_char, list: *const *const c_char) -> i32 {
-        if let Some(told) = children::starts(CallId::SPAWN) {
-            return was_spawned(child, told);
-        }
         let mut place = [0; LONGEST];
-        let path = found(name, &mut place);
-        if may_watch() {
-            statics::starts(path);
-        }
-        let result = goes_on();
-        spawned(child, path, list, result)
+        spawns(child, || found(name, &mut place), list, goes_on)
     }
 
     fn getpid[goes_on]() -> i32 {

@@ -52,21 +52,23 @@ pub unsafe fn opens(
 /// # Safety
 /// `path` is null or a zero-ended string.
 unsafe fn opened(folder: i32, path: *const c_char, flags: i32, fd: i32) -> i32 {
-    if fd >= 0 && !path.is_null() {
-        // SAFETY: the caller vouches for it.
-        let name = unsafe { CStr::from_ptr(path) }.to_bytes();
-        if name == b"/dev/urandom" || name == b"/dev/random" {
-            sockets::set_random_source(fd);
-        } else {
-            sockets::opened(fd);
-            // SAFETY: the caller vouches for it.
-            unsafe { files::opened(folder, path, fd, files::of_flags(flags)) };
-        }
-    } else {
-        // SAFETY: the caller vouches for it.
-        unsafe { files::opened(folder, path, fd, files::of_flags(flags)) };
+    let is_there = fd >= 0 && !path.is_null();
+    // SAFETY: the caller vouches for it.
+    if is_there && is_device(unsafe { CStr::from_ptr(path) }) {
+        sockets::set_random_source(fd);
+        return fd;
     }
+    if is_there {
+        sockets::opened(fd);
+    }
+    // SAFETY: the caller vouches for it.
+    unsafe { files::opened(folder, path, fd, files::of_flags(flags)) };
     fd
+}
+
+/// Whether a path is that of a source of randomness.
+pub fn is_device(path: &CStr) -> bool {
+    path == c"/dev/urandom" || path == c"/dev/random"
 }
 
 hook! {

@@ -54,8 +54,7 @@ unsafe fn random(path: *const c_char, mode: *const c_char) -> Option<*mut c_void
     }
     // SAFETY: the caller vouches for it.
     let (name, how) = unsafe { (CStr::from_ptr(path), CStr::from_ptr(mode).to_bytes()) };
-    let device = name == c"/dev/urandom" || name == c"/dev/random";
-    if !device || how.first() != Some(&b'r') || how.contains(&b'+') {
+    if !randomness::is_device(name) || how.first() != Some(&b'r') || how.contains(&b'+') {
         return None;
     }
     attach::generation()?;
@@ -71,7 +70,7 @@ unsafe fn random(path: *const c_char, mode: *const c_char) -> Option<*mut c_void
         close: Some(close),
     };
     let flags = if how.contains(&b'e') {
-        crate::sys::O_CLOEXEC
+        sys::O_CLOEXEC
     } else {
         0
     };
@@ -107,22 +106,11 @@ unsafe fn opens(
             found::before(sys::AT_FDCWD, path, true);
         }
         let stream = led_here(path, true, real);
-        opened(path, mode, stream)
-    }
-}
-
-/// The program has opened a stream of another file, or could not.
-///
-/// # Safety
-/// Both strings are null or end in a zero byte; the stream is null or the C library's.
-unsafe fn opened(path: *const c_char, mode: *const c_char, stream: *mut c_void) -> *mut c_void {
-    // SAFETY: the C library's function has this signature; the caller vouches for the rest.
-    unsafe {
         let fileno = FILENO.get().filter(|_| !stream.is_null());
         let fd = fileno.map_or(-1, |fileno| fileno(stream));
         files::opened(sys::AT_FDCWD, path, fd, files::of_mode(mode));
+        stream
     }
-    stream
 }
 
 hook! {
