@@ -69,7 +69,8 @@ fn send_hello(socket: i32, kind: u32, flags: u32, fd: Option<i32>) -> Option<()>
         flags,
         identity: IDENTITY.get(),
     };
-    let iov = [IoVec::new((&raw const hello).cast(), size_of::<Hello>())];
+    // SAFETY: it lives through the call.
+    let iov = [unsafe { IoVec::new((&raw const hello).cast(), size_of::<Hello>()) }];
     // cmsghdr: length, level, type, and the descriptor.
     let mut control = [0usize; 3];
     control[0] = 20;
@@ -88,7 +89,8 @@ fn send_hello(socket: i32, kind: u32, flags: u32, fd: Option<i32>) -> Option<()>
 
 fn receive_welcome(socket: i32) -> Option<(Welcome, i32, Option<i32>)> {
     let mut welcome = Welcome::default();
-    let iov = [IoVec::new((&raw mut welcome).cast(), size_of::<Welcome>())];
+    // SAFETY: it lives through the call.
+    let iov = [unsafe { IoVec::new((&raw mut welcome).cast(), size_of::<Welcome>()) }];
     let mut control = [0usize; 3];
     let mut message = MsgHdr {
         control: control.as_mut_ptr().cast(),

@@ -93,10 +93,10 @@ const ENDED: usize = size_of::<Ended>();
 /// Waits for a child by `real`, which puts what is told of it into its place; in a replay it is as it
 /// was then.
 fn waits(ended: &mut Ended, real: impl FnOnce(&mut Ended) -> i32) -> i32 {
-    let place = IoVec::new(ended.as_mut_ptr().cast(), ENDED);
     if replay::on() && replay::tells_of_children() {
         // SAFETY: a place of this length.
-        let told = unsafe { replay::fill_whole(Did::called(CallId::WAIT, -1), place) };
+        let place = unsafe { IoVec::new(ended.as_mut_ptr().cast(), ENDED) };
+        let told = replay::fill_whole(Did::called(CallId::WAIT, -1), place);
         if let Some(result) = told {
             return result;
         }

@@ -139,7 +139,8 @@ impl Whole {
     /// The packet's bytes.
     pub fn bytes(&self) -> IoVec {
         let parts = self.parts();
-        IoVec::new(parts.bytes.as_ptr(), parts.length)
+        // SAFETY: this thread alone has them.
+        unsafe { IoVec::new(parts.bytes.as_ptr(), parts.length) }
     }
 
     /// Adds a part. One that makes the packet too long is refused by the kernel as well.

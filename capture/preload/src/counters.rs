@@ -30,24 +30,18 @@ fn tell(call: CallId, fd: i32, what: u8, result: isize, bytes: &[u8]) {
 }
 
 /// After a read of such a descriptor: pushes what it gave. Returns `result`.
-///
-/// # Safety
-/// `result` bytes lie in the buffers where that is positive.
-pub unsafe fn was_read(call: CallId, fd: i32, list: &[IoVec], result: isize) -> isize {
+pub fn was_read(call: CallId, fd: i32, list: &[IoVec], result: isize) -> isize {
     let mut value = [0u8; 8];
     let length = usize::try_from(result).map_or(0, |length| length.min(value.len()));
-    // SAFETY: the caller vouches for the buffers.
+    // SAFETY: room for so many.
     unsafe { Vectors::new(list).take(value.as_mut_ptr(), length) };
     tell(call, fd, READ, result, value.get(..length).unwrap_or(&[]));
     result
 }
 
 /// What a read of such a descriptor gave; `None`: it is none, or is not replayed.
-///
-/// # Safety
-/// The buffers may be written to.
 #[inline]
-pub unsafe fn replayed(fd: i32, list: &[IoVec]) -> Option<isize> {
+pub fn replayed(fd: i32, list: &[IoVec]) -> Option<isize> {
     let call = sockets::counter(fd)?;
     let (is_told, head) = match call {
         CallId::PIPE => (replay::tells_of_children(), 1),
@@ -56,8 +50,7 @@ pub unsafe fn replayed(fd: i32, list: &[IoVec]) -> Option<isize> {
     if !is_told {
         return None;
     }
-    // SAFETY: the caller vouches for it.
-    unsafe { replay::fill(Did::called(call, fd), list, head) }
+    replay::fill(Did::called(call, fd), list, head)
 }
 
 /// The program raises an eventfd by `real`, with the number at `buffer`. Nothing can be written to a
@@ -120,10 +113,10 @@ unsafe fn timed_then(fd: i32, timer: *mut Timer) -> Option<i32> {
     if !replay::on() || !replay::tells_of_meetings() {
         return None;
     }
-    let place = [IoVec::new(timer.cast(), size_of::<Timer>())];
+    // SAFETY: the caller vouches for it.
+    let place = [unsafe { IoVec::new(timer.cast(), size_of::<Timer>()) }];
     let list = if timer.is_null() { &[][..] } else { &place };
-    // SAFETY: the caller vouches for the place.
-    let told = unsafe { replay::fill(Did::called(CallId::TIMERFD, fd), list, HEAD) };
+    let told = replay::fill(Did::called(CallId::TIMERFD, fd), list, HEAD);
     told.map(|result| result as i32)
 }
 

@@ -167,7 +167,7 @@ hook! {
 
     fn connect | __connect[goes_on](fd: i32, address: *const u8, length: u32) -> i32 {
         if replay::on() {
-            let peer = Endpoint::from_pointer(address, length);
+            let peer = Endpoint::from_c(sys::bytes(address, length as usize));
             if let Some(socket) = sockets::udp(fd) {
                 return replay::connects(fd, socket, peer.as_ref());
             }
@@ -175,11 +175,11 @@ hook! {
                 return replay::refuses();
             }
         }
-        let (result, peer) = (goes_on(), Endpoint::from_pointer(address, length));
+        let (result, address) = (goes_on(), sys::bytes(address, length as usize));
+        let peer = Endpoint::from_c(address);
         if let Some(socket) = sockets::udp(fd) {
             sockets::forget_peer(socket);
-            // The call succeeded, so the family is there.
-            if result == 0 && length >= 2 && address.cast::<u16>().read_unaligned() == 0 {
+            if result == 0 && address.starts_with(&[0, 0]) {
                 sockets::dissolved(socket);
             }
             if let (0, Some(peer)) = (result, &peer) {
@@ -190,8 +190,7 @@ hook! {
         } else if let Some(peer) = &peer && (result == 0 || errno() == EINPROGRESS) {
             others::connected(others::MADE, fd, peer);
         } else if result == 0 {
-            // The call succeeded, so that this many bytes are there.
-            others::speaks_with(fd, address, length);
+            others::speaks_with(fd, address);
         }
         result
     }
@@ -212,11 +211,7 @@ hook! {
         let sent = if uncorks { send::uncorks(fd, goes_on) } else { None };
         let told = replayed(fd, CallId::SET_OPTION);
         let result = told.or(sent).unwrap_or_else(goes_on);
-        let value = if value.is_null() {
-            &[]
-        } else {
-            core::slice::from_raw_parts(value, length.min(64) as usize)
-        };
+        let value = sys::bytes(value, length.min(64) as usize);
         if told.is_none() {
             tell(fd, CallId::SET_OPTION, result, &[&level.to_le_bytes(), &name.to_le_bytes(), value]);
         }

@@ -75,19 +75,6 @@ impl Endpoint {
         usize::from(self.length) == body::v4(0, [0; 4]).len()
     }
 
-    /// From where a C program keeps an address of `length` bytes.
-    ///
-    /// # Safety
-    /// `address` is null or leads to `length` bytes.
-    #[inline]
-    pub unsafe fn from_pointer(address: *const u8, length: u32) -> Option<Endpoint> {
-        if address.is_null() {
-            return None;
-        }
-        // SAFETY: the caller vouches for it.
-        Endpoint::from_c(unsafe { core::slice::from_raw_parts(address, length as usize) })
-    }
-
     /// As five numbers that one store each can keep; the last is 0 for none of them.
     pub fn to_words(self) -> [u64; 5] {
         let mut bytes = [0; 40];

@@ -51,7 +51,13 @@ pub struct Own {
 impl Own {
     /// As a thread begins.
     pub fn clear(&self) {
-        let what = [&self.has, &self.inside, &self.polite, &self.points, &self.number];
+        let what = [
+            &self.has,
+            &self.inside,
+            &self.polite,
+            &self.points,
+            &self.number,
+        ];
         what.iter().for_each(|it| it.set(0));
     }
 

@@ -9,7 +9,8 @@ use crate::endpoint::Endpoint;
 use crate::hook::hook;
 use crate::replay::{self, Did};
 use crate::row::Row;
-use crate::sys::or_code;
+use crate::sys::{self, or_code};
+use crate::taken::room_for;
 use crate::{floor, hosts, push, sockets};
 
 /// Answers from a replay where a socket lies, or pushes what the program was told.
@@ -36,13 +37,12 @@ unsafe fn asked_name(
         return result;
     }
     // SAFETY: the caller vouches for it.
-    let room = unsafe { length.as_ref() }.copied().unwrap_or(0);
+    let room = unsafe { room_for(length) };
     let result = real();
+    let own = if result == 0 { room.min(28) } else { 0 };
     // SAFETY: as above.
-    let endpoint = unsafe {
-        let own = length.as_ref().copied().unwrap_or(0).min(room).min(28);
-        Endpoint::from_pointer(address, if result == 0 { own } else { 0 })
-    };
+    let own = unsafe { sys::bytes(address, room_for(length).min(own) as usize) };
+    let endpoint = Endpoint::from_c(own);
     let endpoint = endpoint.as_ref().map_or(&[][..], Endpoint::bytes);
     push::called(call, or_code(result), &[&socket.to_le_bytes(), endpoint]);
     result
@@ -253,8 +253,8 @@ unsafe fn told_of_list(mut one: *const Address) -> Found {
     // SAFETY: the caller vouches for it.
     unsafe {
         while let Some(address) = one.as_ref() {
-            let endpoint = Endpoint::from_pointer(address.address, address.length.min(28));
-            if let Some(endpoint) = endpoint {
+            let its = sys::bytes(address.address, address.length.min(28) as usize);
+            if let Some(endpoint) = Endpoint::from_c(its) {
                 add(&mut found, address.kind, address.protocol, &endpoint);
             }
             one = address.next;

@@ -6,6 +6,7 @@ use netreel_shared::call::CallId;
 use crate::endpoint::Endpoint;
 use crate::hook::hook;
 use crate::sys::{self, quietly};
+use crate::taken::room_for;
 use crate::{attach, children, files, floor, push, replay, sockets};
 
 /// How a TCP connection came to be: the program made it, or took it.
@@ -24,16 +25,11 @@ pub fn connected(how: u16, fd: i32, peer: &Endpoint) {
 
 /// Pushes that the program has connected a stream of this machine's (X11, D-Bus), as a file by whose path it
 /// is found. Leaves `errno` as it is.
-///
-/// # Safety
-/// `address` leads to `length` bytes.
 #[cold]
-pub unsafe fn speaks_with(fd: i32, address: *const u8, length: u32) {
-    if address.is_null() || attach::generation().is_none() {
+pub fn speaks_with(fd: i32, address: &[u8]) {
+    if attach::generation().is_none() {
         return;
     }
-    // SAFETY: the caller vouches for it.
-    let address = unsafe { core::slice::from_raw_parts(address, length as usize) };
     let Some((family, path)) = address.split_first_chunk() else {
         return;
     };
@@ -48,15 +44,12 @@ pub unsafe fn speaks_with(fd: i32, address: *const u8, length: u32) {
 /// Both are null, or as `accept` wants them.
 unsafe fn takes(address: *const u8, length: *const u32, real: impl FnOnce() -> i32) -> i32 {
     // SAFETY: the caller vouches for it.
-    let room = unsafe { length.as_ref() }.copied().unwrap_or(0);
+    let room = unsafe { room_for(length) };
     let fd = real();
     if fd >= 0 {
         // SAFETY: as above; the kernel says how long the address is, however little room there was.
-        let peer = unsafe {
-            let length = length.as_ref().copied().unwrap_or(0);
-            Endpoint::from_pointer(address, length.min(room))
-        };
-        connected(TAKEN, fd, &peer.unwrap_or(Endpoint::NONE));
+        let peer = unsafe { sys::bytes(address, room_for(length).min(room) as usize) };
+        connected(TAKEN, fd, &Endpoint::from_c(peer).unwrap_or(Endpoint::NONE));
     }
     made(fd)
 }

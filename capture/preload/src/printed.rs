@@ -159,16 +159,13 @@ pub unsafe fn wrote(fd: i32, data: *const u8, written: isize) {
 }
 
 /// The same of what lies in several places.
-///
-/// # Safety
-/// As [`wrote`].
-pub unsafe fn wrote_all(fd: i32, list: &[IoVec], written: isize) {
+pub fn wrote_all(fd: i32, list: &[IoVec], written: isize) {
     let Ok(mut left) = usize::try_from(written) else {
         return;
     };
     for part in if is_printed(fd) { list } else { &[] } {
         let length = part.length.min(left);
-        // SAFETY: the caller vouches for it.
+        // SAFETY: whoever made the place vouches for it.
         unsafe { wrote(fd, part.base, length as isize) };
         left -= length;
     }

@@ -61,18 +61,14 @@ pub fn called(call: CallId, result: i32, details: &[&[u8]]) {
 
 /// The same of a read that gave these bytes, which may lie in several places, or failed: one byte of
 /// details stands before them. Returns `result`.
-///
-/// # Safety
-/// `result` bytes lie in the buffers where that is positive.
-pub unsafe fn was_read(call: CallId, detail: u8, list: &[IoVec], result: isize) -> isize {
+pub fn was_read(call: CallId, detail: u8, list: &[IoVec], result: isize) -> isize {
     let Ok(length) = usize::try_from(result) else {
         called(call, -errno(), &[&[detail]]);
         return result;
     };
     quietly(|| {
         if let Some(mut pushing) = pushing() {
-            // SAFETY: the caller vouches for it.
-            unsafe { pushing.called_with(call, detail, &mut Vectors::new(list), length) };
+            pushing.called_with(call, detail, &mut Vectors::new(list), length);
         }
     });
     result
@@ -149,11 +145,8 @@ impl Pushing {
 
     /// Pushes that a packet, the next `length` bytes of `vectors`, was sent to `endpoint`, or
     /// received from it.
-    ///
-    /// # Safety
-    /// How many there are.
     #[inline]
-    pub unsafe fn packet(
+    pub fn packet(
         &mut self,
         kind: EventKind,
         time: u64,
@@ -165,7 +158,7 @@ impl Pushing {
         let mut head = 0;
         body::packet(|field| head += field.len(), socket, endpoint.bytes());
         self.push(time, kind, head + length, |mut at| {
-            // SAFETY: the room is the sum of what is copied, which the caller vouches for.
+            // SAFETY: the room is the sum of what is copied.
             unsafe {
                 body::packet(|field| at = put(at, field), socket, endpoint.bytes());
                 vectors.take(at, length);
@@ -176,8 +169,7 @@ impl Pushing {
     /// Pushes that a socket was opened at `local`.
     pub fn opened(&mut self, time: u64, socket: u16, local: &Endpoint) {
         let (kind, mut nothing) = (EventKind::SocketOpened, Vectors::new(&[]));
-        // SAFETY: no byte of nothing.
-        unsafe { self.packet(kind, time, (socket, local), &mut nothing, 0) };
+        self.packet(kind, time, (socket, local), &mut nothing, 0);
     }
 
     /// Pushes that a clock was read.
@@ -213,21 +205,12 @@ impl Pushing {
 
     /// The same with one byte of details, and the next `length` bytes of `vectors` behind it, which are the
     /// call's result.
-    ///
-    /// # Safety
-    /// How many there are.
-    unsafe fn called_with(
-        &mut self,
-        call: CallId,
-        detail: u8,
-        vectors: &mut Vectors<'_>,
-        length: usize,
-    ) {
+    fn called_with(&mut self, call: CallId, detail: u8, vectors: &mut Vectors<'_>, length: usize) {
         floor::pushes();
         let head = body::called(call, length as i32);
         let room = head.len() + 1 + length;
         self.push(now(), EventKind::Called, room, |at| {
-            // SAFETY: the room is the sum of what is copied, which the caller vouches for.
+            // SAFETY: the room is the sum of what is copied.
             unsafe {
                 let at = put(put(at, &head), &[detail]);
                 vectors.take(at, length);

@@ -21,9 +21,9 @@ const RANDOM_DEVICE: u8 = 4;
 /// # Safety
 /// `bytes` leads to `result` bytes where that is positive.
 unsafe fn given(source: u8, bytes: *const u8, result: isize) -> isize {
-    let part = IoVec::new(bytes, usize::try_from(result).unwrap_or(0));
     // SAFETY: the caller vouches for it.
-    unsafe { given_parts(source, &[part], result) }
+    let part = unsafe { IoVec::new(bytes, usize::try_from(result).unwrap_or(0)) };
+    given_parts(source, &[part], result)
 }
 
 /// Opens a file by `real`, which is given where it lies.

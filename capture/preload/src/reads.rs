@@ -13,21 +13,15 @@ const DEVICE: u8 = 2;
 
 /// Pushes the random bytes that the program was given, which may lie in several places. Leaves `errno` as
 /// it is.
-///
-/// # Safety
-/// `result` bytes lie in the buffers where that is positive.
-pub unsafe fn given_parts(source: u8, list: &[IoVec], result: isize) -> isize {
+pub fn given_parts(source: u8, list: &[IoVec], result: isize) -> isize {
     if is_drawing() {
         return result;
     }
     if replay::on() {
         let did = Did::called(CallId::RANDOM, -1);
-        // SAFETY: the caller vouches for it; the program's buffers are its own to be written to.
-        let filled = unsafe { replay::fill(did, list, 1) };
-        return filled.unwrap_or(result);
+        return replay::fill(did, list, 1).unwrap_or(result);
     }
-    // SAFETY: the caller vouches for it.
-    unsafe { push::was_read(CallId::RANDOM, source, list, result) }
+    push::was_read(CallId::RANDOM, source, list, result)
 }
 
 /// Whether this thread is inside the function of C++ below, whose result is told as a whole.
@@ -45,15 +39,13 @@ pub unsafe fn input(buffer: *mut u8, length: usize, real: impl FnOnce() -> isize
     if sockets::udp(0).is_some() || sockets::is_random_source(0) {
         return None;
     }
-    let whole = [IoVec::new(buffer, length)];
+    // SAFETY: the caller vouches for it.
+    let whole = [unsafe { IoVec::new(buffer, length) }];
     if replay::on() {
         let did = Did::called(CallId::INPUT, 0);
-        // SAFETY: the caller vouches for it.
-        let filled = unsafe { replay::fill(did, &whole, 1) };
-        return Some(filled.unwrap_or_else(real));
+        return Some(replay::fill(did, &whole, 1).unwrap_or_else(real));
     }
-    // SAFETY: the call has filled as many bytes as it says.
-    Some(unsafe { push::was_read(CallId::INPUT, 0, &whole, real()) })
+    Some(push::was_read(CallId::INPUT, 0, &whole, real()))
 }
 
 /// After a read of any descriptor: pushes the bytes if they are random, or of a counter. Returns `result`.
@@ -63,39 +55,29 @@ pub unsafe fn input(buffer: *mut u8, length: usize, real: impl FnOnce() -> isize
 #[inline]
 pub unsafe fn after_read(fd: i32, buffer: *const u8, result: isize) -> isize {
     if sockets::is_told(fd) {
-        let part = IoVec::new(buffer, usize::try_from(result).unwrap_or(0));
         // SAFETY: the caller vouches for it.
-        return unsafe { told(fd, &[part], result) };
+        let part = unsafe { IoVec::new(buffer, usize::try_from(result).unwrap_or(0)) };
+        return told(fd, &[part], result);
     }
     result
 }
 
 /// The same for several buffers.
-///
-/// # Safety
-/// As [`given_parts`].
 #[inline]
-pub unsafe fn after_read_parts(fd: i32, list: &[IoVec], result: isize) -> isize {
+pub fn after_read_parts(fd: i32, list: &[IoVec], result: isize) -> isize {
     if sockets::is_told(fd) {
-        // SAFETY: the caller vouches for it.
-        return unsafe { told(fd, list, result) };
+        return told(fd, list, result);
     }
     result
 }
 
 /// After a read of a descriptor whose bytes are told.
-///
-/// # Safety
-/// As [`given_parts`].
 #[cold]
-unsafe fn told(fd: i32, list: &[IoVec], result: isize) -> isize {
-    // SAFETY: the caller vouches for it.
-    unsafe {
-        match sockets::counter(fd) {
-            Some(CallId::PIPE) => push::was_read(CallId::PIPE, 0, list, result),
-            Some(call) => counters::was_read(call, fd, list, result),
-            None if sockets::is_random_source(fd) => given_parts(DEVICE, list, result),
-            None => result,
-        }
+fn told(fd: i32, list: &[IoVec], result: isize) -> isize {
+    match sockets::counter(fd) {
+        Some(CallId::PIPE) => push::was_read(CallId::PIPE, 0, list, result),
+        Some(call) => counters::was_read(call, fd, list, result),
+        None if sockets::is_random_source(fd) => given_parts(DEVICE, list, result),
+        None => result,
     }
 }

@@ -13,7 +13,7 @@ use crate::{counters, floor, points, push, reads, replay, sockets, vectors};
 /// says it is, and how many bytes of it there was room for.
 ///
 /// # Safety
-/// As [`after`].
+/// The address is null, or so many bytes are there.
 #[inline]
 unsafe fn after_one(
     fd: i32,
@@ -24,17 +24,15 @@ unsafe fn after_one(
     result: isize,
 ) {
     // SAFETY: the caller vouches for it.
-    unsafe {
-        let asked = address_length
-            .as_ref()
-            .filter(|_| !address.is_null() && result >= 0);
-        let taken = Taken {
-            address,
-            address_length: asked.map_or(0, |length| (*length).min(address_room).min(28)),
-            ..Taken::new(socket, list, flags)
-        };
-        after(fd, &taken, result);
-    }
+    let address = unsafe {
+        let own = room_for(address_length).min(address_room).min(28);
+        sys::bytes(address, if result < 0 { 0 } else { own as usize })
+    };
+    let taken = Taken {
+        address,
+        ..Taken::new(socket, list, flags)
+    };
+    after(fd, &taken, result);
 }
 
 /// Where a packet comes from, for a program that does not ask for it.
@@ -156,9 +154,9 @@ unsafe fn receive_from(
     let Some(socket) = sockets::udp(fd) else {
         return floor::in_order(fd, None, flags, plain);
     };
-    let list = [IoVec::new(buffer, length)];
     // SAFETY: the caller vouches for it.
     unsafe {
+        let list = [IoVec::new(buffer, length)];
         if length <= room {
             let from = (address, address_length);
             if replay::on() {
@@ -250,8 +248,7 @@ unsafe fn read_parts(fd: i32, list: &[IoVec], flags: i32, plain: impl FnOnce() -
             (plain(), nobody)
         };
         let taken = Taken {
-            address: source.address.as_ptr(),
-            address_length: source.length,
+            address: &source.address[..source.length as usize],
             ..Taken::new(source.socket, list, 0)
         };
         after(fd, &taken, result);
@@ -324,7 +321,7 @@ unsafe fn with_sources<const N: usize>(
 /// Pushes the result of a `recvmmsg`; `rooms` is how long an address each message has room for.
 ///
 /// # Safety
-/// As [`after`], for each of the messages.
+/// As [`taken_by`], for each of the messages.
 unsafe fn after_many(
     fd: i32,
     socket: Option<u16>,
@@ -334,9 +331,7 @@ unsafe fn after_many(
     result: i32,
 ) {
     let Ok(got) = usize::try_from(result) else {
-        // SAFETY: there is no memory to vouch for.
-        unsafe { after(fd, &Taken::new(socket, &[], flags), -1) };
-        return;
+        return after(fd, &Taken::new(socket, &[], flags), -1);
     };
     if let Some(socket) = socket.filter(|_| got > 0) {
         push::called(CallId::BATCH, result, &[&socket.to_le_bytes()]);
@@ -344,10 +339,8 @@ unsafe fn after_many(
     for (index, message) in messages.iter().take(got).enumerate() {
         let room = rooms.get(index).copied().unwrap_or(0);
         // SAFETY: the caller vouches for it.
-        unsafe {
-            let taken = taken_by(socket, &message.header, room, flags, 0);
-            after(fd, &taken, message.length as isize);
-        }
+        let taken = unsafe { taken_by(socket, &message.header, room, flags, 0) };
+        after(fd, &taken, message.length as isize);
     }
 }
 

@@ -468,18 +468,14 @@ pub fn clock(clock: ClockId) -> Option<u64> {
 }
 
 /// Fills the program's buffers with recorded bytes. What the call returns.
-///
-/// # Safety
-/// They may be written to.
-pub unsafe fn fill(did: Did<'_>, list: &[IoVec], skip: usize) -> Option<isize> {
+pub fn fill(did: Did<'_>, list: &[IoVec], skip: usize) -> Option<isize> {
     let turn = expected(did)?;
     let bytes = turn.bytes().get(skip..).unwrap_or(&[]);
     // A reel may say anything: no more than what is given.
     if i64::from(turn.entry.result) > bytes.len() as i64 {
         part(did.because(why::NOT_RECORDED));
     }
-    // SAFETY: the caller vouches for it.
-    if !unsafe { scatter(bytes, list) } {
+    if !scatter(bytes, list) {
         part(did.because(why::NO_ROOM));
     }
     Some(with_errno(turn.done()) as isize)
@@ -497,26 +493,19 @@ pub fn how_much(did: Did<'_>) -> Option<i32> {
 }
 
 /// Fills the program's place with all that is recorded of a call. What the call returns.
-///
-/// # Safety
-/// It may be written to.
-pub unsafe fn fill_whole(did: Did<'_>, place: IoVec) -> Option<i32> {
+pub fn fill_whole(did: Did<'_>, place: IoVec) -> Option<i32> {
     let turn = expected(did)?;
-    // SAFETY: the caller vouches for it.
-    if !unsafe { scatter(turn.bytes(), &[place]) } {
+    if !scatter(turn.bytes(), &[place]) {
         part(did.because(why::NO_ROOM));
     }
     Some(with_errno(turn.done()))
 }
 
 /// Puts bytes into buffers; `false` where they have too little room.
-///
-/// # Safety
-/// They may be written to.
-unsafe fn scatter(mut bytes: &[u8], list: &[IoVec]) -> bool {
+fn scatter(mut bytes: &[u8], list: &[IoVec]) -> bool {
     for place in list {
         let (part, rest) = bytes.split_at(bytes.len().min(place.length));
-        // SAFETY: the caller vouches for it.
+        // SAFETY: whoever made the place vouches for it.
         unsafe { core::ptr::copy_nonoverlapping(part.as_ptr(), place.base, part.len()) };
         bytes = rest;
     }

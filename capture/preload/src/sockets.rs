@@ -60,16 +60,11 @@ const UNBOUND: u8 = 0;
 const HINTED: u8 = 1;
 const BOUND: u8 = 2;
 
-/// The endpoint that the kernel takes `address` for where [`Endpoint::from_pointer`] cannot read it:
+/// The endpoint that the kernel takes `address` for where [`Endpoint::from_c`] cannot read it:
 /// an IPv4 socket takes an address without a family for one of IPv4. `None`: the kernel sends to
 /// the socket's peer, if it has one.
-///
-/// # Safety
-/// `address` leads to `length` bytes.
 #[cold]
-pub unsafe fn without_family(fd: i32, address: *const u8, length: u32) -> Option<Endpoint> {
-    // SAFETY: the caller vouches for it.
-    let address = unsafe { core::slice::from_raw_parts(address, length as usize) };
+pub fn without_family(fd: i32, address: &[u8]) -> Option<Endpoint> {
     let mut named = *address.first_chunk::<16>()?;
     let family = named.first_chunk_mut()?;
     let unspecified = u16::from_ne_bytes(*family) == sys::AF_UNSPEC as u16;

@@ -68,7 +68,9 @@ pub struct IoVec {
 }
 
 impl IoVec {
-    pub fn new(base: *const u8, length: usize) -> IoVec {
+    /// # Safety
+    /// `length` bytes are there for the call, which may be written to where it gives something.
+    pub unsafe fn new(base: *const u8, length: usize) -> IoVec {
         let base = base.cast_mut();
         IoVec { base, length }
     }
@@ -77,7 +79,7 @@ impl IoVec {
 /// The `count` buffers of a call; none where that is negative.
 ///
 /// # Safety
-/// `list` is null or leads to so many, which stay as they are for the call.
+/// `list` is null or leads to so many, each as [`IoVec::new`] wants it, which stay as they are for the call.
 #[inline]
 pub unsafe fn buffers<'a>(list: *const IoVec, count: impl TryInto<usize>) -> &'a [IoVec] {
     if list.is_null() {
@@ -85,6 +87,19 @@ pub unsafe fn buffers<'a>(list: *const IoVec, count: impl TryInto<usize>) -> &'a
     }
     // SAFETY: the caller vouches for it.
     unsafe { core::slice::from_raw_parts(list, count.try_into().unwrap_or(0)) }
+}
+
+/// The `length` bytes of a call; none where there is no place.
+///
+/// # Safety
+/// `place` is null or leads to so many, which stay as they are for the call.
+#[inline]
+pub unsafe fn bytes<'a>(place: *const u8, length: usize) -> &'a [u8] {
+    if place.is_null() {
+        return &[];
+    }
+    // SAFETY: the caller vouches for it.
+    unsafe { core::slice::from_raw_parts(place, length) }
 }
 
 #[repr(C)]

@@ -18,9 +18,8 @@ pub struct Taken<'a> {
     /// What the descriptor was before the call: another thread may close it meanwhile.
     pub socket: Option<u16>,
     pub list: &'a [IoVec],
-    pub address: *const u8,
-    /// How long the address is; 0 where the program did not ask for it.
-    pub address_length: u32,
+    /// Where the packet came from; nothing where the program did not ask for it.
+    pub address: &'a [u8],
     pub flags: i32,
     /// How long each packet is that the kernel has joined with others; 0 for a single one.
     pub size: usize,
@@ -32,8 +31,7 @@ impl<'a> Taken<'a> {
         Taken {
             socket,
             list,
-            address: core::ptr::null(),
-            address_length: 0,
+            address: &[],
             flags,
             size: 0,
         }
@@ -41,15 +39,11 @@ impl<'a> Taken<'a> {
 }
 
 /// Pushes the result of a receive. Leaves `errno` as it is.
-///
-/// # Safety
-/// `taken` describes memory that the program gave for the call, and the call has filled.
-pub unsafe fn after(fd: i32, taken: &Taken<'_>, result: isize) {
-    // SAFETY: the caller vouches for it.
-    quietly(|| unsafe { tell(fd, taken, result, errno()) });
+pub fn after(fd: i32, taken: &Taken<'_>, result: isize) {
+    quietly(|| tell(fd, taken, result, errno()));
 }
 
-unsafe fn tell(fd: i32, taken: &Taken<'_>, result: isize, code: i32) -> Option<()> {
+fn tell(fd: i32, taken: &Taken<'_>, result: isize, code: i32) -> Option<()> {
     let socket = taken.socket?;
     let mut pushing = pushing()?;
     sockets::announce(&mut pushing, fd, socket);
@@ -70,9 +64,7 @@ unsafe fn tell(fd: i32, taken: &Taken<'_>, result: isize, code: i32) -> Option<(
         }
         return Some(());
     };
-    // SAFETY: the caller vouches for it.
-    let from = unsafe { Endpoint::from_pointer(taken.address, taken.address_length) };
-    let from = from.unwrap_or_else(|| sockets::peer(fd, socket));
+    let from = Endpoint::from_c(taken.address).unwrap_or_else(|| sockets::peer(fd, socket));
     let mut vectors = Vectors::new(taken.list);
     // With MSG_TRUNC the result is the packet's length, which may be more than was stored.
     left = left.min(vectors::length(taken.list));
@@ -83,15 +75,13 @@ unsafe fn tell(fd: i32, taken: &Taken<'_>, result: isize, code: i32) -> Option<(
     }
     let (time, kind, source) = (now(), EventKind::Received, (socket, &from));
     if taken.size == 0 || left <= taken.size {
-        // SAFETY: as above.
-        unsafe { pushing.packet(kind, time, source, &mut vectors, left) };
+        pushing.packet(kind, time, source, &mut vectors, left);
         return Some(());
     }
     pushing.joined(time, socket, left.div_ceil(taken.size), taken.size);
     while left > 0 {
         let part = left.min(taken.size);
-        // SAFETY: as above.
-        unsafe { pushing.packet(kind, time, source, &mut vectors, part) };
+        pushing.packet(kind, time, source, &mut vectors, part);
         left -= part;
     }
     Some(())
@@ -100,7 +90,7 @@ unsafe fn tell(fd: i32, taken: &Taken<'_>, result: isize, code: i32) -> Option<(
 /// What a call on `socket` that returned `result` put into a message.
 ///
 /// # Safety
-/// As [`after`].
+/// The message describes memory that the program gave for the call, and the call has filled.
 pub unsafe fn taken_by<'a>(
     socket: Option<u16>,
     message: &MsgHdr,
@@ -115,12 +105,13 @@ pub unsafe fn taken_by<'a>(
     } else {
         0
     };
+    let own = message.name_length.min(room).min(28) as usize;
+    // SAFETY: the caller vouches for it.
+    let (list, address) = unsafe { (message.list(), sys::bytes(message.name, own)) };
     Taken {
-        address: message.name,
-        address_length: message.name_length.min(room).min(28),
+        address,
         size,
-        // SAFETY: the caller vouches for it.
-        ..Taken::new(socket, unsafe { message.list() }, flags)
+        ..Taken::new(socket, list, flags)
     }
 }
 

@@ -52,23 +52,13 @@ unsafe extern "C" fn stream_reads(file: *mut u8, buffer: *mut u8, length: isize)
     unsafe {
         match fd {
             0 => reads::input(buffer, length, real).unwrap_or_else(real),
-            _ => piped(fd, buffer, length, real),
+            // What a child wrote.
+            _ => {
+                let list = [IoVec::new(buffer, length)];
+                let told = replay::on().then(|| counters::replayed(fd, &list));
+                let fresh = || reads::after_read(fd, buffer, real());
+                told.flatten().unwrap_or_else(fresh)
+            }
         }
-    }
-}
-
-/// Reads what a child wrote by `real`, or as it was in a replay.
-///
-/// # Safety
-/// `buffer` has room for `length` bytes.
-unsafe fn piped(fd: i32, buffer: *mut u8, length: usize, real: impl FnOnce() -> isize) -> isize {
-    // SAFETY: the caller vouches for it.
-    unsafe {
-        if replay::on()
-            && let Some(result) = counters::replayed(fd, &[IoVec::new(buffer, length)])
-        {
-            return result;
-        }
-        reads::after_read(fd, buffer, real())
     }
 }

@@ -22,14 +22,14 @@ impl<'a> Vectors<'a> {
     /// Copies the next `length` bytes.
     ///
     /// # Safety
-    /// The bytes of its places are readable, and `to` has room for these.
+    /// `to` has room for them.
     #[inline]
     pub unsafe fn take(&mut self, mut to: *mut u8, mut length: usize) {
         while let Some((first, rest)) = self.list.split_first().filter(|_| length > 0) {
             let left = first.length - self.taken;
             let part = left.min(length);
             if part > 0 {
-                // SAFETY: the caller vouches for the places, and for the room.
+                // SAFETY: whoever made the places vouches for them, the caller for the room.
                 unsafe {
                     core::ptr::copy_nonoverlapping(first.base.add(self.taken), to, part);
                     to = to.add(part);
@@ -90,24 +90,14 @@ pub unsafe fn descriptors(control: *const u8, length: usize, mut each: impl FnMu
 unsafe fn each_control(control: *const u8, length: usize, mut each: impl FnMut(i32, i32, &[u8])) {
     /// Of a piece before its content: length, level, kind.
     const HEAD: usize = 16;
-    if control.is_null() {
-        return;
-    }
     // SAFETY: the caller vouches for it.
-    let mut left = unsafe { core::slice::from_raw_parts(control, length) };
+    let mut left = unsafe { crate::sys::bytes(control, length) };
     while let Some((head, content)) = left.split_first_chunk::<HEAD>() {
-        let word = |at: usize| {
-            head.get(at..at + 4)
-                .map_or([0; 4], |four| [four[0], four[1], four[2], four[3]])
-        };
-        let length = u32::from_ne_bytes(word(0)) as usize;
-        let level = i32::from_ne_bytes(word(8));
+        let word =
+            |at: usize| u32::from_ne_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+        let length = word(0) as usize;
         let own = length.saturating_sub(HEAD).min(content.len());
-        each(
-            level,
-            i32::from_ne_bytes(word(12)),
-            content.get(..own).unwrap_or(&[]),
-        );
+        each(word(8) as i32, word(12) as i32, &content[..own]);
         left = left
             .get(length.max(HEAD).next_multiple_of(8)..)
             .unwrap_or(&[]);

@@ -15,11 +15,13 @@ use super::{Did, TapeTurn, is_muted, part, scatter, stray, tape, turn, turn_of};
 pub struct Outgoing<'a> {
     pub fd: i32,
     pub socket: u16,
-    /// Where it goes, where the call says.
+    /// Where it goes, where the call says that, or an earlier one has said it.
     pub to: Option<Endpoint>,
     /// It was the socket's peer when the call was made that said so.
     pub was_peer: bool,
     pub list: &'a [IoVec],
+    /// The size into which the kernel cuts it, where the call itself says.
+    pub segment: Option<u16>,
 }
 
 impl Outgoing<'_> {
@@ -55,10 +57,7 @@ fn taken(turn: TapeTurn, length: usize) -> isize {
 }
 
 /// Compares a packet with the recorded one; what came of that.
-///
-/// # Safety
-/// What goes out leads to readable bytes.
-unsafe fn compared(out: &Outgoing<'_>, vectors: &mut Vectors<'_>, length: usize) -> isize {
+fn compared(out: &Outgoing<'_>, vectors: &mut Vectors<'_>, length: usize) -> isize {
     let Some(turn) = turn() else {
         stray(out.did(why::OTHER))
     };
@@ -74,8 +73,7 @@ unsafe fn compared(out: &Outgoing<'_>, vectors: &mut Vectors<'_>, length: usize)
             named.bytes() != to
         }
     });
-    // SAFETY: the caller vouches for it.
-    let same = payload.len() == length && unsafe { equals(payload, vectors) };
+    let same = payload.len() == length && equals(payload, vectors);
     if elsewhere || !same {
         part(out.did(why::PACKET));
     }
@@ -103,14 +101,11 @@ fn goes_to_peer(out: &Outgoing<'_>, to: &[u8]) {
 }
 
 /// Whether the next bytes are these.
-///
-/// # Safety
-/// The vectors hold at least as many.
-unsafe fn equals(mut expected: &[u8], vectors: &mut Vectors<'_>) -> bool {
+fn equals(mut expected: &[u8], vectors: &mut Vectors<'_>) -> bool {
     let mut chunk = [0u8; 512];
     while !expected.is_empty() {
         let length = expected.len().min(chunk.len());
-        // SAFETY: the caller vouches for it.
+        // SAFETY: so many have room there.
         unsafe { vectors.take(chunk.as_mut_ptr(), length) };
         let (now, rest) = expected.split_at(length);
         if chunk.get(..length) != Some(now) {
@@ -122,19 +117,13 @@ unsafe fn equals(mut expected: &[u8], vectors: &mut Vectors<'_>) -> bool {
 }
 
 /// One packet is sent. What the call returns.
-///
-/// # Safety
-/// What goes out leads to readable bytes.
-pub unsafe fn sends(out: &Outgoing<'_>) -> isize {
+pub fn sends(out: &Outgoing<'_>) -> isize {
     if is_muted() {
         return down() as isize;
     }
-    // SAFETY: the caller vouches for it.
-    unsafe {
-        let taken = compared(out, &mut Vectors::new(out.list), length(out.list));
-        floor::passes();
-        with_errno(taken as i32) as isize
-    }
+    let taken = compared(out, &mut Vectors::new(out.list), length(out.list));
+    floor::passes();
+    with_errno(taken as i32) as isize
 }
 
 /// A part of a packet is handed over, which waits for the others. What the call returns.
@@ -146,35 +135,26 @@ pub fn sends_part(fd: i32, socket: u16) -> isize {
 }
 
 /// The kernel cuts what is sent into packets of `size` bytes. What the call returns.
-///
-/// # Safety
-/// As [`sends`].
-pub unsafe fn sends_cut(out: &Outgoing<'_>, size: usize) -> isize {
+pub fn sends_cut(out: &Outgoing<'_>, size: usize) -> isize {
     if is_muted() {
         return down() as isize;
     }
     turn_of(Did::on_socket(CallId::JOINED, out.fd, out.socket)).done();
-    // SAFETY: the caller vouches for it.
-    unsafe {
-        let mut vectors = Vectors::new(out.list);
-        let (whole, mut last) = (length(out.list), 0);
-        let mut left = whole;
-        while left > 0 {
-            let part = left.min(size);
-            last = compared(out, &mut vectors, part);
-            left -= part;
-        }
-        floor::passes();
-        // Each part has the result of the call, which takes all or none.
-        with_errno(if last < 0 { last as i32 } else { whole as i32 }) as isize
+    let mut vectors = Vectors::new(out.list);
+    let (whole, mut last) = (length(out.list), 0);
+    let mut left = whole;
+    while left > 0 {
+        let part = left.min(size);
+        last = compared(out, &mut vectors, part);
+        left -= part;
     }
+    floor::passes();
+    // Each part has the result of the call, which takes all or none.
+    with_errno(if last < 0 { last as i32 } else { whole as i32 }) as isize
 }
 
 /// Several packets are sent by one call. How many of them, as the call returns it.
-///
-/// # Safety
-/// As [`sends`]; the messages are the program's own.
-pub unsafe fn sends_many<'a>(
+pub fn sends_many<'a>(
     messages: &mut [MMsgHdr],
     outgoing: impl Fn(&MMsgHdr) -> Outgoing<'a>,
 ) -> i32 {
@@ -185,8 +165,7 @@ pub unsafe fn sends_many<'a>(
             return down();
         }
         let length = length(out.list);
-        // SAFETY: the caller vouches for it.
-        let taken = unsafe { compared(&out, &mut Vectors::new(out.list), length) };
+        let taken = compared(&out, &mut Vectors::new(out.list), length);
         whole &= taken == length as isize;
         if whole {
             message.length = length as u32;
@@ -205,7 +184,7 @@ pub unsafe fn sends_many<'a>(
 /// A packet is asked for. What the call returns.
 ///
 /// # Safety
-/// The buffers may be written to; `name`, with its length, leads to nothing or to as many bytes as that says.
+/// `name`, with its length, leads to nothing or to as many bytes as that says.
 pub unsafe fn receives(
     fd: i32,
     socket: u16,
