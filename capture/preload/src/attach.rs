@@ -214,9 +214,9 @@ fn try_attach(forked: bool) -> Option<()> {
         return unmapped(sys::EAGAIN as u32);
     }
     if !forked && welcome.tripwire != 0 {
-        tripwire::set(|listener| {
-            let _ = tell(KIND_TRIPWIRE, 0, listener);
-        });
+        let listener = tripwire::set();
+        let _ = tell(KIND_TRIPWIRE, 0, listener);
+        listener.into_iter().for_each(sys::close);
     }
     Some(())
 }

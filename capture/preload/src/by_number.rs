@@ -13,7 +13,6 @@ use crate::{
 /// nothing else needs stand here, on x86-64 and on 64-bit ARM.
 macro_rules! hooks {
     ([$($word:ident),*] $(
-        $(#[$attribute:meta])*
         $number:ident $($x86_64:literal $aarch64:literal)? => $file:ident::$hook:ident($($argument:ident),*);
     )*) => {
         mod own {
@@ -31,7 +30,7 @@ macro_rules! hooks {
             // SAFETY: each is the C library's function for that system call.
             let answer = unsafe {
                 match number {
-                    $($(#[$attribute])* own::$number => $file::$hook($($argument as _),*) as isize,)*
+                    $(own::$number => $file::$hook($($argument as _),*) as isize,)*
                     _ => return None,
                 }
             };
@@ -67,15 +66,11 @@ hooks! {
     CLOSE => descriptors::close(a);
     CLOSE_RANGE 436 436 => descriptors::close_range(a, b, c);
     DUP 32 23 => descriptors::dup(a);
-    #[cfg(target_arch = "x86_64")]
     DUP2 => descriptors::dup2(a, b);
     DUP3 => descriptors::dup3(a, b, c);
     FCNTL => descriptors::fcntl(a, b, c);
-    #[cfg(target_arch = "x86_64")]
     SELECT => waits::select(a, b, c, d, e);
-    #[cfg(target_arch = "x86_64")]
     POLL => waits::poll(a, b, c);
-    #[cfg(target_arch = "x86_64")]
     EPOLL_WAIT => waits::epoll_wait(a, b, c, d);
     NANOSLEEP => waits::nanosleep(a, b);
     EVENTFD2 => counters::eventfd(a, b);
@@ -128,8 +123,7 @@ hook! {
                 let asked = || waits::nanos(c as *const TimeSpec);
                 with_errno(waits::sleeps(asked, left, || or_code(all() as i32))) as isize
             }
-            #[cfg(target_arch = "x86_64")]
-            nr::EVENTFD => counters::eventfd(a as u32, 0) as isize,
+                    nr::EVENTFD => counters::eventfd(a as u32, 0) as isize,
             nr::CLONE => processes::clone(a, c as *mut i32, all),
             nr::CLONE3 => {
                 let wanted = a as *const [usize; 2];
@@ -144,8 +138,7 @@ hook! {
                 clocks::after_gettimeofday(result, a as *mut TimeVal);
                 result
             }
-            #[cfg(target_arch = "x86_64")]
-            nr::TIME => {
+                    nr::TIME => {
                 let result = all();
                 clocks::after_time(result as i64, a as *mut i64) as isize
             }

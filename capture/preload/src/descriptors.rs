@@ -23,6 +23,15 @@ fn replayed(fd: i32, call: CallId) -> Option<i32> {
     Some(replay::told(Did::on_socket(call, fd, socket)).0)
 }
 
+/// Calls `real` and pushes its result with these details, or answers from a replay.
+fn told(fd: i32, call: CallId, details: &[&[u8]], real: impl FnOnce() -> i32) -> i32 {
+    replayed(fd, call).unwrap_or_else(|| {
+        let result = real();
+        tell(fd, call, result, details);
+        result
+    })
+}
+
 /// The same for `ioctl`, with the number that it answers.
 ///
 /// # Safety
@@ -157,12 +166,7 @@ hook! {
     }
 
     fn bind[goes_on](fd: i32, address: *const u8, length: u32) -> i32 {
-        if let Some(result) = replayed(fd, CallId::BIND) {
-            return result;
-        }
-        let result = goes_on();
-        tell(fd, CallId::BIND, result, &[]);
-        result
+        told(fd, CallId::BIND, &[], goes_on)
     }
 
     fn connect | __connect[goes_on](fd: i32, address: *const u8, length: u32) -> i32 {
@@ -196,12 +200,7 @@ hook! {
     }
 
     fn shutdown[goes_on](fd: i32, how: i32) -> i32 {
-        if let Some(result) = replayed(fd, CallId::SHUTDOWN) {
-            return result;
-        }
-        let result = goes_on();
-        tell(fd, CallId::SHUTDOWN, result, &[&how.to_le_bytes()]);
-        result
+        told(fd, CallId::SHUTDOWN, &[&how.to_le_bytes()], goes_on)
     }
 
     fn setsockopt[goes_on](fd: i32, level: i32, name: i32, value: *const u8, length: u32) -> i32 {

@@ -1,6 +1,6 @@
 //! Where the recorder's socket is, as the environment says.
 
-use core::ffi::CStr;
+use core::ffi::{CStr, c_char};
 
 use crate::sys::{self, AT_FDCWD};
 
@@ -19,21 +19,26 @@ pub fn recorder_path(into: &mut [u8]) -> Option<usize> {
     short.then_some(path.len())
 }
 
+/// The strings of an environment.
+///
+/// # Safety
+/// `list` is null or a list of zero-ended strings, ended by a null pointer, which stay for a while.
+pub unsafe fn strings(mut list: *const *const c_char) -> impl Iterator<Item = &'static [u8]> {
+    core::iter::from_fn(move || {
+        // SAFETY: the caller vouches for it.
+        unsafe {
+            let entry = list.as_ref().filter(|entry| !entry.is_null())?;
+            list = list.add(1);
+            Some(CStr::from_ptr(*entry).to_bytes())
+        }
+    })
+}
+
 /// The value of a variable, which is named with its `=`, while the program does not change it.
 pub fn variable(name: &[u8]) -> Option<&'static [u8]> {
-    // SAFETY: C keeps the address of its list there: null, or a list of zero-ended strings, ended by a null
-    // pointer.
-    unsafe {
-        let mut entry = sys::environ;
-        while !entry.is_null() && !(*entry).is_null() {
-            let text = CStr::from_ptr(*entry).to_bytes();
-            if let Some(value) = text.strip_prefix(name) {
-                return Some(value);
-            }
-            entry = entry.add(1);
-        }
-    }
-    None
+    // SAFETY: C keeps the address of its list there.
+    let mut all = unsafe { strings(sys::environ) };
+    all.find_map(|text| text.strip_prefix(name))
 }
 
 /// The same out of the environment that the process began with: functions in a program's

@@ -6,12 +6,12 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 use netreel_shared::call::CallId;
 
-use crate::paths::{here, path_of};
+use crate::paths::{from_root, path_of};
 use crate::plainly::zero;
 use crate::push::pushing_unless_busy;
 use crate::row::Row;
 use crate::stat::Stat;
-use crate::sys::{self, AT_FDCWD, errno, nr, quietly};
+use crate::sys::{self, errno, nr, quietly};
 use crate::{attach, replay};
 
 /// A longer file is not kept: its length and the time of its last change are.
@@ -113,15 +113,9 @@ fn missing(folder: i32, path: &[u8]) {
         }
         return;
     }
-    let relative = path.first() != Some(&b'/');
-    let folder = match (relative, folder) {
-        (false, _) => Some(&[][..]),
-        (true, AT_FDCWD) => Some(here(&mut place)),
-        (true, folder) => path_of(folder, &mut place),
-    };
-    let Some(folder) = folder else { return };
-    let slash: &[u8] = if relative { b"/" } else { b"" };
-    push(-ENOENT, [0; 3], 0, &[folder, slash, path]);
+    if let Some(path) = from_root(folder, path, &mut place) {
+        push(-ENOENT, [0; 3], 0, &path);
+    }
 }
 
 /// Pushes that a file was opened, of this length, changed at this time, with this sum. `flags` say what is

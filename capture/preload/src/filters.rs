@@ -4,7 +4,7 @@
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use crate::nr;
-use crate::plainly::{Plainly, zero};
+use crate::plainly::{Plainly, Zero, zero};
 
 /// One instruction of a filter (classic BPF).
 #[repr(C)]
@@ -37,13 +37,10 @@ struct Copies(core::cell::UnsafeCell<[Instruction; ROOM]>);
 // time.
 unsafe impl Sync for Copies {}
 
-const NOTHING: Instruction = Instruction {
-    code: 0,
-    yes: 0,
-    no: 0,
-    value: 0,
-};
-static COPIES: Copies = Copies(core::cell::UnsafeCell::new([NOTHING; ROOM]));
+// SAFETY: numbers.
+unsafe impl Zero for Instruction {}
+
+static COPIES: Copies = Copies(core::cell::UnsafeCell::new(zero()));
 /// Where each filter ends among the copies.
 static ENDS: [AtomicUsize; FILTERS_MAX] = zero();
 static COUNT: AtomicUsize = zero();

@@ -119,9 +119,9 @@ unsafe fn looked_up(
         return Onward::to(function);
     };
     if handle == RTLD_NEXT {
-        return match behind(name, caller) {
-            Behindward::Hook => Onward::answer(hook),
-            Behindward::Past => Onward::to(function),
+        return match gets_the_hook(name, caller) {
+            true => Onward::answer(hook),
+            false => Onward::to(function),
         };
     }
     let found = look(name);
@@ -129,12 +129,15 @@ unsafe fn looked_up(
         return Onward::answer(found);
     }
     let chain = next(name);
-    let mut view = View::new(name, [caller, chain as usize, found as usize]);
-    view.look();
+    let view = View::of(name, [caller, chain as usize, found as usize]);
     let [asking, chained, found_in] = view.places;
+    // Whether no other library has such a function between the hook and the C library.
+    let leads_to_c = found == chain || chained.is_c;
+    // Whether the hook never calls this object: the program itself, or what it loaded.
+    let is_the_programs = asking.index.is_none_or(|index| index == 0) || asking.is_late();
     let answer = if found != chain && !found_in.is_c {
         found
-    } else if leads_to_c(found, chain, chained) || is_the_programs(asking) {
+    } else if leads_to_c || is_the_programs {
         hook
     } else {
         name_unless_it_stands_before(asking);
@@ -143,41 +146,25 @@ unsafe fn looked_up(
     Onward::answer(answer)
 }
 
-enum Behindward {
-    Hook,
-    Past,
-}
-
-/// What `caller` gets for RTLD_NEXT. To libraries that the loader put behind this one the C
+/// Whether `caller` gets the hook for RTLD_NEXT. To libraries that the loader put behind this one the C
 /// library's function is the next one, and the hook takes its place where nothing stands between.
-fn behind(name: &CStr, caller: usize) -> Behindward {
+fn gets_the_hook(name: &CStr, caller: usize) -> bool {
     let chain = next(name);
-    let mut view = View::new(name, [caller, chain as usize, 0]);
-    view.look();
+    let view = View::of(name, [caller, chain as usize, 0]);
     let [asking, chained, _] = view.places;
     // The program, and what was preloaded before this library, find the hook by themselves.
     if asking.index.is_none_or(|index| index <= view.own) {
-        return Behindward::Past;
+        return false;
     }
     if chained.is_c && !view.late_definition {
-        return Behindward::Hook;
+        return true;
     }
     if asking.is_late() {
         quietly_past(PastId::LOOKED_UP);
     } else {
         name_unless_it_stands_before(asking);
     }
-    Behindward::Past
-}
-
-/// Whether no other library has such a function between the hook and the C library.
-fn leads_to_c(found: *mut c_void, chain: *mut c_void, chained: Place) -> bool {
-    found == chain || chained.is_c
-}
-
-/// Whether the hook never calls this object: the program itself, or what it loaded.
-fn is_the_programs(asking: Place) -> bool {
-    asking.index.is_none_or(|index| index == 0) || asking.is_late()
+    false
 }
 
 /// An object that has a function of that name stands before the C library's, and needs that one.

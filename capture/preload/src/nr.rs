@@ -73,20 +73,13 @@ numbers! {
     PRLIMIT 302 261;
     TKILL 200 130;
     PIDFD_OPEN 434 434;
-}
-
-#[cfg(target_arch = "x86_64")]
-pub use older::*;
-
-/// What 64-bit ARM never had.
-#[cfg(target_arch = "x86_64")]
-mod older {
-    pub const DUP2: usize = 33;
-    pub const POLL: usize = 7;
-    pub const EPOLL_WAIT: usize = 232;
-    pub const EVENTFD: usize = 284;
-    pub const TIME: usize = 201;
-    pub const SELECT: usize = 23;
+    // What 64-bit ARM never had, by numbers that no call has there.
+    DUP2 33 0x1000_0000;
+    POLL 7 0x1000_0001;
+    EPOLL_WAIT 232 0x1000_0002;
+    EVENTFD 284 0x1000_0003;
+    TIME 201 0x1000_0004;
+    SELECT 23 0x1000_0005;
 }
 
 /// As seccomp names this machine.

@@ -203,13 +203,19 @@ pub fn range_of(file: &[u8]) -> Option<(usize, usize)> {
 pub fn is_read_only(address: usize) -> bool {
     let mut of_c = loaded().filter(|object| is_c(object.path()) && object.base <= address);
     of_c.any(|object| {
-        let within = |part: &ProgramHeader| {
-            let start = object.base.wrapping_add(part.address);
-            part.kind == PT_GNU_RELRO && address.wrapping_sub(start) < part.memory_size
-        };
         // SAFETY: a library begins with its header.
-        unsafe { object.parts() }.iter().any(within)
+        let parts = unsafe { object.parts() };
+        holds(parts, PT_GNU_RELRO, object.base, address)
     })
+}
+
+/// Whether the address lies in one of these parts of this kind, of an object that is loaded at `base`.
+fn holds(parts: &[ProgramHeader], kind: u32, base: usize, address: usize) -> bool {
+    let within = |part: &ProgramHeader| {
+        let start = base.wrapping_add(part.address);
+        part.kind == kind && address.wrapping_sub(start) < part.memory_size
+    };
+    parts.iter().any(within)
 }
 
 /// Where an object has the function of this name, in the version that is given without asking.
@@ -253,12 +259,8 @@ unsafe fn defined(base: usize, mut dynamic: *const Dynamic, name: &CStr) -> Opti
         };
         if gnu == 0 {
             // The older table tells how many symbols there are.
-            let count = if plain == 0 {
-                0
-            } else {
-                *(plain as *const u32).add(1)
-            };
-            return (1..count).find_map(function);
+            let table = (plain as *const [u32; 2]).as_ref();
+            return (1..table.map_or(0, |table| table[1])).find_map(function);
         }
         let head = gnu as *const u32;
         let (buckets, first, words) = (*head, *head.add(1), *head.add(2) as usize);
@@ -298,9 +300,7 @@ static ITERATE: Real<unsafe extern "C" fn(Each, *mut c_void) -> c_int> =
 
 /// Remembers how many objects there are: those that come later are loaded by the program.
 pub fn count_at_start() {
-    let mut view = View::new(c"", [0; 3]);
-    view.look();
-    AT_START.set(view.count);
+    AT_START.set(View::of(c"", [0; 3]).count);
 }
 
 /// What is known of an address.
@@ -336,23 +336,21 @@ pub struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    /// Nothing is known before [`View::look`].
-    pub fn new(name: &'a CStr, addresses: [usize; 3]) -> View<'a> {
-        View {
+    /// Looks at all objects.
+    pub fn of(name: &'a CStr, addresses: [usize; 3]) -> View<'a> {
+        let mut view = View {
             name,
             addresses,
             places: [Place::default(); 3],
             own: 0,
             late_definition: false,
             count: 0,
-        }
-    }
-
-    pub fn look(&mut self) {
+        };
         if let Some(iterate) = ITERATE.get() {
             // SAFETY: the C library's function of this name, which calls `each` before it returns.
-            unsafe { iterate(each, (&raw mut *self).cast()) };
+            unsafe { iterate(each, (&raw mut view).cast()) };
         }
+        view
     }
 
     /// # Safety
@@ -365,17 +363,12 @@ impl<'a> View<'a> {
                 CStr::from_ptr(info.name),
             )
         };
-        let start = |header: &ProgramHeader| info.base.wrapping_add(header.address);
-        let holds = |address: usize| {
-            let within = |header: &ProgramHeader| {
-                header.kind == PT_LOAD && address.wrapping_sub(start(header)) < header.memory_size
-            };
-            headers.iter().any(within)
-        };
+        let holds = |address: usize| holds(headers, PT_LOAD, info.base, address);
         let dynamic = headers.iter().find(|header| header.kind == PT_DYNAMIC);
         let defines = dynamic.is_some_and(|header| {
+            let section = info.base.wrapping_add(header.address) as *const Dynamic;
             // SAFETY: the caller vouches for it.
-            unsafe { defined(info.base, start(header) as *const Dynamic, self.name).is_some() }
+            unsafe { defined(info.base, section, self.name).is_some() }
         });
         let place = Place {
             index: Some(self.count),
@@ -416,7 +409,7 @@ fn file_name(path: &CStr) -> &[u8] {
 }
 
 unsafe extern "C" fn each(info: *const Info, _: usize, view: *mut c_void) -> c_int {
-    // SAFETY: `look` passes itself, and the C library an object.
+    // SAFETY: `of` passes what it makes, and the C library an object.
     unsafe {
         if let (Some(view), Some(info)) = (view.cast::<View<'_>>().as_mut(), info.as_ref()) {
             view.take(info);

@@ -63,24 +63,13 @@ fn made(fd: i32) -> i32 {
 
 /// # Safety
 /// `pair` is null or leads to two descriptors.
-unsafe fn made_two(result: i32, pair: *const [i32; 2]) -> i32 {
-    // SAFETY: the caller vouches for it.
-    let pair = unsafe { pair.as_ref() };
-    for fd in pair.filter(|_| result == 0).into_iter().flatten() {
-        made(*fd);
-    }
-    result
-}
-
-/// # Safety
-/// As [`made_two`].
 unsafe fn made_a_pipe(result: i32, pair: *const [i32; 2]) -> i32 {
     // SAFETY: the caller vouches for it.
-    unsafe {
-        made_two(result, pair);
-        if let (0, Some(pair)) = (result, pair.as_ref()) {
-            children::made_pipe(*pair);
+    if let (0, Some(pair)) = (result, unsafe { pair.as_ref() }) {
+        for fd in pair {
+            made(*fd);
         }
+        children::made_pipe(*pair);
     }
     result
 }

@@ -4,7 +4,7 @@ use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_char};
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use crate::plainly::{Plainly, zero};
+use crate::plainly::{Plainly, Zero, zero};
 use crate::sys::{self, AT_FDCWD, nr, pause};
 
 /// A longer path is none that is looked after.
@@ -34,14 +34,10 @@ struct Shared(UnsafeCell<Workspace>);
 // SAFETY: `USER` lets one thread in.
 unsafe impl Sync for Shared {}
 
-static WORKSPACE: Shared = Shared(UnsafeCell::new(Workspace {
-    found: [0; LONGEST],
-    length: 0,
-    rest: [0; LONGEST],
-    link: [0; LONGEST],
-    probe: [0; 2 * LONGEST],
-    chunk: [0; CHUNK],
-}));
+// SAFETY: numbers.
+unsafe impl Zero for Workspace {}
+
+static WORKSPACE: Shared = Shared(UnsafeCell::new(zero()));
 /// The thread that is in it; 0: none.
 static USER: AtomicU32 = zero();
 /// So often a thread waits for it: the one that has it may be one of this process's parent.
@@ -221,6 +217,21 @@ pub fn put(place: &mut [u8], parts: &[&[u8]]) -> Option<()> {
 pub fn is_below(path: &[u8], folder: &[u8]) -> bool {
     let rest = path.strip_prefix(folder);
     rest.is_some_and(|rest| rest.is_empty() || rest.first() == Some(&b'/'))
+}
+
+/// A path from the root on, in three parts: the folder in which a relative one lies, a slash and the path; `None`:
+/// nobody knows the folder.
+pub fn from_root<'a>(
+    folder: i32,
+    path: &'a [u8],
+    place: &'a mut [u8; LONGEST],
+) -> Option<[&'a [u8]; 3]> {
+    let folder: &[u8] = match (path.first(), folder) {
+        (Some(b'/'), _) => return Some([&[], &[], path]),
+        (_, AT_FDCWD) => here(place),
+        (_, folder) => path_of(folder, place)?,
+    };
+    Some([folder, b"/", path])
 }
 
 /// The folder that the process is in.

@@ -4,26 +4,23 @@ use core::ffi::{CStr, c_char, c_void};
 
 use netreel_shared::call::CallId;
 
+use crate::environment::strings;
 use crate::hook::hook;
 use crate::replay::{self, Did};
 use crate::statics::{self, LONGEST};
-use crate::sys::{self, environ, errno, nr};
+use crate::sys::{self, AT_FDCWD, environ, errno, nr};
 use crate::{attach, children, floor, meets, own_number, paths, printed, push};
 
 /// Whether the environment of a new program no longer names the recorder.
 ///
 /// # Safety
 /// `list` is null or a list of zero-ended strings, ended by a null pointer.
-unsafe fn is_cleared(mut list: *const *const c_char) -> bool {
+unsafe fn is_cleared(list: *const *const c_char) -> bool {
     let (mut named, mut loaded) = (false, false);
     // SAFETY: the caller vouches for it.
-    unsafe {
-        while !list.is_null() && !(*list).is_null() {
-            let entry = CStr::from_ptr(*list).to_bytes();
-            named |= entry.starts_with(b"NETREEL_RECORD=");
-            loaded |= entry.starts_with(b"LD_PRELOAD=") && contains(entry, b"netreel");
-            list = list.add(1);
-        }
+    for entry in unsafe { strings(list) } {
+        named |= entry.starts_with(b"NETREEL_RECORD=");
+        loaded |= entry.starts_with(b"LD_PRELOAD=") && contains(entry, b"netreel");
     }
     !(named && loaded)
 }
@@ -67,11 +64,8 @@ unsafe fn starts(call: CallId, result: i32, path: *const c_char, list: *const *c
     // SAFETY: the caller vouches for it.
     let (cleared, path) = unsafe { (is_cleared(list), CStr::from_ptr(path).to_bytes()) };
     let mut folder = [0u8; 1024];
-    let relative = path.first() != Some(&b'/');
-    let (folder, slash): (&[u8], &[u8]) = match relative {
-        true => (paths::here(&mut folder), b"/"),
-        false => (&[], &[]),
-    };
+    let parts = paths::from_root(AT_FDCWD, path, &mut folder);
+    let [folder, slash, path] = parts.unwrap_or_default();
     push::called(call, result, &[&[u8::from(cleared)], folder, slash, path]);
 }
 

@@ -58,18 +58,19 @@ impl Source {
     }
 
     /// Receives by `ask`, which calls the function that it is given and has the kernel name the
-    /// source, where the socket has no one peer; by `plain` otherwise.
+    /// source, where the socket has no one peer and `any` bytes are asked for; by `plain` otherwise.
     #[inline]
     fn receive_by<F: Copy>(
         fd: i32,
+        any: bool,
         function: &Real<F>,
         plain: impl FnOnce() -> isize,
         ask: impl FnOnce(F, &mut Source) -> isize,
     ) -> (isize, Source) {
         let mut source = Source::unknown(fd);
         let one_peer = |socket| sockets::has_peer(fd, socket);
-        let found = function.get();
-        let Some(found) = found.filter(|_| !source.socket.is_none_or(one_peer)) else {
+        let named = any && !source.socket.is_none_or(one_peer);
+        let Some(found) = function.get().filter(|_| named) else {
             return (plain(), source);
         };
         const POINT: u32 = points::point("recvfrom");
@@ -97,11 +98,7 @@ impl Source {
         flags: i32,
         plain: impl FnOnce() -> isize,
     ) -> (isize, Source) {
-        if length == 0 {
-            let source = Source::unknown(fd);
-            return (plain(), source);
-        }
-        Source::receive_by(fd, &RECVFROM, plain, |receive, source| {
+        Source::receive_by(fd, length > 0, &RECVFROM, plain, |receive, source| {
             source.length = 28;
             let (address, length_at) = (source.address.as_mut_ptr(), &raw mut source.length);
             // SAFETY: the C library's function of this name; the caller vouches for the buffer.
@@ -118,11 +115,7 @@ impl Source {
         list: &[IoVec],
         plain: impl FnOnce() -> isize,
     ) -> (isize, Source) {
-        if list.is_empty() {
-            let source = Source::unknown(fd);
-            return (plain(), source);
-        }
-        Source::receive_by(fd, &RECVMSG, plain, |receive, source| {
+        Source::receive_by(fd, !list.is_empty(), &RECVMSG, plain, |receive, source| {
             let mut message = MsgHdr {
                 name: source.address.as_mut_ptr(),
                 name_length: 28,

@@ -39,9 +39,11 @@ fn place(signal: i32) -> Option<&'static AtomicPtr<c_void>> {
     let watched = WATCHED.contains(&signal) && attach::generation().is_some();
     // Where the recording does not tell of children, they are really there.
     let watched = watched && (signal != CHLD || !replay::on() || replay::tells_of_children());
-    HANDLERS
-        .get(usize::try_from(signal).ok()?)
-        .filter(|_| watched)
+    handler(signal).filter(|_| watched)
+}
+
+fn handler(signal: i32) -> Option<&'static AtomicPtr<c_void>> {
+    HANDLERS.get(usize::try_from(signal).ok()?)
 }
 
 /// Whether it is a function, and not one of the two words for the usual and for nothing.
@@ -78,10 +80,7 @@ unsafe extern "C" fn handles(signal: i32, info: *mut c_void, context: *mut c_voi
 /// # Safety
 /// As the kernel calls a handler.
 unsafe fn call(signal: i32, info: *mut c_void, context: *mut c_void) {
-    let handler = usize::try_from(signal)
-        .ok()
-        .and_then(|at| HANDLERS.get(at))
-        .map(|place| place.load(Ordering::Acquire));
+    let handler = handler(signal).map(|place| place.load(Ordering::Acquire));
     if let Some(handler) = handler.filter(|handler| is_function(*handler)) {
         // SAFETY: the program has said that it is one.
         unsafe {

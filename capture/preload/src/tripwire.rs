@@ -53,15 +53,10 @@ const fn step(code: u16, yes: u8, no: u8, value: u32) -> Instruction {
     }
 }
 
-/// Sets the tripwire for this thread and all that come, and hands the listener to `pass`.
-pub fn set(pass: impl FnOnce(Option<i32>)) {
-    let Some((start, end)) = executable() else {
-        return pass(None);
-    };
+/// Sets the tripwire for this thread and all that come. The descriptor of its listener; `None`: it is not set.
+pub fn set() -> Option<i32> {
     // Text of the program below 4 GiB from its start: one high half to compare.
-    if start >> 32 != (end - 1) >> 32 {
-        return pass(None);
-    }
+    let (start, end) = executable().filter(|(start, end)| start >> 32 == (end - 1) >> 32)?;
     const COUNT: usize = WATCHED.len();
     let mut program = [step(RETURN, 0, 0, ALLOW); COUNT + 13];
     let mut at = 0;
@@ -110,12 +105,7 @@ pub fn set(pass: impl FnOnce(Option<i32>)) {
         listener
     };
     // A program that has such a listener already, or a kernel without: goes without the tripwire.
-    if listener < 0 {
-        pass(None);
-    } else {
-        pass(Some(listener as i32));
-        sys::close(listener as i32);
-    }
+    (listener >= 0).then_some(listener as i32)
 }
 
 /// Where the program's own instructions are in memory.
@@ -132,13 +122,12 @@ fn executable() -> Option<(usize, usize)> {
         let base = (headers as usize).wrapping_sub(own.address);
         let text = headers_list
             .iter()
-            .filter(|header| header.kind == PT_LOAD && header.flags & PF_X != 0);
-        let mut range: Option<(usize, usize)> = None;
-        for header in text {
-            let start = base.wrapping_add(header.address);
-            let end = start.wrapping_add(header.memory_size);
-            range = Some(range.map_or((start, end), |(a, b)| (a.min(start), b.max(end))));
-        }
+            .filter(|header| header.kind == PT_LOAD && header.flags & PF_X != 0)
+            .map(|header| {
+                let start = base.wrapping_add(header.address);
+                (start, start.wrapping_add(header.memory_size))
+            });
+        let range = text.reduce(|(a, b), (start, end)| (a.min(start), b.max(end)));
         range.filter(|(start, end)| end > start)
     }
 }

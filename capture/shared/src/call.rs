@@ -162,80 +162,50 @@ pub fn is_terminal(target: &str) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PastId(pub u8);
 
-impl PastId {
+macro_rules! pasts {
+    ($($(#[$what:meta])* $number:literal $constant:ident $sentence:literal;)*) => {
+        impl PastId {
+            $($(#[$what])* pub const $constant: PastId = PastId($number);)*
+
+            /// The end of a sentence that begins with the program's name.
+            pub const fn sentence(self) -> &'static str {
+                match self.0 {
+                    $($number => $sentence,)*
+                    _ => "it does something that is not recorded",
+                }
+            }
+        }
+    };
+}
+
+pasts! {
     /// Reads or writes a UDP socket through the C library's streams.
-    pub const STREAM: PastId = PastId(1);
+    1 STREAM "it uses a UDP socket as a stream of the C library (fdopen, printf, dprintf); what goes that way is not recorded";
     /// Receives packets that the kernel has joined (`UDP_GRO`) with too little room to be told how
     /// long each was.
-    pub const SEGMENTS: PastId = PastId(2);
+    2 SEGMENTS "it lets the kernel join packets and leaves too little room to be told how long each was (UDP_GRO); those are recorded as one packet";
     /// Has bytes moved between a UDP socket and a file, a pipe or a request (`aio`).
-    pub const MOVED: PastId = PastId(3);
+    3 MOVED "it has bytes moved into or out of a UDP socket (sendfile, splice, aio_read, aio_write); those packets are not recorded";
     /// Has a UDP socket for which there is no number left, or whose descriptor is too large.
-    pub const UNNUMBERED: PastId = PastId(4);
+    4 UNNUMBERED "it has had more than 65535 UDP sockets, or descriptors above 65535; what goes through those is not recorded";
     /// Looks a function of the C library up past the recorder's.
-    pub const LOOKED_UP: PastId = PastId(5);
+    5 LOOKED_UP "a library that it loads looks functions of the C library up past the recorder (dlsym with RTLD_NEXT); what is called that way is not recorded";
     /// Loads a library that finds the C library's functions first (`RTLD_DEEPBIND`).
-    pub const DEEP: PastId = PastId(6);
+    6 DEEP "it loads a library that goes past the recorder to the C library (RTLD_DEEPBIND); what that library does is not recorded";
     /// Loads a library with a C library of its own (`dlmopen`).
-    pub const NAMESPACE: PastId = PastId(7);
+    7 NAMESPACE "it loads a library with a C library of its own (dlmopen); what that library does is not recorded";
     /// Makes an `io_uring`.
-    pub const IO_URING: PastId = PastId(8);
+    8 IO_URING "it uses io_uring; what it sends and receives that way is not recorded";
     /// Has a seccomp filter that forbids calls of the recorder's. Behind it stand their numbers, as
     /// u16.
-    pub const SANDBOX: PastId = PastId(9);
+    9 SANDBOX "its own seccomp filter forbids calls that the recorder makes in it; the recorder does without";
     /// Has more locks than there are places for.
-    pub const LOCKS: PastId = PastId(10);
+    10 LOCKS "it has had more than some 65000 locks; the order in which threads take the others is not recorded";
     /// Runs one thread at a time, and one went on without its turn.
-    pub const TURN: PastId = PastId(11);
+    11 TURN "one of its threads computed for a second of its processor's time without a call that lets others run; from there on two threads ran at a time, in an order that is not recorded";
     /// Has more threads at a time than there are places for.
-    pub const THREADS: PastId = PastId(13);
+    13 THREADS "it has more than 1024 threads at a time; which the others are, and the order in which they take locks, is not recorded";
     /// Sends parts of one packet from two processes, or packets in parts on more sockets at a time
     /// than there are places for.
-    pub const PARTS: PastId = PastId(14);
-
-    /// The end of a sentence that begins with the program's name.
-    pub const fn sentence(self) -> &'static str {
-        match self {
-            PastId::STREAM => {
-                "it uses a UDP socket as a stream of the C library (fdopen, printf, dprintf); what goes that way is not recorded"
-            }
-            PastId::SEGMENTS => {
-                "it lets the kernel join packets and leaves too little room to be told how long each was (UDP_GRO); those are recorded as one packet"
-            }
-            PastId::MOVED => {
-                "it has bytes moved into or out of a UDP socket (sendfile, splice, aio_read, aio_write); those packets are not recorded"
-            }
-            PastId::UNNUMBERED => {
-                "it has had more than 65535 UDP sockets, or descriptors above 65535; what goes through those is not recorded"
-            }
-            PastId::LOOKED_UP => {
-                "a library that it loads looks functions of the C library up past the recorder (dlsym with RTLD_NEXT); what is called that way is not recorded"
-            }
-            PastId::DEEP => {
-                "it loads a library that goes past the recorder to the C library (RTLD_DEEPBIND); what that library does is not recorded"
-            }
-            PastId::NAMESPACE => {
-                "it loads a library with a C library of its own (dlmopen); what that library does is not recorded"
-            }
-            PastId::IO_URING => {
-                "it uses io_uring; what it sends and receives that way is not recorded"
-            }
-            PastId::SANDBOX => {
-                "its own seccomp filter forbids calls that the recorder makes in it; the recorder does without"
-            }
-            PastId::LOCKS => {
-                "it has had more than some 65000 locks; the order in which threads take the others is not recorded"
-            }
-            PastId::TURN => {
-                "one of its threads computed for a second of its processor's time without a call that lets others run; from there on two threads ran at a time, in an order that is not recorded"
-            }
-            PastId::THREADS => {
-                "it has more than 1024 threads at a time; which the others are, and the order in which they take locks, is not recorded"
-            }
-            PastId::PARTS => {
-                "it sends parts of one packet from two processes, or of packets on more than 64 sockets at a time (MSG_MORE, UDP_CORK); each of those parts is recorded as a packet"
-            }
-            _ => "it does something that is not recorded",
-        }
-    }
+    14 PARTS "it sends parts of one packet from two processes, or of packets on more than 64 sockets at a time (MSG_MORE, UDP_CORK); each of those parts is recorded as a packet";
 }
