@@ -40,11 +40,10 @@ impl Own {
 
 /// Waits for a condition by `real`, under this lock.
 pub fn waiting_under(lock: *mut c_void, real: impl FnOnce() -> i32) -> i32 {
-    let own = threads::cancelled();
+    let own = threads::own();
     let under = |lock| {
-        if let Some(own) = own {
-            own.under.set(lock);
-        }
+        own.into_iter()
+            .for_each(|own| own.cancelled.under.set(lock))
     };
     under(lock);
     let result = real();
@@ -94,7 +93,7 @@ pub fn guarded(point: u32, left: Left, call: &mut dyn FnMut()) {
 /// In a replay: this thread makes this call, or comes back where that is 0. Ends it where it was
 /// cancelled there and the program has asked for it already.
 fn enters(point: u32, left: Left) {
-    let Some(own) = threads::cancelled() else {
+    let Some(own) = threads::own().map(|own| &own.cancelled) else {
         return;
     };
     own.inside.store(point, Ordering::SeqCst);
@@ -119,13 +118,11 @@ unsafe extern "C" fn is_cancelled(inside: *mut c_void) {
     if replay::on() {
         return replay::is_cancelled();
     }
-    let lock = threads::cancelled().map_or(core::ptr::null_mut(), |own| {
-        own.under.swap(core::ptr::null_mut(), Ordering::Relaxed)
-    });
-    if !lock.is_null() {
-        locks::cancelled(lock);
-    } else {
-        push::called(CallId::CANCELLED, 0, &[name(inside.point)]);
+    let nothing = core::ptr::null_mut();
+    let under = threads::own().map(|own| own.cancelled.under.swap(nothing, Ordering::Relaxed));
+    match under.filter(|lock| !lock.is_null()) {
+        Some(lock) => locks::cancelled(lock),
+        None => push::called(CallId::CANCELLED, 0, &[name(inside.point)]),
     }
 }
 
@@ -145,7 +142,7 @@ pub fn again() -> ! {
         }
     }
     // It lets nobody cancel it now.
-    replay::part(Did::called(CallId::CANCELLED, -1))
+    replay::part(Did::made(CallId::CANCELLED))
 }
 
 /// In a replay, the program asks for the end of a thread: whether that is really to be cancelled now.
@@ -165,7 +162,7 @@ fn is_now(thread: usize, identity: u64) -> bool {
 hook! {
     fn pthread_cancel[goes_on](thread: usize) -> i32 {
         let identity = threads::of_handle(thread);
-        if replay::on() && let Some(result) = replay::call(Did::called(CallId::CANCEL, -1)) {
+        if replay::on() && let Some(result) = replay::call(Did::made(CallId::CANCEL)) {
             match result == 0 && is_now(thread, identity) {
                 // A thread that lives, as far as the program knows.
                 true => goes_on(),

@@ -51,8 +51,8 @@ pub fn closes(fd: i32) {
 /// The program writes so many bytes for a child that is not there, which has taken them then; `None`: it
 /// is there, or it is something else.
 pub fn swallows(fd: i32, length: impl FnOnce() -> usize) -> Option<isize> {
-    let is_told = replay::on() && sockets::counter(fd) == Some(CallId::PIPE);
-    (is_told && replay::tells_of_children()).then(|| length() as isize)
+    let is_told = replay::tells_of_children() && sockets::counter(fd) == Some(CallId::PIPE);
+    is_told.then(|| length() as isize)
 }
 
 /// A child is about to be started: the recorded result of the call, where there is to be none.
@@ -61,7 +61,7 @@ pub fn starts(call: CallId) -> Option<i32> {
     if replay::is_muted() || !replay::on() {
         return None;
     }
-    replay::call(Did::called(call, -1))
+    replay::call(Did::made(call))
 }
 
 /// The program asks by `real` how much of what a child wrote it could read, which is put into its place.
@@ -69,8 +69,7 @@ pub fn starts(call: CallId) -> Option<i32> {
 /// # Safety
 /// `place` is null or one for a number.
 pub unsafe fn asks_how_much(fd: i32, place: *mut i32, real: impl FnOnce() -> i32) -> i32 {
-    let is_told = replay::on() && replay::tells_of_children();
-    let told = is_told.then(|| replay::how_much(Did::called(CallId::PIPE, fd)));
+    let told = replay::tells_of_children().then(|| replay::how_much(Did::called(CallId::PIPE, fd)));
     // SAFETY: the caller vouches for it.
     unsafe {
         if let (Some(there), Some(place)) = (told.flatten(), place.as_mut()) {
@@ -93,10 +92,10 @@ const ENDED: usize = size_of::<Ended>();
 /// Waits for a child by `real`, which puts what is told of it into its place; in a replay it is as it
 /// was then.
 fn waits(ended: &mut Ended, real: impl FnOnce(&mut Ended) -> i32) -> i32 {
-    if replay::on() && replay::tells_of_children() {
+    if replay::tells_of_children() {
         // SAFETY: a place of this length.
         let place = unsafe { IoVec::new(ended.as_mut_ptr().cast(), ENDED) };
-        let told = replay::fill_whole(Did::called(CallId::WAIT, -1), place);
+        let told = replay::fill_whole(Did::made(CallId::WAIT), place);
         if let Some(result) = told {
             return result;
         }
@@ -173,7 +172,7 @@ hook! {
     }
 
     fn popen[real](command: *const c_char, mode: *const c_char) -> *mut c_void {
-        let is_told = replay::on() && replay::tells_of_children();
+        let is_told = replay::tells_of_children();
         let reads = mode.as_ref().is_some_and(|it| *it as u8 == b'r');
         let command = match (is_told, reads) {
             (false, _) => command,
@@ -196,12 +195,8 @@ hook! {
         let mut ended = Ended::default();
         let fd = number_of(stream);
         sockets::closing(fd);
-        let result = if replay::on() && replay::tells_of_children() {
-            let own = goes_on();
-            waits(&mut ended, |_| own)
-        } else {
-            waits(&mut ended, |_| goes_on())
-        };
+        let own = replay::tells_of_children().then(goes_on);
+        let result = waits(&mut ended, |_| own.unwrap_or_else(goes_on));
         sockets::closed(fd);
         result
     }

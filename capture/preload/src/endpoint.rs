@@ -49,14 +49,9 @@ impl Endpoint {
 
     /// From what [`Endpoint::bytes`] gave.
     pub fn from_bytes(given: &[u8]) -> Option<Endpoint> {
-        let mut endpoint = Endpoint::NONE;
-        endpoint.length = given.len() as u8;
-        endpoint.bytes = [0; LENGTH_MAX];
-        endpoint
-            .bytes
-            .get_mut(..given.len())?
-            .copy_from_slice(given);
-        (!given.is_empty()).then_some(endpoint)
+        let (mut bytes, length) = ([0; LENGTH_MAX], given.len() as u8);
+        bytes.get_mut(..given.len())?.copy_from_slice(given);
+        (!given.is_empty()).then_some(Endpoint { bytes, length })
     }
 
     /// Family, port and address: without what IPv6 has besides.
@@ -91,9 +86,7 @@ impl Endpoint {
         for (chunk, word) in bytes.chunks_exact_mut(8).zip(words) {
             chunk.copy_from_slice(&word.to_ne_bytes());
         }
-        let mut endpoint = Endpoint::NONE;
-        endpoint.bytes.copy_from_slice(&bytes[..LENGTH_MAX]);
-        endpoint.length = bytes[32].min(LENGTH_MAX as u8);
-        (bytes[32] != 0).then_some(endpoint)
+        let length = usize::from(bytes[32]).min(LENGTH_MAX);
+        Endpoint::from_bytes(&bytes[..length])
     }
 }

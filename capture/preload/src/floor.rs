@@ -14,7 +14,7 @@ use netreel_shared::tape::THREADS_MAX;
 use crate::holder::{Holder, Stuck, Watch};
 use crate::hook::{self, Around, Left};
 use crate::plainly::{Plainly, zero};
-use crate::sys::{self, PollFd, TimeSpec, errno, nr, pause, set_errno};
+use crate::sys::{self, PollFd, TimeSpec, nr, pause, quietly};
 use crate::thread::now;
 use crate::{attach, push, replay, sockets, threads};
 
@@ -132,16 +132,16 @@ pub fn is_on() -> bool {
     ON.get() != 0
 }
 
+/// Whether there are several threads, of which one runs at a time.
+#[inline(always)]
+fn is_taken_in_turns() -> bool {
+    is_on() && threads::several()
+}
+
 fn take(this: Holder) {
-    let mut known = FLOOR
-        .exchange(0, 1, Ordering::Acquire)
-        .unwrap_or_else(|known| known);
-    let mut watch = Watch::new();
-    while known != 0 {
-        known = FLOOR.swap(2, Ordering::Acquire);
-        if known == 0 {
-            break;
-        }
+    let is_free = FLOOR.exchange(0, 1, Ordering::Acquire).is_ok();
+    let mut watch = Watch::default();
+    while !is_free && FLOOR.swap(2, Ordering::Acquire) != 0 {
         if !is_on() || attach::is_borrowed() {
             // A child runs in its parent's memory, or has just been forked and has no other threads.
             return;
@@ -149,18 +149,16 @@ fn take(this: Holder) {
         sys::futex(&FLOOR, sys::FUTEX_WAIT_PRIVATE, 2, Some(LOOK_EVERY_NS));
         let grant = GRANTS.load(Ordering::Acquire);
         let holder = Holder(HOLDER.get());
-        let stuck = if replay::on() {
-            None
-        } else {
-            watch.finds_it_stuck(holder, grant)
-        };
-        if stuck == Some(Stuck::Asleep) && is_taken_from_who_sleeps() {
-            break;
+        if replay::on() {
+            continue;
         }
-        if stuck == Some(Stuck::AtWork) {
-            ON.set(0);
-            sockets::past(PastId::TURN);
-            return;
+        match watch.finds_it_stuck(holder, grant) {
+            Some(Stuck::Asleep) if is_taken_from_who_sleeps() => break,
+            Some(Stuck::AtWork) => {
+                ON.set(0);
+                return sockets::past(PastId::TURN);
+            }
+            _ => {}
         }
     }
     HOLDER.set(this.0);
@@ -229,7 +227,7 @@ fn regain() {
 /// The process ends by itself: pushes of each thread that waits how many points it had made as it gave the
 /// floor up, which it never gets again.
 pub fn ends_for_all() {
-    if !is_on() || !threads::several() || replay::on() {
+    if !is_taken_in_turns() || replay::on() {
         return;
     }
     let tell = |identity: u64, points: u64| {
@@ -269,7 +267,7 @@ pub fn ends(identity: u64, own: &Own) {
 
 /// Before a call of the C library's function.
 fn leaves() -> Left {
-    if is_on() && threads::several() {
+    if is_taken_in_turns() {
         leave()
     } else {
         Left::Nothing
@@ -279,7 +277,7 @@ fn leaves() -> Left {
 /// A handler of a signal begins in a thread: that gets the floor for it, where it has none now.
 /// To be given to [`hands_back`].
 pub fn lends() -> bool {
-    let own = (is_on() && threads::several()).then(threads::floor);
+    let own = is_taken_in_turns().then(threads::floor);
     let without = own.flatten().filter(|own| !own.has());
     without.map(comes_back).is_some()
 }
@@ -306,7 +304,7 @@ pub fn passes() {
 /// many bytes are written; `None`: it reads.
 #[inline(always)]
 pub fn in_order<R>(fd: i32, length: Option<usize>, flags: i32, call: impl FnOnce() -> R) -> R {
-    if is_on() && threads::several() {
+    if is_taken_in_turns() {
         with_the_floor(|| may_wait(fd, length, flags), call)
     } else {
         call()
@@ -317,7 +315,7 @@ pub fn in_order<R>(fd: i32, length: Option<usize>, flags: i32, call: impl FnOnce
 /// closed.
 #[inline(always)]
 pub fn at_once<R>(call: impl FnOnce() -> R) -> R {
-    if is_on() && threads::several() {
+    if is_taken_in_turns() {
         with_the_floor(|| false, call)
     } else {
         call()
@@ -359,7 +357,6 @@ const WHOLE: usize = 4096;
 fn may_wait(fd: i32, length: Option<usize>, flags: i32) -> bool {
     const POLLIN: i16 = 1;
     const POLLOUT: i16 = 4;
-    let code = errno();
     let mode = sys::fcntl(fd, sys::F_GETFL);
     if flags & sys::MSG_DONTWAIT != 0 || mode < 0 || mode & sys::O_NONBLOCK as isize != 0 {
         return false;
@@ -374,7 +371,6 @@ fn may_wait(fd: i32, length: Option<usize>, flags: i32) -> bool {
     let (place, time) = ((&raw mut asked) as usize, (&raw const now) as usize);
     // SAFETY: a place for one answer, and a time.
     let ready = unsafe { sys::syscall(nr::PPOLL, [place, 1, time, 0, 8]) };
-    set_errno(code);
     ready == 0 || length.is_some_and(|length| length > WHOLE)
 }
 
@@ -406,22 +402,21 @@ fn return_to(left: Left) {
 }
 
 fn comes_back(own: &'static Own) {
-    let code = errno();
-    if replay::on() {
-        replay::takes_the_floor(own);
-        return set_errno(code);
-    }
-    if own.polite.swap(0, Ordering::Relaxed) != 0 {
-        pause();
-    }
-    own.takes();
-    let this = core::ptr::from_ref(own) as usize;
-    if is_on() && LAST.swap(this, Ordering::Relaxed) != this {
-        let points = u64::from(own.points());
-        // A turn that is not in the reel is one that a replay does not make: it counts.
-        push::called(CallId::TURN, 0, &[&points.to_le_bytes()]);
-    }
-    set_errno(code);
+    quietly(|| {
+        if replay::on() {
+            return replay::takes_the_floor(own);
+        }
+        if own.polite.swap(0, Ordering::Relaxed) != 0 {
+            pause();
+        }
+        own.takes();
+        let this = core::ptr::from_ref(own) as usize;
+        if is_on() && LAST.swap(this, Ordering::Relaxed) != this {
+            let points = u64::from(own.points());
+            // A turn that is not in the reel is one that a replay does not make: it counts.
+            push::called(CallId::TURN, 0, &[&points.to_le_bytes()]);
+        }
+    });
 }
 
 /// An event of this thread is pushed that a replay answers.

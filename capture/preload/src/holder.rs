@@ -5,7 +5,7 @@ use crate::paths::{decimal, put};
 use crate::sys::{self, AT_FDCWD, TimeSpec, nr};
 
 /// A thread, as the kernel numbers it; 0: none.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct Holder(pub u32);
 
 /// A holder that has computed for this long lets nobody else run.
@@ -16,6 +16,7 @@ const RESTS_NS: u64 = 5_000_000;
 const ASLEEP_LOOKS: u32 = 20;
 
 /// What one that waits for the floor has seen of the holder, as long as it is the same grant.
+#[derive(Default)]
 pub struct Watch {
     holder: Holder,
     grant: u64,
@@ -26,21 +27,11 @@ pub struct Watch {
 }
 
 impl Watch {
-    pub fn new() -> Watch {
-        Watch {
-            holder: Holder(0),
-            grant: 0,
-            first_ns: None,
-            latest_ns: None,
-            asleep: 0,
-        }
-    }
-
     /// A look at whoever has the floor, to be taken every 50 ms. Whether, and why, it will not give it up.
     pub fn finds_it_stuck(&mut self, holder: Holder, grant: u64) -> Option<Stuck> {
         if holder.0 == 0 {
             // It has just got the floor, or gives it up.
-            *self = Watch::new();
+            *self = Watch::default();
             return None;
         }
         let now_ns = holder.worked_ns();

@@ -7,6 +7,7 @@ use netreel_shared::call::CallId;
 
 use crate::endpoint::Endpoint;
 use crate::hook::hook;
+use crate::plainly::{Zero, zero};
 use crate::replay::{self, Did};
 use crate::row::Row;
 use crate::sys::{self, or_code};
@@ -63,6 +64,9 @@ pub struct Address {
     name: *mut c_char,
     next: *mut Address,
 }
+
+// SAFETY: numbers and pointers.
+unsafe impl Zero for Address {}
 
 /// As `struct hostent`.
 #[repr(C)]
@@ -156,13 +160,9 @@ unsafe fn given(
         const NUMERIC: i32 = 4;
         let hints = Address {
             flags: NUMERIC,
-            family: 0,
             kind: i32::from(*kind),
             protocol: i32::from(*protocol),
-            length: 0,
-            address: core::ptr::null_mut(),
-            name: core::ptr::null_mut(),
-            next: core::ptr::null_mut(),
+            ..zero()
         };
         // SAFETY: the caller vouches for it; the C library makes a list of one, which it frees one
         // by one.
@@ -232,16 +232,24 @@ unsafe fn host(name: *const c_char, real: impl Fn(*const c_char) -> *mut Host) -
 unsafe fn told_of_host(answer: *const Host) -> (i32, Found) {
     let mut found = Found::new();
     // SAFETY: the caller vouches for it; each thread has its own error code.
-    let result = unsafe {
-        match answer.as_ref() {
-            Some(host) => {
-                add_all(host, &mut found);
-                0
+    unsafe {
+        let Some(host) = answer.as_ref() else {
+            return (-*__h_errno_location(), found);
+        };
+        let length = usize::try_from(host.length).unwrap_or(0).min(16);
+        let mut list = host.addresses;
+        while !list.is_null() && !(*list).is_null() {
+            let mut address = [0u8; 28];
+            address[..2].copy_from_slice(&(host.family as u16).to_ne_bytes());
+            let at = if length == 4 { 4 } else { 8 };
+            address[at..at + length].copy_from_slice(sys::bytes(*list, length));
+            if let Some(endpoint) = Endpoint::from_c(&address) {
+                add(&mut found, 0, 0, &endpoint);
             }
-            None => -*__h_errno_location(),
+            list = list.add(1);
         }
-    };
-    (result, found)
+    }
+    (0, found)
 }
 
 /// The addresses in a list.
@@ -261,27 +269,6 @@ unsafe fn told_of_list(mut one: *const Address) -> Found {
         }
     }
     found
-}
-
-/// # Safety
-/// As the C library has made it.
-unsafe fn add_all(host: &Host, found: &mut Found) {
-    let length = usize::try_from(host.length).unwrap_or(0).min(16);
-    let mut list = host.addresses;
-    // SAFETY: the caller vouches for it.
-    unsafe {
-        while !list.is_null() && !(*list).is_null() {
-            let bytes = core::slice::from_raw_parts(*list, length);
-            let mut address = [0u8; 28];
-            address[..2].copy_from_slice(&(host.family as u16).to_ne_bytes());
-            let at = if length == 4 { 4 } else { 8 };
-            address[at..at + length].copy_from_slice(bytes);
-            if let Some(endpoint) = Endpoint::from_c(&address) {
-                add(found, 0, 0, &endpoint);
-            }
-            list = list.add(1);
-        }
-    }
 }
 
 hook! {
@@ -318,10 +305,11 @@ hook! {
     }
 
     fn getaddrinfo[real](node: *const c_char, service: *const c_char, hints: *const c_void, into: *mut *mut c_void) -> i32 {
+        let list = |result: i32| if result == 0 { (*into).cast::<Address>() } else { core::ptr::null_mut() };
         if replay::on() && let Some((result, found)) = replay::looked_up() {
             if hosts::knows(node) {
                 let now = real(node, service, hints, into);
-                let list = if now == 0 { (*into).cast::<Address>() } else { core::ptr::null_mut() };
+                let list = list(now);
                 if now == result && told_of_list(list).bytes() == found {
                     floor::pushes();
                     return now;
@@ -340,8 +328,7 @@ hook! {
         }
         begins();
         let result = real(node, service, hints, into);
-        let list = if result == 0 { (*into).cast::<Address>() } else { core::ptr::null_mut() };
-        ended(result, &told_of_list(list));
+        ended(result, &told_of_list(list(result)));
         result
     }
 

@@ -96,19 +96,18 @@ unsafe extern "C" fn stream_writes(file: *mut u8, data: *const u8, length: isize
     let result = FILE_WRITE
         .get()
         .map_or(-1, |real| unsafe { real(file, data, length) });
-    let own = STREAMS.iter().position(|stream| stream.file.get() == file);
-    if let Some(index) = own {
-        let stream = &STREAMS[index];
+    let mut all = STREAMS.iter().enumerate();
+    if let Some((index, stream)) = all.find(|(_, stream)| stream.file.get() == file) {
         let (start, seen) = (data as usize, stream.seen.get());
-        let taken = if seen > start && seen <= start + length.max(0) as usize {
-            seen - start
-        } else {
+        let taken = seen.wrapping_sub(start);
+        let taken = if taken > length.max(0) as usize {
             0
+        } else {
+            taken
         };
-        let written = result.max(0) as usize;
-        if written > taken {
-            // SAFETY: the C library has written them.
-            let bytes = unsafe { core::slice::from_raw_parts(data.add(taken), written - taken) };
+        // SAFETY: the C library has written them.
+        let written = unsafe { sys::bytes(data, result.max(0) as usize) };
+        if let Some(bytes @ [_, ..]) = written.get(taken..) {
             says(index, bytes, true);
         }
         stream.begins_anew();
@@ -125,13 +124,9 @@ unsafe extern "C" fn stream_writes(file: *mut u8, data: *const u8, length: isize
 /// The stream that a descriptor is, as far as it is one.
 #[inline]
 fn of(fd: i32) -> Option<usize> {
-    let index = match fd {
-        1 => 0,
-        2 => 1,
-        _ => return None,
-    };
-    let stands = ON.get() != 0 && STREAMS[index].stands.get() != 0;
-    stands.then_some(index)
+    let index = (fd as usize).checked_sub(1)?;
+    let stream = STREAMS.get(index).filter(|_| ON.get() != 0)?;
+    (stream.stands.get() != 0).then_some(index)
 }
 
 /// Whether what is written to this descriptor is printed.
@@ -150,11 +145,8 @@ pub unsafe fn wrote(fd: i32, data: *const u8, written: isize) {
         && length > 0
     {
         // SAFETY: the caller vouches for it.
-        says(
-            index,
-            unsafe { core::slice::from_raw_parts(data, length) },
-            false,
-        );
+        let bytes = unsafe { core::slice::from_raw_parts(data, length) };
+        says(index, bytes, false);
     }
 }
 
@@ -236,7 +228,7 @@ pub fn push_waiting(pushing: &mut Pushing) {
 #[inline(always)]
 pub fn compare_waiting() {
     if STREAMS.iter().any(waits) {
-        look(None, false, &mut |index, bytes| replay::says(index, bytes));
+        hand_on(None, false, None);
     }
 }
 
@@ -281,11 +273,10 @@ fn look_at(stream: &StdStream, all: bool, each: &mut dyn FnMut(&[u8])) {
             } else {
                 0
             };
-            let end = bytes.iter().skip(from).rposition(|byte| *byte == b'\n');
-            let length = if all {
-                bytes.len()
-            } else {
-                end.map_or(0, |end| from + end + 1)
+            let end = || bytes[from..].iter().rposition(|byte| *byte == b'\n');
+            let length = match all {
+                true => bytes.len(),
+                false => end().map_or(0, |end| from + end + 1),
             };
             if length > 0 {
                 each(bytes.get(..length).unwrap_or(&[]));
@@ -297,21 +288,13 @@ fn look_at(stream: &StdStream, all: bool, each: &mut dyn FnMut(&[u8])) {
     }
 }
 
-/// The descriptor is about to be closed: what has its number later is another file.
-pub fn closes(fd: i32) {
-    stands(fd, 0);
-}
-
-/// The program has made this descriptor what it prints to.
-pub fn is_made(fd: i32) {
-    stands(fd, 1);
-}
-
-fn stands(fd: i32, stands: u32) {
+/// From now on this descriptor is what the program prints to, if it is one of the two: it has made it that;
+/// or it is not any more: it is about to close it, and what has its number later is another file.
+pub fn stands(fd: i32, stands: bool) {
     if let 1 | 2 = fd
         && ON.get() != 0
     {
-        STREAMS[fd as usize - 1].stands.set(stands);
+        STREAMS[fd as usize - 1].stands.set(u32::from(stands));
     }
 }
 

@@ -82,7 +82,7 @@ unsafe fn becomes(
     if !attach::is_borrowed() && replay::on() {
         // No thread that is replayed becomes another program: those are refused beforehand. Parts from the
         // recording.
-        let _ = replay::call(Did::called(CallId::EXEC, -1));
+        let _ = replay::call(Did::made(CallId::EXEC));
     }
     // SAFETY: the caller vouches for it.
     unsafe {

@@ -84,13 +84,7 @@ hook! {
         if got < 0 { -1 } else { 0 }
     }
 
-    fn arc4random[goes_on]() -> u32 {
-        let mut result = goes_on();
-        let bytes = (&raw mut result).cast_const();
-        given(ARC4RANDOM, bytes.cast(), 4);
-        result
-    }
-
+    fn arc4random[goes_on](),
     fn arc4random_uniform[goes_on](bound: u32) -> u32 {
         let mut result = goes_on();
         let bytes = (&raw mut result).cast_const();
@@ -141,12 +135,8 @@ pub unsafe extern "C" fn arc4random_buf(buffer: *mut u8, length: usize) {
 pub unsafe extern "C" fn _ZNSt13random_device9_M_getvalEv(device: *mut c_void) -> u32 {
     static REAL: Real<unsafe extern "C-unwind" fn(*mut c_void) -> u32> =
         Real::new(c"_ZNSt13random_device9_M_getvalEv");
-    let draws = threads::draws();
-    let inside = |yes: u32| {
-        if let Some(draws) = draws {
-            draws.set(yes);
-        }
-    };
+    let own = threads::own();
+    let inside = |yes: u32| own.into_iter().for_each(|own| own.draws.set(yes));
     let mut result = 0u32;
     let bytes = (&raw mut result).cast::<u8>();
     inside(1);

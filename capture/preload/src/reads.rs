@@ -18,7 +18,7 @@ pub fn given_parts(source: u8, list: &[IoVec], result: isize) -> isize {
         return result;
     }
     if replay::on() {
-        let did = Did::called(CallId::RANDOM, -1);
+        let did = Did::made(CallId::RANDOM);
         return replay::fill(did, list, 1).unwrap_or(result);
     }
     push::was_read(CallId::RANDOM, source, list, result)
@@ -26,7 +26,7 @@ pub fn given_parts(source: u8, list: &[IoVec], result: isize) -> isize {
 
 /// Whether this thread is inside the function of C++ below, whose result is told as a whole.
 fn is_drawing() -> bool {
-    threads::draws().is_some_and(|draws| draws.get() != 0)
+    threads::own().is_some_and(|own| own.draws.get() != 0)
 }
 
 /// Reads the standard input by `real`, and pushes what came, or takes it out of a replay. `None`:

@@ -107,20 +107,21 @@ fn tape() -> Option<&'static TapeControl> {
     unsafe { TAPE.load(Ordering::Acquire).as_ref() }.filter(|_| on)
 }
 
-/// Whether the recording tells of barriers, of what runs once, of eventfds and timerfds.
+/// In a replay, whether the recording tells of barriers, of what runs once, of eventfds and timerfds.
 #[inline]
 pub fn tells_of_meetings() -> bool {
-    tape().is_some_and(|tape| tape.meets != 0)
+    on() && tape().is_some_and(|tape| tape.meets != 0)
 }
 
-/// Whether the recording tells what was read of the standard input through the C library's streams.
+/// In a replay, whether the recording tells what was read of the standard input through the C library's
+/// streams.
 pub fn tells_of_streams() -> bool {
-    tape().is_some_and(|tape| tape.streams != 0)
+    on() && tape().is_some_and(|tape| tape.streams != 0)
 }
 
-/// Whether the recording tells which children were started, how they ended, and what they wrote.
+/// In a replay, whether the recording tells which children were started, how they ended, and what they wrote.
 pub fn tells_of_children() -> bool {
-    tape().is_some_and(|tape| tape.children != 0)
+    on() && tape().is_some_and(|tape| tape.children != 0)
 }
 
 /// Whether threads run beside the replayed ones that are not answered.
@@ -157,7 +158,7 @@ const FIRST: u32 = 2;
 /// This thread, as the tape numbers it; `None` for a free one.
 #[inline]
 fn own_number(tape: &TapeControl) -> Option<u16> {
-    let known = threads::replayed_as()?;
+    let known = &threads::own()?.tape;
     let mut number = known.get();
     if number == 0 {
         number = find(tape, threads::identity()).map_or(FREE, |index| index + FIRST);
@@ -453,11 +454,6 @@ pub fn raises(did: Did<'_>) -> Option<i32> {
     Some(result)
 }
 
-/// The same as the C library gives it.
-pub fn call_with_errno(did: Did<'_>) -> Option<i32> {
-    call(did).map(with_errno)
-}
-
 /// What a clock says.
 #[inline]
 pub fn clock(clock: ClockId) -> Option<u64> {
@@ -514,7 +510,7 @@ fn scatter(mut bytes: &[u8], list: &[IoVec]) -> bool {
 
 /// The addresses that a name was found to have, and the result of the lookup.
 pub fn looked_up() -> Option<(i32, &'static [u8])> {
-    let turn = expected(Did::called(CallId::LOOKED_UP, -1))?;
+    let turn = expected(Did::made(CallId::LOOKED_UP))?;
     let bytes = turn.bytes();
     Some((turn.done(), bytes))
 }
@@ -529,7 +525,7 @@ pub fn told(did: Did<'_>) -> (i32, &'static [u8]) {
 /// The program ends by itself.
 pub fn ends() {
     let Some(turn) = turn() else { return };
-    turn.expect(Did::called(CallId::END, -1));
+    turn.expect(Did::made(CallId::END));
     let tape = turn.tape;
     turn.done();
     tape.state.store(state::OVER, Ordering::Release);

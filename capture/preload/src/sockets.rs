@@ -128,8 +128,9 @@ pub fn counter(fd: i32) -> Option<CallId> {
     }
 }
 
-/// The program made an eventfd or a timerfd, or a child has the other end of a pipe: these are the calls on it.
-pub fn made_counter(fd: i32, call: CallId) {
+/// The program made an eventfd or a timerfd, or a child has the other end of a pipe: these are the calls on it. Returns
+/// `fd`.
+pub fn made_counter(fd: i32, call: CallId) -> i32 {
     let class = match call {
         CallId::EVENTFD => EVENTFD,
         CallId::PIPE => PIPE,
@@ -138,6 +139,7 @@ pub fn made_counter(fd: i32, call: CallId) {
     if fd >= 0 {
         becomes(fd, class);
     }
+    fd
 }
 
 /// Whether random bytes are read from the descriptor.
@@ -509,10 +511,12 @@ pub fn duplicated(from: i32, to: i32) {
     if attach::is_borrowed() {
         return;
     }
-    printed::is_made(to);
+    printed::stands(to, true);
     let Some(socket) = udp(from) else {
         match counter(from) {
-            Some(call) => made_counter(to, call),
+            Some(call) => {
+                made_counter(to, call);
+            }
             None => set(to, UNKNOWN),
         }
         return;
@@ -543,7 +547,7 @@ pub fn closing(fd: i32) {
     if attach::is_borrowed() {
         return;
     }
-    printed::closes(fd);
+    printed::stands(fd, false);
     children::closes(fd);
     let Some(class) = class(fd).filter(|class| *class != UNKNOWN) else {
         return;

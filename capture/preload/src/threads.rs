@@ -16,31 +16,31 @@ use crate::sys::{self, Key};
 use crate::{attach, cancels, locks, meets, replay, sockets};
 
 /// What is remembered of a thread while it lives.
-struct Slot {
+pub struct Slot {
     /// 0: nobody's.
     identity: AtomicU64,
     /// How many threads it has made.
     children: AtomicU64,
     run: AtomicPtr<c_void>,
     argument: AtomicPtr<c_void>,
-    /// See [`replayed_as`].
-    tape: AtomicU32,
+    /// A number that a replay keeps for it; 0 at its start.
+    pub tape: AtomicU32,
     /// The number of the ring that it pushes into, plus 1; 0 while it has none.
     ring: AtomicU32,
     /// A ring that its maker has got for it, and the generation that this is of; null once it is taken.
     promised: AtomicPtr<RingHead>,
     promised_of: AtomicU32,
     /// How many locks it has asked for.
-    steps: AtomicU64,
+    pub steps: AtomicU64,
     /// In a replay: its next step that waits for its turn; 0 where none does.
-    ordered: AtomicU64,
+    pub ordered: AtomicU64,
     floor: Own,
     /// What the C library knows it by.
     handle: AtomicUsize,
-    cancelled: cancels::Own,
+    pub cancelled: cancels::Own,
     /// 1 while it draws a random number by several calls, which are told as one.
-    draws: AtomicU32,
-    once: meets::Own,
+    pub draws: AtomicU32,
+    pub once: meets::Own,
 }
 
 // SAFETY: numbers and pointers.
@@ -90,7 +90,7 @@ pub fn prepare() -> Option<()> {
 }
 
 /// This thread's slot; `None` where it was made past the C library, or there are too many.
-fn own() -> Option<&'static Slot> {
+pub fn own() -> Option<&'static Slot> {
     // SAFETY: what is set is a slot, which lives as long as the library.
     let known = unsafe { KEY.get()?.cast::<Slot>().as_ref() };
     if known.is_some() {
@@ -107,12 +107,6 @@ fn own() -> Option<&'static Slot> {
 /// This thread's identity; 0 where it has none.
 pub fn identity() -> u64 {
     own().map_or(0, |slot| slot.identity.get())
-}
-
-/// A number that a replay keeps for this thread; 0 at its start. `None` as in [`own`].
-#[inline]
-pub fn replayed_as() -> Option<&'static AtomicU32> {
-    own().map(|slot| &slot.tape)
 }
 
 /// One of this thread's steps.
@@ -191,25 +185,7 @@ pub fn promised_ring(generation: u32) -> Option<*mut RingHead> {
     (of == generation).then_some(head)
 }
 
-/// Whether this thread draws a random number by several calls.
-#[inline]
-pub fn draws() -> Option<&'static AtomicU32> {
-    own().map(|slot| &slot.draws)
-}
-
-/// What this thread is about to run once.
-#[inline]
-pub fn once() -> Option<&'static meets::Own> {
-    own().map(|slot| &slot.once)
-}
-
-/// What is remembered of this thread in case that it is cancelled.
-#[inline]
-pub fn cancelled() -> Option<&'static cancels::Own> {
-    own().map(|slot| &slot.cancelled)
-}
-
-/// The same of another thread.
+/// What is remembered of another thread in case that it is cancelled.
 pub fn cancelled_of(handle: usize) -> Option<&'static cancels::Own> {
     slot_of(handle).map(|slot| &slot.cancelled)
 }
@@ -218,12 +194,6 @@ pub fn cancelled_of(handle: usize) -> Option<&'static cancels::Own> {
 #[inline]
 pub fn floor() -> Option<&'static Own> {
     own().map(|slot| &slot.floor)
-}
-
-/// What a replay keeps for this thread's steps: how many there were, and the next that waits.
-#[inline]
-pub fn steps() -> Option<(&'static AtomicU64, &'static AtomicU64)> {
-    own().map(|slot| (&slot.steps, &slot.ordered))
 }
 
 unsafe extern "C" fn thread_ends(slot: *mut c_void) {

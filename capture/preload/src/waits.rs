@@ -203,8 +203,8 @@ hook! {
     fn epoll_ctl[goes_on](epoll: i32, operation: i32, fd: i32, event: *mut EpollEvent) -> i32 {
         let result = goes_on();
         let told = Did::called(CallId::EPOLL_CTL, fd);
-        if replay::on() && let Some(result) = replay::call_with_errno(told) {
-            return result;
+        if replay::on() && let Some(result) = replay::call(told) {
+            return with_errno(result);
         }
         // What stops watching may name any place.
         let events = match attach::records() {

@@ -36,11 +36,16 @@ impl Did<'_> {
         Did { why, ..self }
     }
 
-    /// A call on a descriptor; -1 for none.
+    /// A call.
+    pub fn made(call: CallId) -> Did<'static> {
+        Did::plain(EventKind::Called, call.0)
+    }
+
+    /// A call on a descriptor.
     pub fn called(call: CallId, descriptor: i32) -> Did<'static> {
         Did {
             descriptor,
-            ..Did::plain(EventKind::Called, call.0)
+            ..Did::made(call)
         }
     }
 

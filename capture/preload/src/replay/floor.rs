@@ -43,7 +43,7 @@ pub fn takes(own: &Own) {
         if entry.thread == number {
             let turn = TapeTurn { tape, entry };
             if entry.called() != Some(CallId::TURN) {
-                part(Did::called(CallId::TURN, -1).because(why::STEP));
+                part(Did::made(CallId::TURN).because(why::STEP));
             }
             own.takes();
             let bytes = turn.bytes();

@@ -10,10 +10,11 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use netreel_shared::call::CallId;
 use netreel_shared::tape::{NO_THREAD, Order, STEPS_AT, THREADS_MAX, TapeControl, why};
 
+use crate::cancels;
 use crate::locks::{ECANCELED, is_got};
 use crate::plainly::{Plainly, zero};
 use crate::sys::{self, nr, pause, with_errno};
-use crate::{cancels, threads};
+use crate::threads::{self, Slot};
 
 use super::places::is_free;
 use super::{Did, expected, own_number, part, place_at, tape};
@@ -27,9 +28,7 @@ const YIELDS: u32 = 200;
 struct Step {
     thread: usize,
     count: u64,
-    /// The next one that waits for its turn.
-    ordered: &'static AtomicU64,
-    steps: &'static AtomicU64,
+    own: &'static Slot,
 }
 
 /// The next step of this thread; `None`: its locks are not replayed.
@@ -37,17 +36,12 @@ struct Step {
 fn step() -> Option<Step> {
     let tape = tape().filter(|tape| tape.ordered != 0)?;
     let thread = usize::from(own_number(tape)?);
-    let (steps, ordered) = threads::steps()?;
-    let count = steps.get() + 1;
+    let own = threads::own()?;
+    let count = own.steps.get() + 1;
     if count == 1 {
-        ordered.set(first(tape, thread));
+        own.ordered.set(first(tape, thread));
     }
-    Some(Step {
-        thread,
-        count,
-        ordered,
-        steps,
-    })
+    Some(Step { thread, count, own })
 }
 
 #[cold]
@@ -58,11 +52,11 @@ fn first(tape: &TapeControl, thread: usize) -> u64 {
 
 impl Step {
     fn waits_for_its_turn(&self) -> bool {
-        self.ordered.get() == self.count
+        self.own.ordered.get() == self.count
     }
 
     fn done(&self) {
-        self.steps.set(self.count);
+        self.own.steps.set(self.count);
         if let Some(done) = DONE.get(self.thread) {
             done.store(self.count, Ordering::Release);
         }
@@ -71,7 +65,7 @@ impl Step {
     /// Waits for its turn, and for whoever had the lock before; then makes of the recorded result by `then`
     /// what is returned.
     fn waits(&self, call: CallId, then: impl FnOnce(i32) -> i32) -> Option<i32> {
-        let did = Did::called(call, -1);
+        let did = Did::made(call);
         let turn = expected(did)?;
         let bytes = turn.bytes();
         if bytes.len() < size_of::<Order>() || turn.entry.value != self.count {
@@ -83,7 +77,7 @@ impl Step {
             wait_for(order.before as usize, order.step);
         }
         let result = then(turn.entry.result);
-        self.ordered.set(order.next);
+        self.own.ordered.set(order.next);
         self.done();
         turn.done();
         Some(result)
@@ -154,7 +148,7 @@ pub fn semaphore(mut take: impl FnMut() -> i32) -> Option<i32> {
         }
         // A signal may come in between.
         let got = (0..TRIES_MAX).map(|_| take()).find(|it| *it == 0);
-        got.unwrap_or_else(|| part(Did::called(CallId::SEMAPHORE, -1).because(why::STEP)))
+        got.unwrap_or_else(|| part(Did::made(CallId::SEMAPHORE).because(why::STEP)))
     });
     result.map(with_errno)
 }

@@ -27,7 +27,7 @@ fn ready(turn: &TapeTurn) -> impl Iterator<Item = (i32, u32)> {
 /// # Safety
 /// `list` leads to `count` entries.
 pub unsafe fn polls(call: CallId, list: *mut PollFd, count: usize) -> Option<i32> {
-    let turn = expected(Did::called(call, -1))?;
+    let turn = expected(Did::made(call))?;
     if turn.entry.result < 0 {
         return Some(with_errno(turn.done()));
     }
@@ -55,7 +55,7 @@ pub unsafe fn selects(
     sets: [*mut u64; 3],
     timeout: *mut TimeVal,
 ) -> Option<i32> {
-    let turn = expected(Did::called(call, -1))?;
+    let turn = expected(Did::made(call))?;
     if turn.entry.result < 0 {
         return Some(with_errno(turn.done()));
     }
@@ -97,11 +97,11 @@ pub unsafe fn selects(
 /// # Safety
 /// `list` has room for `count` events.
 pub unsafe fn epoll(call: CallId, list: *mut EpollEvent, count: i32) -> Option<i32> {
-    let turn = expected(Did::called(call, -1))?;
+    let turn = expected(Did::made(call))?;
     let found = turn.bytes().as_chunks::<12>().0;
     let too_few = i64::from(turn.entry.result) > found.len() as i64;
     if found.len() > count.max(0) as usize || too_few {
-        part(Did::called(call, -1).because(why::NO_ROOM));
+        part(Did::made(call).because(why::NO_ROOM));
     }
     for (index, [a, b, c, d, data @ ..]) in found.iter().enumerate() {
         let events = u32::from_le_bytes([*a, *b, *c, *d]);
@@ -126,7 +126,7 @@ pub unsafe fn slept(left: *mut TimeSpec) -> Option<i32> {
     let tape = tape()?;
     let own = own_number(tape)?;
     if !tape.sleeps_as_often_as_it_has_to() {
-        let turn = expected(Did::called(CallId::SLEEP, -1))?;
+        let turn = expected(Did::made(CallId::SLEEP))?;
         // SAFETY: the caller vouches for it.
         return Some(unsafe { woken(turn, left) });
     }
