@@ -8,7 +8,7 @@ use crate::files::{ENOENT, O_CREAT, O_TRUNC, O_WRONLY};
 use crate::paths::{self, LONGEST, Look, Workspace, put};
 use crate::replay::{self, KeptFiles};
 use crate::stat::Stat;
-use crate::sys::{self, AT_FDCWD, errno, nr, quietly};
+use crate::sys::{self, AT_FDCWD, Text, errno, nr, quietly};
 
 /// A path that leads elsewhere.
 pub struct Elsewhere {
@@ -37,12 +37,7 @@ impl Look for KeptFiles {
 /// # Safety
 /// `path` is null or a zero-ended string.
 #[inline]
-pub unsafe fn led<R>(
-    folder: i32,
-    path: *const c_char,
-    follows: bool,
-    go: impl FnOnce(i32, *const c_char) -> R,
-) -> R {
+pub unsafe fn led<R>(folder: i32, path: Text, follows: bool, go: impl FnOnce(i32, Text) -> R) -> R {
     let Some(kept) = replay::kept_files().filter(|_| !path.is_null()) else {
         return go(folder, path);
     };
@@ -58,11 +53,7 @@ pub unsafe fn led<R>(
 /// # Safety
 /// As [`led`].
 #[inline]
-pub unsafe fn led_here<R>(
-    path: *const c_char,
-    follows: bool,
-    go: impl FnOnce(*const c_char) -> R,
-) -> R {
+pub unsafe fn led_here<R>(path: Text, follows: bool, go: impl FnOnce(Text) -> R) -> R {
     // SAFETY: the caller vouches for it.
     unsafe { led(AT_FDCWD, path, follows, |_, path| go(path)) }
 }
@@ -73,10 +64,10 @@ pub unsafe fn led_here<R>(
 /// As [`led`].
 pub unsafe fn led_both<R>(
     old: i32,
-    from: *const c_char,
+    from: Text,
     new: i32,
-    to: *const c_char,
-    go: impl FnOnce(i32, *const c_char, i32, *const c_char) -> R,
+    to: Text,
+    go: impl FnOnce(i32, Text, i32, Text) -> R,
 ) -> R {
     // SAFETY: the caller vouches for it.
     unsafe {
@@ -87,12 +78,7 @@ pub unsafe fn led_both<R>(
 }
 
 #[cold]
-unsafe fn elsewhere(
-    kept: &KeptFiles,
-    folder: i32,
-    path: *const c_char,
-    follows: bool,
-) -> Option<Elsewhere> {
+unsafe fn elsewhere(kept: &KeptFiles, folder: i32, path: Text, follows: bool) -> Option<Elsewhere> {
     // SAFETY: the caller vouches for it.
     if let Some(own) = unsafe { below_own(path) } {
         return Some(own);
@@ -118,7 +104,7 @@ fn is_gone(path: &[u8]) -> bool {
 }
 
 /// What the program looks for below `/proc` under the number that it was told for its own.
-unsafe fn below_own(path: *const c_char) -> Option<Elsewhere> {
+unsafe fn below_own(path: Text) -> Option<Elsewhere> {
     let (process, _) = replay::processes()?;
     // SAFETY: the caller vouches for it.
     let path = unsafe { CStr::from_ptr(path) }.to_bytes();
@@ -172,16 +158,11 @@ const EXDEV: i32 = 18;
 /// # Safety
 /// Both are zero-ended strings.
 #[cold]
-pub unsafe fn is_moved_by_copying(
-    old: i32,
-    from: *const c_char,
-    new: i32,
-    to: *const c_char,
-) -> bool {
+pub unsafe fn is_moved_by_copying(old: i32, from: Text, new: i32, to: Text) -> bool {
     if replay::kept_files().is_none() || errno() != EXDEV {
         return false;
     }
-    let open = |folder: i32, path: *const c_char, flags: i32, mode: u32| {
+    let open = |folder: i32, path: Text, flags: i32, mode: u32| {
         // SAFETY: the caller vouches for the path.
         unsafe { sys::open(folder, path, flags, mode) }
     };

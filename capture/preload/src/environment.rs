@@ -1,8 +1,8 @@
 //! Where the recorder's socket is, as the environment says.
 
-use core::ffi::{CStr, c_char};
+use core::ffi::CStr;
 
-use crate::sys::{self, AT_FDCWD};
+use crate::sys::{self, AT_FDCWD, Texts};
 
 const NAME: &[u8] = b"NETREEL_RECORD=";
 
@@ -23,7 +23,7 @@ pub fn recorder_path(into: &mut [u8]) -> Option<usize> {
 ///
 /// # Safety
 /// `list` is null or a list of zero-ended strings, ended by a null pointer, which stay for a while.
-pub unsafe fn strings(mut list: *const *const c_char) -> impl Iterator<Item = &'static [u8]> {
+pub unsafe fn strings(mut list: Texts) -> impl Iterator<Item = &'static [u8]> {
     core::iter::from_fn(move || {
         // SAFETY: the caller vouches for it.
         unsafe {

@@ -5,9 +5,9 @@
 //! that `execv` takes.
 
 use core::arch::naked_asm;
-use core::ffi::c_char;
 
 use crate::processes::{execv, execve, execvp};
+use crate::sys::{Text, Texts};
 
 macro_rules! listed {
     ($($name:ident => $does:ident;)*) => {
@@ -66,7 +66,7 @@ listed! {
 }
 
 /// The environment stands behind the null pointer that ends the arguments.
-unsafe extern "C" fn with_environment(path: *const c_char, list: *const *const c_char) -> i32 {
+unsafe extern "C" fn with_environment(path: Text, list: Texts) -> i32 {
     // SAFETY: the program vouches for its own call.
     unsafe {
         let mut end = list;

@@ -1,7 +1,7 @@
 //! Files that the program opens: each is pushed with a checksum, so that a replay can say which one
 //! is another than it was.
 
-use core::ffi::{CStr, c_char};
+use core::ffi::CStr;
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use netreel_shared::call::CallId;
@@ -11,7 +11,7 @@ use crate::plainly::zero;
 use crate::push::pushing_unless_busy;
 use crate::row::Row;
 use crate::stat::Stat;
-use crate::sys::{self, errno, nr, quietly};
+use crate::sys::{self, Text, errno, nr, quietly};
 use crate::{attach, replay};
 
 /// A longer file is not kept: its length and the time of its last change are.
@@ -72,7 +72,7 @@ pub fn of_flags(flags: i32) -> Use {
 ///
 /// # Safety
 /// `mode` is null or a zero-ended string.
-pub unsafe fn of_mode(mode: *const c_char) -> Use {
+pub unsafe fn of_mode(mode: Text) -> Use {
     let (writes, reads) = (true, false);
     if mode.is_null() {
         return Use { writes, reads };
@@ -90,7 +90,7 @@ pub unsafe fn of_mode(mode: *const c_char) -> Use {
 ///
 /// # Safety
 /// `path` is null or a zero-ended string.
-pub unsafe fn opened(folder: i32, path: *const c_char, fd: i32, how: Use) {
+pub unsafe fn opened(folder: i32, path: Text, fd: i32, how: Use) {
     if replay::is_muted() || attach::generation().is_none() {
         return;
     }

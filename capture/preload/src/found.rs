@@ -1,7 +1,6 @@
 //! Files that the program is about to change: how each was before, with what was in it, so that a replay
 //! finds it so.
 
-use core::ffi::c_char;
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use netreel_shared::call::CallId;
@@ -12,7 +11,7 @@ use crate::plainly::{Plainly, zero};
 use crate::push::pushing_unless_busy;
 use crate::row::Row;
 use crate::stat::{S_IFMT, Stat};
-use crate::sys::{self, AT_FDCWD, quietly};
+use crate::sys::{self, AT_FDCWD, Text, quietly};
 use crate::{attach, replay};
 
 /// A longer file is not kept, and the recorder says so.
@@ -47,7 +46,7 @@ const OF_THE_KERNEL: [&[u8]; 3] = [b"/proc", b"/sys", b"/dev"];
 /// # Safety
 /// `path` is null or a zero-ended string.
 #[cold]
-pub unsafe fn before(folder: i32, path: *const c_char, follows: bool) {
+pub unsafe fn before(folder: i32, path: Text, follows: bool) {
     // SAFETY: the caller vouches for it.
     unsafe { tells(folder, path, follows, |_| true) };
 }
@@ -56,7 +55,7 @@ pub unsafe fn before(folder: i32, path: *const c_char, follows: bool) {
 ///
 /// # Safety
 /// As [`before`].
-pub unsafe fn before_folder(folder: i32, path: *const c_char) {
+pub unsafe fn before_folder(folder: i32, path: Text) {
     // SAFETY: the caller vouches for it.
     unsafe { tells(folder, path, false, |found| found == Err(ENOENT)) };
 }
@@ -65,14 +64,14 @@ pub unsafe fn before_folder(folder: i32, path: *const c_char) {
 ///
 /// # Safety
 /// As [`before`].
-pub unsafe fn before_folder_goes(folder: i32, path: *const c_char) {
+pub unsafe fn before_folder_goes(folder: i32, path: Text) {
     // SAFETY: the caller vouches for it.
     unsafe { tells(folder, path, false, |found| found == Ok(S_IFDIR)) };
 }
 
 unsafe fn tells(
     folder: i32,
-    path: *const c_char,
+    path: Text,
     follows: bool,
     is_meant: impl FnOnce(Result<u32, i32>) -> bool,
 ) {

@@ -1,11 +1,11 @@
 //! The path of a file without links and dots in it, found without opening anything.
 
 use core::cell::UnsafeCell;
-use core::ffi::{CStr, c_char};
+use core::ffi::CStr;
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use crate::plainly::{Plainly, Zero, zero};
-use crate::sys::{self, AT_FDCWD, nr, pause};
+use crate::sys::{self, AT_FDCWD, Text, nr, pause};
 
 /// A longer path is none that is looked after.
 pub const LONGEST: usize = 1024;
@@ -84,7 +84,7 @@ impl Workspace {
     pub unsafe fn find(
         &mut self,
         folder: i32,
-        path: *const c_char,
+        path: Text,
         follows: bool,
         at: &impl Look,
     ) -> Option<()> {

@@ -1,6 +1,6 @@
 //! Other processes: forked children, and programs that take this one's place.
 
-use core::ffi::{CStr, c_char, c_void};
+use core::ffi::{CStr, c_void};
 
 use netreel_shared::call::CallId;
 
@@ -8,14 +8,14 @@ use crate::environment::strings;
 use crate::hook::hook;
 use crate::replay::{self, Did};
 use crate::statics::{self, LONGEST};
-use crate::sys::{self, AT_FDCWD, environ, errno, nr};
+use crate::sys::{self, AT_FDCWD, Text, Texts, environ, errno, nr};
 use crate::{attach, children, floor, meets, own_number, paths, printed, push};
 
 /// Whether the environment of a new program no longer names the recorder.
 ///
 /// # Safety
 /// `list` is null or a list of zero-ended strings, ended by a null pointer.
-unsafe fn is_cleared(list: *const *const c_char) -> bool {
+unsafe fn is_cleared(list: Texts) -> bool {
     let (mut named, mut loaded) = (false, false);
     // SAFETY: the caller vouches for it.
     for entry in unsafe { strings(list) } {
@@ -38,7 +38,7 @@ fn may_watch() -> bool {
 ///
 /// # Safety
 /// As there.
-unsafe fn found(name: *const c_char, place: &mut [u8; LONGEST]) -> *const c_char {
+unsafe fn found(name: Text, place: &mut [u8; LONGEST]) -> Text {
     match attach::generation() {
         // SAFETY: the caller vouches for it.
         Some(_) => unsafe { statics::found(name, place) },
@@ -50,7 +50,7 @@ unsafe fn found(name: *const c_char, place: &mut [u8; LONGEST]) -> *const c_char
 ///
 /// # Safety
 /// `path` is null or a zero-ended string; `list` as for [`is_cleared`].
-unsafe fn starts(call: CallId, result: i32, path: *const c_char, list: *const *const c_char) {
+unsafe fn starts(call: CallId, result: i32, path: Text, list: Texts) {
     if attach::generation().is_none() || path.is_null() {
         return;
     }
@@ -74,11 +74,7 @@ unsafe fn starts(call: CallId, result: i32, path: *const c_char, list: *const *c
 ///
 /// # Safety
 /// As [`starts`].
-unsafe fn becomes(
-    path: *const c_char,
-    list: impl Fn() -> *const *const c_char,
-    run: impl FnOnce() -> i32,
-) -> i32 {
+unsafe fn becomes(path: Text, list: impl Fn() -> Texts, run: impl FnOnce() -> i32) -> i32 {
     if !attach::is_borrowed() && replay::on() {
         // No thread that is replayed becomes another program: those are refused beforehand. Parts from the
         // recording.
@@ -104,8 +100,8 @@ unsafe fn becomes(
 /// As [`starts`]; `child` is null or a place for a number.
 unsafe fn spawns(
     child: *mut i32,
-    find: impl FnOnce() -> *const c_char,
-    list: *const *const c_char,
+    find: impl FnOnce() -> Text,
+    list: Texts,
     real: impl FnOnce() -> i32,
 ) -> i32 {
     // SAFETY: the caller vouches for it.
@@ -197,29 +193,29 @@ hook! {
         forks(goes_on)
     }
 
-    fn execve[goes_on](path: *const c_char, arguments: *const *const c_char, list: *const *const c_char) -> i32 {
+    fn execve[goes_on](path: Text, arguments: Texts, list: Texts) -> i32 {
         becomes(path, || list, goes_on)
     }
 
-    fn execv[goes_on](path: *const c_char, arguments: *const *const c_char) -> i32 {
+    fn execv[goes_on](path: Text, arguments: Texts) -> i32 {
         becomes(path, || environ, goes_on)
     }
 
-    fn execvp[goes_on](name: *const c_char, arguments: *const *const c_char) -> i32 {
+    fn execvp[goes_on](name: Text, arguments: Texts) -> i32 {
         let mut place = [0; LONGEST];
         becomes(found(name, &mut place), || environ, goes_on)
     }
 
-    fn execvpe[goes_on](name: *const c_char, arguments: *const *const c_char, list: *const *const c_char) -> i32 {
+    fn execvpe[goes_on](name: Text, arguments: Texts, list: Texts) -> i32 {
         let mut place = [0; LONGEST];
         becomes(found(name, &mut place), || list, goes_on)
     }
 
-    fn posix_spawn[goes_on](child: *mut i32, path: *const c_char, actions: *const c_void, attributes: *const c_void, arguments: *const *const c_char, list: *const *const c_char) -> i32 {
+    fn posix_spawn[goes_on](child: *mut i32, path: Text, actions: *const c_void, attributes: *const c_void, arguments: Texts, list: Texts) -> i32 {
         spawns(child, || path, list, goes_on)
     }
 
-    fn posix_spawnp[goes_on](child: *mut i32, name: *const c_char, actions: *const c_void, attributes: *const c_void, arguments: *const *const c_char, list: *const *const c_char) -> i32 {
+    fn posix_spawnp[goes_on](child: *mut i32, name: Text, actions: *const c_void, attributes: *const c_void, arguments: Texts, list: Texts) -> i32 {
         let mut place = [0; LONGEST];
         spawns(child, || found(name, &mut place), list, goes_on)
     }

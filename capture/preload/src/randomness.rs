@@ -1,6 +1,6 @@
 //! Sources of randomness.
 
-use core::ffi::{CStr, c_char, c_void};
+use core::ffi::{CStr, c_void};
 
 use crate::elsewhere::led;
 use crate::files::O_NOFOLLOW;
@@ -8,7 +8,7 @@ use crate::hook::hook;
 use crate::objects::Real;
 use crate::plainly::Plainly;
 use crate::reads::{after_read, after_read_parts, given_parts};
-use crate::sys::{self, AT_FDCWD, IoVec, nr};
+use crate::sys::{self, AT_FDCWD, IoVec, Text, nr};
 use crate::{attach, files, found, sockets, threads};
 
 const GETRANDOM: u8 = 0;
@@ -32,9 +32,9 @@ unsafe fn given(source: u8, bytes: *const u8, result: isize) -> isize {
 /// `path` is null or a zero-ended string.
 pub unsafe fn opens(
     folder: i32,
-    path: *const c_char,
+    path: Text,
     flags: i32,
-    real: impl FnOnce(i32, *const c_char) -> i32,
+    real: impl FnOnce(i32, Text) -> i32,
 ) -> i32 {
     let follows = flags & O_NOFOLLOW == 0;
     // As in `syscall`.
@@ -51,7 +51,7 @@ pub unsafe fn opens(
 
 /// # Safety
 /// `path` is null or a zero-ended string.
-unsafe fn opened(folder: i32, path: *const c_char, flags: i32, fd: i32) -> i32 {
+unsafe fn opened(folder: i32, path: Text, flags: i32, fd: i32) -> i32 {
     let is_there = fd >= 0 && !path.is_null();
     // SAFETY: the caller vouches for it.
     if is_there && is_device(unsafe { CStr::from_ptr(path) }) {
@@ -101,12 +101,12 @@ hook! {
         after_read_parts(fd, sys::buffers(iov, count), goes_on())
     }
 
-    fn open | open64 | __open | __open64[real by path](path: *const c_char, flags: i32, mode: u32),
-    fn __open_2 | __open64_2[real by path](path: *const c_char, flags: i32) -> i32 {
+    fn open | open64 | __open | __open64[real by path](path: Text, flags: i32, mode: u32),
+    fn __open_2 | __open64_2[real by path](path: Text, flags: i32) -> i32 {
         opens(AT_FDCWD, path, flags, |_, path| real(path))
     }
 
-    fn openat | openat64[real by folder, path](folder: i32, path: *const c_char, flags: i32, mode: u32) -> i32 {
+    fn openat | openat64[real by folder, path](folder: i32, path: Text, flags: i32, mode: u32) -> i32 {
         opens(folder, path, flags, real)
     }
 }

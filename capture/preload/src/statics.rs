@@ -1,6 +1,6 @@
 //! Programs that have no place for a library.
 
-use core::ffi::{CStr, c_char};
+use core::ffi::CStr;
 
 use netreel_shared::hello::KIND_WATCH;
 
@@ -8,7 +8,7 @@ use crate::asking::tell;
 use crate::environment::variable;
 use crate::paths::put;
 use crate::stat::Stat;
-use crate::sys::{self, AT_FDCWD, quietly};
+use crate::sys::{self, AT_FDCWD, Text, quietly};
 
 /// No path is longer, with its zero byte.
 pub const LONGEST: usize = 4096;
@@ -18,7 +18,7 @@ pub const LONGEST: usize = 4096;
 ///
 /// # Safety
 /// `name` is null or a zero-ended string.
-pub unsafe fn found(name: *const c_char, place: &mut [u8; LONGEST]) -> *const c_char {
+pub unsafe fn found(name: Text, place: &mut [u8; LONGEST]) -> Text {
     if name.is_null() {
         return name;
     }
@@ -48,7 +48,7 @@ fn is_program(parts: &[&[u8]], place: &mut [u8; LONGEST]) -> bool {
         })
 }
 
-fn open(path: *const c_char, flags: i32) -> Option<i32> {
+fn open(path: Text, flags: i32) -> Option<i32> {
     // SAFETY: who calls has a zero-ended path.
     unsafe { sys::open(AT_FDCWD, path, flags, 0) }
 }
@@ -58,7 +58,7 @@ fn open(path: *const c_char, flags: i32) -> Option<i32> {
 ///
 /// # Safety
 /// `path` is null or a zero-ended string.
-pub unsafe fn becomes(path: *const c_char) {
+pub unsafe fn becomes(path: Text) {
     ask_to_watch(path, || 0);
 }
 
@@ -66,11 +66,11 @@ pub unsafe fn becomes(path: *const c_char) {
 ///
 /// # Safety
 /// As [`becomes`].
-pub unsafe fn starts(path: *const c_char) {
+pub unsafe fn starts(path: Text) {
     ask_to_watch(path, sys::thread);
 }
 
-fn ask_to_watch(path: *const c_char, starter: impl FnOnce() -> u32) {
+fn ask_to_watch(path: Text, starter: impl FnOnce() -> u32) {
     if path.is_null() {
         return;
     }

@@ -1,7 +1,7 @@
 //! Sources of randomness that are opened as a stream of the C library, which reads them inside
 //! itself: the program gets a stream whose bytes come through the hooks.
 
-use core::ffi::{CStr, c_char, c_void};
+use core::ffi::{CStr, c_void};
 use core::sync::atomic::Ordering;
 
 use crate::elsewhere::led_here;
@@ -9,7 +9,8 @@ use crate::hook::hook;
 use crate::numbered::OPEN;
 use crate::objects::Real;
 use crate::plainly::Plainly;
-use crate::{attach, descriptors, files, found, randomness, receive, sys};
+use crate::sys::{self, Text};
+use crate::{attach, descriptors, files, found, randomness, receive};
 
 /// As glibc has it.
 #[repr(C)]
@@ -21,7 +22,7 @@ struct Functions {
     close: Option<unsafe extern "C" fn(*mut c_void) -> i32>,
 }
 
-type Makes = unsafe extern "C" fn(*mut c_void, *const c_char, Functions) -> *mut c_void;
+type Makes = unsafe extern "C" fn(*mut c_void, Text, Functions) -> *mut c_void;
 static FOPENCOOKIE: Real<Makes> = Real::new(c"fopencookie");
 
 /// More than a program needs at a time of a source that never ends.
@@ -48,7 +49,7 @@ unsafe extern "C" fn close(fd: *mut c_void) -> i32 {
 ///
 /// # Safety
 /// Both are null or zero-ended strings.
-unsafe fn random(path: *const c_char, mode: *const c_char) -> Option<*mut c_void> {
+unsafe fn random(path: Text, mode: Text) -> Option<*mut c_void> {
     if path.is_null() || mode.is_null() {
         return None;
     }
@@ -94,11 +95,7 @@ static FILENO: Real<unsafe extern "C" fn(*mut c_void) -> i32> = Real::new(c"file
 ///
 /// # Safety
 /// Both strings are null or end in a zero byte.
-unsafe fn opens(
-    path: *const c_char,
-    mode: *const c_char,
-    real: impl FnOnce(*const c_char) -> *mut c_void,
-) -> *mut c_void {
+unsafe fn opens(path: Text, mode: Text, real: impl FnOnce(Text) -> *mut c_void) -> *mut c_void {
     let _ = attach::generation();
     // SAFETY: the caller vouches for it.
     unsafe {
@@ -114,11 +111,11 @@ unsafe fn opens(
 }
 
 hook! {
-    fn fopen | fopen64[real by path](path: *const c_char, mode: *const c_char) -> *mut c_void {
+    fn fopen | fopen64[real by path](path: Text, mode: Text) -> *mut c_void {
         random(path, mode).unwrap_or_else(|| opens(path, mode, real))
     }
 
-    fn freopen | freopen64[real by path](path: *const c_char, mode: *const c_char, stream: *mut c_void) -> *mut c_void {
+    fn freopen | freopen64[real by path](path: Text, mode: Text, stream: *mut c_void) -> *mut c_void {
         opens(path, mode, real)
     }
 }

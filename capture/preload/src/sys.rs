@@ -367,6 +367,11 @@ pub fn fcntl(fd: c_int, command: usize) -> isize {
     unsafe { syscall(nr::FCNTL, [fd as usize, command]) }
 }
 
+/// A path or a word of the program's: null, or a zero-ended string.
+pub type Text = *const c_char;
+/// Several of them: null, or a list that a null pointer ends.
+pub type Texts = *const *const c_char;
+
 /// Opens a file for this library's own use.
 ///
 /// # Safety
