@@ -6,7 +6,7 @@ use crate::hook::hook;
 use crate::sys::{TimeSpec, TimeVal, nr, or_code, with_errno};
 use crate::{
     attach, children, clocks, counters, descriptors, names, others, own_number, processes,
-    randomness, receive, sandbox, send, sockets, uring, waits,
+    randomness, receive, sandbox, send, sockets, waits,
 };
 
 /// Declares what answers calls by number that do nothing else than the hook of their name. Numbers that
@@ -104,7 +104,7 @@ hook! {
                 descriptors::submitted(c as *const *const descriptors::Block, b);
                 all()
             }
-            nr::IO_URING_SETUP => uring::set_up(all()),
+            nr::IO_URING_SETUP => descriptors::set_up(all()),
             nr::PIDFD_GETFD => {
                 let arrived = all();
                 sockets::arrived(arrived as i32);

@@ -12,7 +12,7 @@ use crate::hook::{Onward, hook, passing};
 use crate::numbered::number_of;
 use crate::plainly::{Plainly, zero};
 use crate::replay::{self, Did};
-use crate::sys::{FIONREAD, IoVec, or_code, quietly};
+use crate::sys::{self, FIONREAD, IoVec, or_code, quietly};
 use crate::{attach, push, sockets, typed};
 
 /// How many pipes and pairs of sockets are known at a time.
@@ -102,7 +102,7 @@ fn waits(ended: &mut Ended, real: impl FnOnce(&mut Ended) -> i32) -> i32 {
     }
     let result = real(ended);
     // SAFETY: a place of this length.
-    let bytes = unsafe { core::slice::from_raw_parts(ended.as_ptr().cast::<u8>(), ENDED) };
+    let bytes = unsafe { sys::slice(ended.as_ptr().cast::<u8>(), ENDED) };
     push::called(CallId::WAIT, or_code(result), &[bytes]);
     result
 }

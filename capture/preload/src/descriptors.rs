@@ -90,10 +90,11 @@ unsafe fn requested(request: *const Request) {
 /// # Safety
 /// `list` is null or leads to `count` requests.
 unsafe fn all_requested(list: *const *mut Request, count: i32) {
-    let count = usize::try_from(count).unwrap_or(0);
-    for index in 0..if list.is_null() { 0 } else { count } {
-        // SAFETY: the caller vouches for it.
-        unsafe { requested(*list.add(index)) };
+    // SAFETY: the caller vouches for it.
+    unsafe {
+        for request in sys::slice(list, count) {
+            requested(*request);
+        }
     }
 }
 
@@ -114,9 +115,9 @@ pub struct Block {
 /// # Safety
 /// `list` is null or leads to `count` blocks.
 pub unsafe fn submitted(list: *const *const Block, count: usize) {
-    for index in 0..if list.is_null() { 0 } else { count } {
-        // SAFETY: the caller vouches for it.
-        if let Some(block) = unsafe { (*list.add(index)).as_ref() } {
+    // SAFETY: the caller vouches for it.
+    unsafe {
+        for block in sys::slice(list, count).iter().filter_map(|it| it.as_ref()) {
             went_past(block.fd, PastId::MOVED);
         }
     }
@@ -133,6 +134,15 @@ passing! {
         went_past(arguments[0] as i32, PastId::STREAM);
         Onward::to(real)
     }
+}
+
+/// Pushes that the program made a ring of requests to the kernel (`io_uring`), past every hook, where it did: by
+/// number, or through liburing where that is a library of its own. Leaves `errno` as it is. Returns `result`.
+pub fn set_up(result: isize) -> isize {
+    if result >= 0 {
+        quietly(|| sockets::past(PastId::IO_URING));
+    }
+    result
 }
 
 /// `to` becomes a second descriptor of what is behind `fd`.
@@ -171,7 +181,7 @@ hook! {
 
     fn connect | __connect[goes_on](fd: i32, address: *const u8, length: u32) -> i32 {
         if replay::on() {
-            let peer = Endpoint::from_c(sys::bytes(address, length as usize));
+            let peer = Endpoint::from_c(sys::slice(address, length));
             if let Some(socket) = sockets::udp(fd) {
                 return replay::connects(fd, socket, peer.as_ref());
             }
@@ -179,7 +189,7 @@ hook! {
                 return replay::refuses();
             }
         }
-        let (result, address) = (goes_on(), sys::bytes(address, length as usize));
+        let (result, address) = (goes_on(), sys::slice(address, length));
         let peer = Endpoint::from_c(address);
         if let Some(socket) = sockets::udp(fd) {
             sockets::forget_peer(socket);
@@ -210,7 +220,7 @@ hook! {
         let sent = if uncorks { send::uncorks(fd, goes_on) } else { None };
         let told = replayed(fd, CallId::SET_OPTION);
         let result = told.or(sent).unwrap_or_else(goes_on);
-        let value = sys::bytes(value, length.min(64) as usize);
+        let value = sys::slice(value, length.min(64));
         if told.is_none() {
             tell(fd, CallId::SET_OPTION, result, &[&level.to_le_bytes(), &name.to_le_bytes(), value]);
         }
@@ -300,6 +310,12 @@ hook! {
     fn lio_listio | lio_listio64[goes_on](mode: i32, list: *const *mut Request, count: i32, signal: *mut c_void) -> i32 {
         all_requested(list, count);
         goes_on()
+    }
+
+    fn io_uring_setup[goes_on](entries: u32, parameters: *mut c_void),
+    fn io_uring_queue_init[goes_on](entries: u32, ring: *mut c_void, flags: u32),
+    fn io_uring_queue_init_params[goes_on](entries: u32, ring: *mut c_void, parameters: *mut c_void) -> i32 {
+        set_up(goes_on() as isize) as i32
     }
 
     fn dup[goes_on](fd: i32) -> i32 {

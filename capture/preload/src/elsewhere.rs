@@ -144,7 +144,7 @@ pub unsafe fn meant(place: *mut c_char, result: isize) -> isize {
     };
     // SAFETY: the caller vouches for it.
     unsafe {
-        let whole = core::slice::from_raw_parts(place.cast::<u8>(), length);
+        let whole = sys::slice(place.cast::<u8>(), length);
         let left = kept.meant(whole).len();
         core::ptr::copy(place.add(length - left), place, left);
         left as isize

@@ -70,7 +70,6 @@ mod threads;
 mod tree;
 mod tripwire;
 mod typed;
-mod uring;
 mod vectors;
 mod waits;
 

@@ -19,7 +19,7 @@ use crate::sys::{RTLD_NEXT, quietly};
 use crate::{
     by_number, cancels, children, clocks, counters, descriptors, locks, meets, names, numbered,
     others, own_number, printed, processes, randomness, receive, sandbox, send, signals, sockets,
-    streams, threads, tree, uring, waits,
+    streams, threads, tree, waits,
 };
 
 static HOOKED: &[Hooked] = hooked![
@@ -38,7 +38,6 @@ fn hook_of(name: &CStr) -> Option<*mut c_void> {
         descriptors::HOOKED,
         others::HOOKED,
         printed::HOOKED,
-        uring::HOOKED,
         waits::HOOKED,
         clocks::HOOKED,
         randomness::HOOKED,

@@ -42,7 +42,7 @@ unsafe fn asked_name(
     let result = real();
     let own = if result == 0 { room.min(28) } else { 0 };
     // SAFETY: as above.
-    let own = unsafe { sys::bytes(address, room_for(length).min(own) as usize) };
+    let own = unsafe { sys::slice(address, room_for(length).min(own)) };
     let endpoint = Endpoint::from_c(own);
     let endpoint = endpoint.as_ref().map_or(&[][..], Endpoint::bytes);
     push::called(call, or_code(result), &[&socket.to_le_bytes(), endpoint]);
@@ -50,7 +50,7 @@ unsafe fn asked_name(
 }
 
 /// How many bytes of an option's value are kept.
-const VALUE_MAX: usize = 64;
+const VALUE_MAX: u32 = 64;
 
 /// As `struct addrinfo`.
 #[repr(C)]
@@ -242,7 +242,7 @@ unsafe fn told_of_host(answer: *const Host) -> (i32, Found) {
             let mut address = [0u8; 28];
             address[..2].copy_from_slice(&(host.family as u16).to_ne_bytes());
             let at = if length == 4 { 4 } else { 8 };
-            address[at..at + length].copy_from_slice(sys::bytes(*list, length));
+            address[at..at + length].copy_from_slice(sys::slice(*list, length));
             if let Some(endpoint) = Endpoint::from_c(&address) {
                 add(&mut found, 0, 0, &endpoint);
             }
@@ -261,7 +261,7 @@ unsafe fn told_of_list(mut one: *const Address) -> Found {
     // SAFETY: the caller vouches for it.
     unsafe {
         while let Some(address) = one.as_ref() {
-            let its = sys::bytes(address.address, address.length.min(28) as usize);
+            let its = sys::slice(address.address, address.length.min(28));
             if let Some(endpoint) = Endpoint::from_c(its) {
                 add(&mut found, address.kind, address.protocol, &endpoint);
             }
@@ -297,8 +297,8 @@ hook! {
         }
         let result = goes_on();
         // Of a call that failed nothing was told, perhaps because there is nothing to read here.
-        let told = if result == 0 && !value.is_null() { length.as_ref() } else { None };
-        let own = told.map_or(&[][..], |&own| core::slice::from_raw_parts(value, (own as usize).min(VALUE_MAX)));
+        let own = if result == 0 { room_for(length).min(VALUE_MAX) } else { 0 };
+        let own = sys::slice(value, own);
         let parts = [&socket.to_le_bytes()[..], &level.to_le_bytes(), &name.to_le_bytes(), own];
         push::called(CallId::GET_OPTION, or_code(result), &parts);
         result

@@ -8,7 +8,7 @@ use core::marker::PhantomData;
 use core::sync::atomic::{AtomicPtr, AtomicUsize};
 
 use crate::plainly::{Plainly, zero};
-use crate::sys::{PT_LOAD, ProgramHeader, RTLD_NEXT};
+use crate::sys::{PT_LOAD, ProgramHeader, RTLD_NEXT, slice};
 
 /// The debugger's list of loaded objects, as `<link.h>` has it.
 #[repr(C)]
@@ -165,7 +165,7 @@ impl Loaded {
             let header = self.base as *const u8;
             let parts = header.add(32).cast::<usize>().read();
             let count = usize::from(header.add(56).cast::<u16>().read());
-            core::slice::from_raw_parts(header.add(parts).cast::<ProgramHeader>(), count)
+            slice(header.add(parts).cast::<ProgramHeader>(), count)
         }
     }
 }
@@ -359,7 +359,7 @@ impl<'a> View<'a> {
         // SAFETY: the caller vouches for it.
         let (headers, name) = unsafe {
             (
-                core::slice::from_raw_parts(info.headers, usize::from(info.header_count)),
+                slice(info.headers, info.header_count),
                 CStr::from_ptr(info.name),
             )
         };

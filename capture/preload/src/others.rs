@@ -48,7 +48,7 @@ unsafe fn takes(address: *const u8, length: *const u32, real: impl FnOnce() -> i
     let fd = real();
     if fd >= 0 {
         // SAFETY: as above; the kernel says how long the address is, however little room there was.
-        let peer = unsafe { sys::bytes(address, room_for(length).min(room) as usize) };
+        let peer = unsafe { sys::slice(address, room_for(length).min(room)) };
         connected(TAKEN, fd, &Endpoint::from_c(peer).unwrap_or(Endpoint::NONE));
     }
     made(fd)

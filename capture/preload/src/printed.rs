@@ -106,7 +106,7 @@ unsafe extern "C" fn stream_writes(file: *mut u8, data: *const u8, length: isize
             taken
         };
         // SAFETY: the C library has written them.
-        let written = unsafe { sys::bytes(data, result.max(0) as usize) };
+        let written = unsafe { sys::slice(data, result) };
         if let Some(bytes @ [_, ..]) = written.get(taken..) {
             says(index, bytes, true);
         }
@@ -145,7 +145,7 @@ pub unsafe fn wrote(fd: i32, data: *const u8, written: isize) {
         && length > 0
     {
         // SAFETY: the caller vouches for it.
-        let bytes = unsafe { core::slice::from_raw_parts(data, length) };
+        let bytes = unsafe { sys::slice(data, length) };
         says(index, bytes, false);
     }
 }
@@ -266,7 +266,7 @@ fn look_at(stream: &StdStream, all: bool, each: &mut dyn FnMut(&[u8])) {
         let seen = stream.seen.get();
         let start = if within(seen) { seen } else { base };
         if at > start {
-            let bytes = core::slice::from_raw_parts(start as *const u8, at - start);
+            let bytes = sys::slice(start as *const u8, at - start);
             let looked = stream.looked.get();
             let from = if within(looked) {
                 looked.max(start) - start

@@ -98,7 +98,7 @@ hook! {
     }
 
     fn preadv | preadv64[goes_on](fd: i32, iov: *const IoVec, count: i32, offset: i64) -> isize {
-        after_read_parts(fd, sys::buffers(iov, count), goes_on())
+        after_read_parts(fd, sys::slice(iov, count), goes_on())
     }
 
     fn open | open64 | __open | __open64[real by path](path: Text, flags: i32, mode: u32),

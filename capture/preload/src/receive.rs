@@ -26,7 +26,7 @@ unsafe fn after_one(
     // SAFETY: the caller vouches for it.
     let address = unsafe {
         let own = room_for(address_length).min(address_room).min(28);
-        sys::bytes(address, if result < 0 { 0 } else { own as usize })
+        sys::slice(address, if result < 0 { 0 } else { own })
     };
     let taken = Taken {
         address,
@@ -365,11 +365,11 @@ hook! {
     }
 
     fn readv[goes_on](fd: i32, iov: *const IoVec, count: i32) -> isize {
-        read_parts(fd, sys::buffers(iov, count), 0, goes_on)
+        read_parts(fd, sys::slice(iov, count), 0, goes_on)
     }
 
     fn preadv2 | preadv64v2[goes_on](fd: i32, iov: *const IoVec, count: i32, offset: i64, flags: i32) -> isize {
-        read_at(fd, sys::buffers(iov, count), offset, flags, goes_on)
+        read_at(fd, sys::slice(iov, count), offset, flags, goes_on)
     }
 
     fn recvmsg[real](fd: i32, message: *mut MsgHdr, flags: i32) -> isize {

@@ -185,7 +185,7 @@ pub fn thread_ends(known: u32, identity: u64) {
 fn find(tape: &TapeControl, identity: u64) -> Option<u32> {
     let count = (tape.threads as usize).min(THREADS_MAX);
     // SAFETY: the identities lie there in every tape.
-    let all = unsafe { core::slice::from_raw_parts(place_at::<u64>(tape, THREADS_AT), count) };
+    let all = unsafe { sys::slice(place_at::<u64>(tape, THREADS_AT), count) };
     let found = all.iter().position(|known| *known == identity)?;
     Some(found as u32)
 }
@@ -363,9 +363,9 @@ impl TapeTurn {
 
     /// What belongs to it: an endpoint first, where it has one.
     fn bytes(&self) -> &'static [u8] {
-        let (entry, length) = (&raw const *self.entry, self.entry.length as usize);
+        let entry = &raw const *self.entry;
         // SAFETY: they follow the entry.
-        unsafe { core::slice::from_raw_parts(entry.add(1).cast::<u8>(), length) }
+        unsafe { sys::slice(entry.add(1).cast::<u8>(), self.entry.length) }
     }
 
     fn split(&self) -> (&'static [u8], &'static [u8]) {

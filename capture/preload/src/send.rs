@@ -43,7 +43,7 @@ unsafe fn message<'a>(fd: i32, socket: u16, message: &MsgHdr) -> Outgoing<'a> {
     let (list, address, segment) = unsafe {
         (
             message.list(),
-            sys::bytes(message.name, message.name_length as usize),
+            sys::slice(message.name, message.name_length),
             vectors::control(message.control, message.control_length, sys::UDP_SEGMENT),
         )
     };
@@ -292,7 +292,7 @@ hook! {
     }
 
     fn sendto[goes_on](fd: i32, buffer: *const u8, length: usize, flags: i32, address: *const u8, address_length: u32) -> isize {
-        let address = sys::bytes(address, address_length as usize);
+        let address = sys::slice(address, address_length);
         send_by(fd, &[IoVec::new(buffer, length)], address, flags, goes_on)
     }
 
@@ -317,7 +317,7 @@ hook! {
         if sockets::udp(fd).is_some() && !sockets::is_still_udp(fd) {
             return goes_on();
         }
-        let list = sys::buffers(iov, count);
+        let list = sys::slice(iov, count);
         if let Some(length) = children::swallows(fd, || length(list)) {
             return length;
         }
@@ -329,7 +329,7 @@ hook! {
     }
 
     fn pwritev2 | pwritev64v2[goes_on](fd: i32, iov: *const IoVec, count: i32, offset: i64, flags: i32) -> isize {
-        write_at(fd, sys::buffers(iov, count), offset, goes_on)
+        write_at(fd, sys::slice(iov, count), offset, goes_on)
     }
 
     fn sendmsg[goes_on](fd: i32, message: *const MsgHdr, flags: i32) -> isize {

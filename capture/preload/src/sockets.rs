@@ -92,8 +92,14 @@ fn class(fd: i32) -> Option<u32> {
 pub fn udp(fd: i32) -> Option<u16> {
     match class(fd)? {
         UNKNOWN => classify(fd),
-        class => Some(class.checked_sub(UDP)? as u16),
+        class => socket_of(class),
     }
+}
+
+/// The number of a UDP socket, where this says that a descriptor is one.
+#[inline]
+fn socket_of(class: u32) -> Option<u16> {
+    Some(class.checked_sub(UDP)? as u16)
 }
 
 /// Whether the descriptor still is this socket's: another thread may have closed it.
@@ -180,22 +186,19 @@ fn classify(fd: i32) -> Option<u16> {
     }
     let socket = loop {
         let is = is_udp(fd);
-        let (class, socket) = if is {
-            let socket = number(fd)?;
-            (UDP + u32::from(socket), Some(socket))
-        } else if is_random_device(fd) {
-            (RANDOM_SOURCE, None)
-        } else {
-            (OTHER, None)
+        let class = match is {
+            true => UDP + u32::from(number(fd)?),
+            false if is_random_device(fd) => RANDOM_SOURCE,
+            false => OTHER,
         };
         if !exchange(fd, UNKNOWN, class) {
             // Another thread was first.
-            return Some(self::class(fd)?.checked_sub(UDP)? as u16);
+            return socket_of(self::class(fd)?);
         }
         // Another thread may have closed it meanwhile and made another, and what that one said of
         // the descriptor came before.
         if is_udp(fd) == is {
-            break socket?;
+            break socket_of(class)?;
         }
         exchange(fd, class, UNKNOWN);
     };
@@ -255,10 +258,9 @@ fn options<const N: usize>(fd: i32, level: i32, name: i32) -> (bool, [u32; N]) {
 /// Numbers a socket; `None` where there is no number left, or no room for the descriptor.
 fn number(fd: i32) -> Option<u16> {
     attach::generation()?;
-    let place = usize::try_from(fd).is_ok_and(|fd| fd < FDS);
     let number = attach::control().sockets.0.fetch_add(1, Ordering::Relaxed);
-    let socket = u16::try_from(number).ok().filter(|_| place);
-    let Some(socket) = socket.filter(|&socket| socket != u16::MAX) else {
+    let free = |socket: &u16| *socket != u16::MAX && entry(fd).is_some();
+    let Some(socket) = u16::try_from(number).ok().filter(free) else {
         set(fd, OTHER);
         past(PastId::UNNUMBERED);
         return None;
@@ -553,7 +555,7 @@ pub fn closing(fd: i32) {
         return;
     };
     set(fd, CLOSING);
-    let Some(socket) = class.checked_sub(UDP).map(|socket| socket as u16) else {
+    let Some(socket) = socket_of(class) else {
         return;
     };
     let last = of(socket).references.fetch_sub(1, Ordering::Relaxed) <= 1;
@@ -585,13 +587,13 @@ fn receive_queue(fd: i32) -> Row<16> {
 /// Pushes the last state of the receive buffers of all sockets.
 pub fn push_receive_queues() {
     for (fd, entry) in TABLE.iter().enumerate().take(4096) {
-        let Some(socket) = entry.get().checked_sub(UDP) else {
+        let Some(socket) = socket_of(entry.get()) else {
             continue;
         };
         let Some(mut pushing) = pushing() else { return };
         let queue = receive_queue(fd as i32);
-        let number = (socket as u16).to_le_bytes();
-        pushing.called(CallId::RECEIVE_QUEUE, 0, &[&number, queue.bytes()]);
+        let details = [&socket.to_le_bytes()[..], queue.bytes()];
+        pushing.called(CallId::RECEIVE_QUEUE, 0, &details);
     }
 }
 

@@ -76,30 +76,17 @@ impl IoVec {
     }
 }
 
-/// The `count` buffers of a call; none where that is negative.
+/// What lies from `first` on, `count` in number; nothing where there is no place, or that is negative.
 ///
 /// # Safety
-/// `list` is null or leads to so many, each as [`IoVec::new`] wants it, which stay as they are for the call.
+/// `first` is null or leads to so many, which stay as they are for the call.
 #[inline]
-pub unsafe fn buffers<'a>(list: *const IoVec, count: impl TryInto<usize>) -> &'a [IoVec] {
-    if list.is_null() {
+pub unsafe fn slice<'a, T>(first: *const T, count: impl TryInto<usize>) -> &'a [T] {
+    if first.is_null() {
         return &[];
     }
     // SAFETY: the caller vouches for it.
-    unsafe { core::slice::from_raw_parts(list, count.try_into().unwrap_or(0)) }
-}
-
-/// The `length` bytes of a call; none where there is no place.
-///
-/// # Safety
-/// `place` is null or leads to so many, which stay as they are for the call.
-#[inline]
-pub unsafe fn bytes<'a>(place: *const u8, length: usize) -> &'a [u8] {
-    if place.is_null() {
-        return &[];
-    }
-    // SAFETY: the caller vouches for it.
-    unsafe { core::slice::from_raw_parts(place, length) }
+    unsafe { core::slice::from_raw_parts(first, count.try_into().unwrap_or(0)) }
 }
 
 #[repr(C)]
@@ -134,7 +121,7 @@ impl MsgHdr {
     /// The message is the program's own, for a call that it makes.
     pub unsafe fn list<'a>(&self) -> &'a [IoVec] {
         // SAFETY: the caller vouches for it.
-        unsafe { buffers(self.iov, self.iov_count) }
+        unsafe { slice(self.iov, self.iov_count) }
     }
 }
 

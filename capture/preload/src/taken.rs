@@ -105,9 +105,9 @@ pub unsafe fn taken_by<'a>(
     } else {
         0
     };
-    let own = message.name_length.min(room).min(28) as usize;
+    let own = message.name_length.min(room).min(28);
     // SAFETY: the caller vouches for it.
-    let (list, address) = unsafe { (message.list(), sys::bytes(message.name, own)) };
+    let (list, address) = unsafe { (message.list(), sys::slice(message.name, own)) };
     Taken {
         address,
         size,

@@ -113,14 +113,10 @@ fn executable() -> Option<(usize, usize)> {
     // SAFETY: the kernel put the program's headers there.
     unsafe {
         let headers = getauxval(AT_PHDR) as *const ProgramHeader;
-        let count = getauxval(AT_PHNUM) as usize;
-        if headers.is_null() {
-            return None;
-        }
-        let headers_list = core::slice::from_raw_parts(headers, count);
-        let own = headers_list.iter().find(|header| header.kind == PT_PHDR)?;
+        let all = sys::slice(headers, getauxval(AT_PHNUM));
+        let own = all.iter().find(|header| header.kind == PT_PHDR)?;
         let base = (headers as usize).wrapping_sub(own.address);
-        let text = headers_list
+        let text = all
             .iter()
             .filter(|header| header.kind == PT_LOAD && header.flags & PF_X != 0)
             .map(|header| {

@@ -91,7 +91,7 @@ unsafe fn each_control(control: *const u8, length: usize, mut each: impl FnMut(i
     /// Of a piece before its content: length, level, kind.
     const HEAD: usize = 16;
     // SAFETY: the caller vouches for it.
-    let mut left = unsafe { crate::sys::bytes(control, length) };
+    let mut left = unsafe { crate::sys::slice(control, length) };
     while let Some((head, content)) = left.split_first_chunk::<HEAD>() {
         let word =
             |at: usize| u32::from_ne_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);

@@ -47,7 +47,7 @@ pub unsafe fn polls(
     }
     after(call, real(), |ready| {
         // SAFETY: the call succeeded, so the list is there.
-        let list = unsafe { core::slice::from_raw_parts(list, count) };
+        let list = unsafe { sys::slice(list, count) };
         for one in list.iter().filter(|one| one.revents != 0).take(READY_MAX) {
             ready.add(&one.fd.to_le_bytes());
             ready.add(&u32::from(one.revents as u16).to_le_bytes());
@@ -110,7 +110,7 @@ pub unsafe fn epolls(
     let result = real();
     after(call, result, |ready| {
         // SAFETY: the kernel has filled that many.
-        let list = unsafe { core::slice::from_raw_parts(list, result as usize) };
+        let list = unsafe { sys::slice(list, result) };
         for one in list.iter().take(READY_MAX) {
             let (events, data) = (one.events, one.data);
             ready.add(&events.to_le_bytes());

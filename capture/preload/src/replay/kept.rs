@@ -3,6 +3,7 @@
 use netreel_shared::tape::{SCRATCH_AT, SCRATCH_MAX, TapeControl};
 
 use crate::paths::is_below;
+use crate::sys;
 
 use super::{place_at, tape};
 
@@ -34,8 +35,7 @@ impl KeptFiles {
         }
         let place = place_at::<u8>(self.tape, self.tape.files_at as usize);
         // SAFETY: the command made the tape; all that is said to lie on it does.
-        let mut list =
-            unsafe { core::slice::from_raw_parts(place, self.tape.files_length as usize) };
+        let mut list = unsafe { sys::slice(place, self.tape.files_length) };
         while let Some((length, rest)) = list.split_first_chunk() {
             let length = usize::from(u16::from_le_bytes(*length));
             let Some((kept, rest)) = rest.split_at_checked(length) else {

@@ -38,11 +38,10 @@ fn compare(tape: &TapeControl, (index, printed): (usize, &Printed), bytes: &[u8]
     if printed.differs.get() != 0 {
         keep(tape, (index, printed), bytes);
     } else {
-        let left = printed.length.saturating_sub(now) as usize;
+        let left = printed.length.saturating_sub(now);
         // SAFETY: the command made the tape; all that was printed lies on it.
-        let recorded = unsafe {
-            core::slice::from_raw_parts(place_at::<u8>(tape, (printed.at + now) as usize), left)
-        };
+        let recorded =
+            unsafe { sys::slice(place_at::<u8>(tape, (printed.at + now) as usize), left) };
         let pairs = recorded.iter().zip(bytes);
         let same = pairs.take_while(|(then, now)| then == now).count();
         if let Some(other) = bytes.get(same..).filter(|other| !other.is_empty()) {
