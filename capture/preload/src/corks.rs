@@ -5,7 +5,7 @@ use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use crate::endpoint::Endpoint;
-use crate::plainly::{Plainly, zero};
+use crate::plainly::{Plainly, Zero, zero};
 use crate::sys::{IoVec, pause};
 use crate::vectors::Vectors;
 
@@ -16,7 +16,7 @@ const BYTES: usize = 1 << 16;
 
 /// How many places are taken.
 static TAKEN: AtomicU32 = zero();
-static ALL: [Place; PLACES] = [const { Place::free() }; PLACES];
+static ALL: [Place; PLACES] = zero();
 
 /// What a socket's parts come to so far.
 struct Place {
@@ -33,6 +33,9 @@ const LOOKS_MAX: u32 = 200;
 
 // SAFETY: only the thread that has set `HELD` touches what is inside.
 unsafe impl Sync for Place {}
+
+// SAFETY: numbers.
+unsafe impl Zero for Place {}
 
 struct Parts {
     first: First,
@@ -51,17 +54,14 @@ pub struct First {
     pub segment: u16,
 }
 
-impl First {
-    const NONE: First = First {
-        to: [0; 5],
-        to_peer: false,
-        segment: 0,
-    };
+// SAFETY: numbers.
+unsafe impl Zero for First {}
 
+impl First {
     pub fn new(to: Option<To>, segment: u16) -> First {
         let mut first = First {
             segment,
-            ..First::NONE
+            ..zero()
         };
         if let Some(To { endpoint, is_peer }) = to {
             first.to = endpoint.to_words();
@@ -87,18 +87,6 @@ pub struct To {
 }
 
 impl Place {
-    const fn free() -> Place {
-        let first = First::NONE;
-        Place {
-            owner: AtomicU32::new(0),
-            parts: UnsafeCell::new(Parts {
-                first,
-                length: 0,
-                bytes: [0; BYTES],
-            }),
-        }
-    }
-
     fn take(&self, before: u32, held: u32) -> bool {
         self.owner.exchange(before, held, Ordering::Acquire).is_ok()
     }

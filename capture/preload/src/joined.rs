@@ -110,8 +110,6 @@ pub const NOWHERE: (*mut u8, *mut u32) = (core::ptr::null_mut(), core::ptr::null
 
 /// How many messages of one `recvmmsg` are lent room for the kernel's word.
 const ROOMS_MAX: usize = 64;
-/// Had room of its own.
-const OWN: usize = usize::MAX;
 
 /// Receives by `receive` with such room for each of the first messages that has none, and takes it
 /// back.
@@ -119,20 +117,18 @@ const OWN: usize = usize::MAX;
 #[inline(never)] // only what needs it has so much on its stack
 pub fn with_room(messages: &mut [MMsgHdr], receive: impl FnOnce(&mut [MMsgHdr]) -> i32) -> i32 {
     let mut rooms = [[0u64; 5]; ROOMS_MAX];
-    let mut asked = [OWN; ROOMS_MAX];
-    for ((message, room), asked) in messages.iter_mut().zip(&mut rooms).zip(&mut asked) {
+    let mut lent = [None; ROOMS_MAX];
+    for ((message, room), lent) in messages.iter_mut().zip(&mut rooms).zip(&mut lent) {
         let header = &mut message.header;
         if header.control.is_null() {
-            *asked = header.control_length;
+            *lent = Some(header.control_length);
             (header.control, header.control_length) = (room.as_mut_ptr().cast(), size_of_val(room));
         }
     }
     let result = receive(messages);
     let got = usize::try_from(result).unwrap_or(0);
-    for (index, (message, asked)) in messages.iter_mut().zip(asked).enumerate() {
-        if asked == OWN {
-            continue;
-        }
+    for (index, (message, lent)) in messages.iter_mut().zip(lent).enumerate() {
+        let Some(asked) = lent else { continue };
         let header = &mut message.header;
         header.control = core::ptr::null_mut();
         if index >= got {

@@ -7,6 +7,7 @@ use netreel_shared::call::CallId;
 
 use crate::endpoint::Endpoint;
 use crate::hook::hook;
+use crate::paths::decimal;
 use crate::plainly::{Zero, zero};
 use crate::replay::{self, Did};
 use crate::row::Row;
@@ -110,37 +111,23 @@ fn ended(result: i32, found: &Found) {
 /// An address in words, with a zero byte at its end.
 fn in_words(endpoint: &[u8]) -> Row<64> {
     let mut words = Row::new();
-    let mut put = |byte: u8| words.add(&[byte]);
     match endpoint {
         [4, _, _, address @ ..] => {
             for (index, part) in address.iter().take(4).enumerate() {
-                if index > 0 {
-                    put(b'.');
-                }
-                for power in [100, 10, 1] {
-                    if *part >= power || power == 1 {
-                        put(b'0' + part / power % 10);
-                    }
-                }
+                words.add(if index > 0 { b"." } else { b"" });
+                words.add(decimal(u32::from(*part), &mut [0; 10]));
             }
         }
         [_, _, _, address @ ..] => {
             for (index, part) in address.iter().take(16).enumerate() {
-                if index > 0 && index % 2 == 0 {
-                    put(b':');
-                }
-                for half in [part >> 4, part & 15] {
-                    put(if half < 10 {
-                        b'0' + half
-                    } else {
-                        b'a' + half - 10
-                    });
-                }
+                words.add(if index > 0 && index % 2 == 0 { b":" } else { b"" });
+                let digit = |half: u8| b"0123456789abcdef"[usize::from(half)];
+                words.add(&[digit(part >> 4), digit(part & 15)]);
             }
         }
         _ => {}
     }
-    put(0);
+    words.add(&[0]);
     words
 }
 

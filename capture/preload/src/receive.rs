@@ -285,16 +285,12 @@ unsafe fn with_sources<const N: usize>(
     tell: impl FnOnce(&[MMsgHdr], &[u32], i32),
 ) -> i32 {
     let mut addresses = [[0u8; 28]; N];
-    let (mut rooms, mut lent) = ([28u32; N], [false; N]);
-    let mut asked = [0u32; N];
+    let (mut rooms, mut lent) = ([28u32; N], [None; N]);
     let places = addresses.iter_mut().zip(&mut rooms).zip(&mut lent);
-    for ((message, ((address, room), lent)), asked) in
-        messages.iter_mut().zip(places).zip(&mut asked)
-    {
+    for (message, ((address, room), lent)) in messages.iter_mut().zip(places) {
         let header = &mut message.header;
-        *asked = header.name_length;
         if header.name.is_null() {
-            *lent = true;
+            *lent = Some(header.name_length);
             (header.name, header.name_length) = (address.as_mut_ptr(), 28);
         } else {
             *room = header.name_length;
@@ -302,8 +298,8 @@ unsafe fn with_sources<const N: usize>(
     }
     let result = receive(messages.as_mut_ptr());
     tell(messages, &rooms, result);
-    for (message, (lent, asked)) in messages.iter_mut().zip(lent.into_iter().zip(asked)) {
-        if lent {
+    for (message, lent) in messages.iter_mut().zip(lent) {
+        if let Some(asked) = lent {
             message.header.name = core::ptr::null_mut();
             message.header.name_length = asked;
         }

@@ -329,6 +329,14 @@ pub fn part(did: Did<'_>) -> ! {
     leave()
 }
 
+impl Did<'_> {
+    /// Parts from the recording for this reason.
+    #[cold]
+    fn parts(self, why: u32) -> ! {
+        part(Did { why, ..self })
+    }
+}
+
 /// A thread that had nothing to do with packets in the recording does this, or one that has done all
 /// that it did then.
 pub fn stray(did: Did<'_>) -> ! {
@@ -338,7 +346,7 @@ pub fn stray(did: Did<'_>) -> ! {
     {
         places::waits_for_the_end(tape, own);
     }
-    part(did.because(why::OTHER_THREAD))
+    did.parts(why::OTHER_THREAD)
 }
 
 impl TapeTurn {
@@ -469,10 +477,10 @@ pub fn fill(did: Did<'_>, list: &[IoVec], skip: usize) -> Option<isize> {
     let bytes = turn.bytes().get(skip..).unwrap_or(&[]);
     // A reel may say anything: no more than what is given.
     if i64::from(turn.entry.result) > bytes.len() as i64 {
-        part(did.because(why::NOT_RECORDED));
+        did.parts(why::NOT_RECORDED);
     }
     if !scatter(bytes, list) {
-        part(did.because(why::NO_ROOM));
+        did.parts(why::NO_ROOM);
     }
     Some(with_errno(turn.done()) as isize)
 }
@@ -481,7 +489,7 @@ pub fn fill(did: Did<'_>, list: &[IoVec], skip: usize) -> Option<isize> {
 pub fn how_much(did: Did<'_>) -> Option<i32> {
     let turn = expected(did)?;
     let Some((&1, there)) = turn.bytes().split_first() else {
-        part(did.because(why::NOT_RECORDED));
+        did.parts(why::NOT_RECORDED);
     };
     let there = there.first_chunk::<4>().copied().unwrap_or_default();
     turn.done();
@@ -492,7 +500,7 @@ pub fn how_much(did: Did<'_>) -> Option<i32> {
 pub fn fill_whole(did: Did<'_>, place: IoVec) -> Option<i32> {
     let turn = expected(did)?;
     if !scatter(turn.bytes(), &[place]) {
-        part(did.because(why::NO_ROOM));
+        did.parts(why::NO_ROOM);
     }
     Some(with_errno(turn.done()))
 }

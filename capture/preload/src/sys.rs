@@ -354,6 +354,15 @@ pub fn fcntl(fd: c_int, command: usize) -> isize {
     unsafe { syscall(nr::FCNTL, [fd as usize, command]) }
 }
 
+/// Whether a set of descriptors has this one; no set has none.
+///
+/// # Safety
+/// The set has a bit for it.
+pub unsafe fn is_in(set: *const u64, fd: c_int) -> bool {
+    // SAFETY: the caller vouches for it.
+    !set.is_null() && unsafe { *set.add(fd as usize / 64) } >> (fd % 64) & 1 != 0
+}
+
 /// A path or a word of the program's: null, or a zero-ended string.
 pub type Text = *const c_char;
 /// Several of them: null, or a list that a null pointer ends.

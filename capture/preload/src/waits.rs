@@ -71,24 +71,15 @@ pub unsafe fn selects(
         return result;
     }
     after(call, real(), |ready| {
-        let mut found = 0;
-        for fd in 0..count.max(0) {
-            let mut events = 0u32;
-            for (index, set) in sets.iter().enumerate() {
-                if set.is_null() {
-                    continue;
-                }
-                // SAFETY: a set has a bit for each descriptor below `count`.
-                let word = unsafe { *set.add(fd as usize / 64) };
-                if word >> (fd % 64) & 1 != 0 {
-                    events |= 1 << index;
-                }
-            }
-            if events != 0 && found < READY_MAX {
-                ready.add(&fd.to_le_bytes());
-                ready.add(&events.to_le_bytes());
-                found += 1;
-            }
+        let events = |fd| {
+            // SAFETY: a set has a bit for each descriptor below `count`.
+            let [readable, writable, exceptional] = sets.map(|set| unsafe { sys::is_in(set, fd) });
+            u32::from(readable) | u32::from(writable) << 1 | u32::from(exceptional) << 2
+        };
+        let all = (0..count).map(|fd| (fd, events(fd)));
+        for (fd, events) in all.filter(|it| it.1 != 0).take(READY_MAX) {
+            ready.add(&fd.to_le_bytes());
+            ready.add(&events.to_le_bytes());
         }
     })
 }

@@ -31,11 +31,6 @@ impl Did<'_> {
         }
     }
 
-    /// The same, for this reason.
-    pub(super) fn because(self, why: u32) -> Self {
-        Did { why, ..self }
-    }
-
     /// A call.
     pub fn made(call: CallId) -> Did<'static> {
         Did::plain(EventKind::Called, call.0)

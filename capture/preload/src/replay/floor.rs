@@ -10,7 +10,7 @@ use crate::threads;
 
 use super::places::place;
 use super::queue::QUEUES;
-use super::{Did, TapeTurn, next_entry, over, own_number, part, tape};
+use super::{Did, TapeTurn, next_entry, over, own_number, tape};
 
 /// Whether this thread gives the floor up for the call that it makes now.
 pub fn gives_up(own: &Own) -> bool {
@@ -43,7 +43,7 @@ pub fn takes(own: &Own) {
         if entry.thread == number {
             let turn = TapeTurn { tape, entry };
             if entry.called() != Some(CallId::TURN) {
-                part(Did::made(CallId::TURN).because(why::STEP));
+                Did::made(CallId::TURN).parts(why::STEP);
             }
             own.takes();
             let bytes = turn.bytes();

@@ -17,7 +17,7 @@ use crate::sys::{self, nr, pause, with_errno};
 use crate::threads::{self, Slot};
 
 use super::places::is_free;
-use super::{Did, expected, own_number, part, place_at, tape};
+use super::{Did, expected, own_number, place_at, tape};
 
 /// How many steps each thread of the tape has made.
 static DONE: [AtomicU64; THREADS_MAX] = zero();
@@ -69,7 +69,7 @@ impl Step {
         let turn = expected(did)?;
         let bytes = turn.bytes();
         if bytes.len() < size_of::<Order>() || turn.entry.value != self.count {
-            part(did.because(why::STEP));
+            did.parts(why::STEP);
         }
         // SAFETY: the bytes of an entry begin at a multiple of 8, and there are enough.
         let order = unsafe { bytes.as_ptr().cast::<Order>().read_unaligned() };
@@ -148,7 +148,7 @@ pub fn semaphore(mut take: impl FnMut() -> i32) -> Option<i32> {
         }
         // A signal may come in between.
         let got = (0..TRIES_MAX).map(|_| take()).find(|it| *it == 0);
-        got.unwrap_or_else(|| part(Did::made(CallId::SEMAPHORE).because(why::STEP)))
+        got.unwrap_or_else(|| Did::made(CallId::SEMAPHORE).parts(why::STEP))
     });
     result.map(with_errno)
 }

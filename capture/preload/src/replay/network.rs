@@ -217,13 +217,13 @@ pub unsafe fn receives(
         return with_errno(turn.done()) as isize;
     }
     if did.id == CallId::ERROR_QUEUE.0 || entry.flags & UNKNOWN_RESULT != 0 {
-        part(did.because(why::NOT_RECORDED));
+        did.parts(why::NOT_RECORDED);
     }
     let (from, payload) = turn.split();
     // SAFETY: the caller vouches for it.
     unsafe {
         if !scatter(payload, list) {
-            part(did.because(why::NO_ROOM));
+            did.parts(why::NO_ROOM);
         }
         gives(from, name.0, name.1);
     }
@@ -287,7 +287,7 @@ pub unsafe fn receives_many(fd: i32, socket: u16, messages: &mut [MMsgHdr], flag
     turn.expect(did);
     let count = turn.done();
     if count as usize > messages.len() {
-        part(did.because(why::NO_ROOM));
+        did.parts(why::NO_ROOM);
     }
     for message in messages.iter_mut().take(count.max(0) as usize) {
         let header = &mut message.header;
@@ -316,7 +316,7 @@ fn numbered(fd: i32, moves: impl FnOnce(i32) -> bool) -> (i32, u16) {
     let turn = turn_of(did);
     let (wanted, socket) = (turn.word(0), turn.entry.socket);
     if wanted != fd && !moves(wanted) {
-        part(did.because(why::DESCRIPTOR));
+        did.parts(why::DESCRIPTOR);
     }
     sockets::replayed(wanted, socket);
     turn.done();
@@ -353,7 +353,7 @@ pub fn duplicates(from: i32, to: i32, socket: u16) {
     let did = Did::on_socket(CallId::DUP, to, socket);
     let turn = turn_of(did);
     if (turn.word(0), turn.word(4)) != (from, to) {
-        part(did.because(why::DESCRIPTOR));
+        did.parts(why::DESCRIPTOR);
     }
     turn.done();
 }
@@ -376,7 +376,7 @@ pub fn connects(fd: i32, socket: u16, peer: Option<&Endpoint>) -> i32 {
     };
     let turn = turn_of(did);
     if turn.split().0 != did.endpoint {
-        part(did.because(why::PACKET));
+        did.parts(why::PACKET);
     }
     let done = with_errno(turn.done());
     if done == 0 {

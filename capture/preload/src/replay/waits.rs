@@ -5,14 +5,14 @@ use core::sync::atomic::Ordering;
 use netreel_shared::call::CallId;
 use netreel_shared::tape::why;
 
-use crate::sys::{EpollEvent, PollFd, TimeSpec, TimeVal, pause, with_errno};
+use crate::sys::{self, EpollEvent, PollFd, TimeSpec, TimeVal, pause, with_errno};
 
 use super::queue::QUEUES;
-use super::{Did, TapeTurn, expected, own_number, own_turn, part, places, tape};
+use super::{Did, TapeTurn, expected, own_number, own_turn, places, tape};
 
 /// A descriptor was ready that the program does not wait for.
 fn not_waited_for(call: CallId, fd: i32) -> ! {
-    part(Did::called(call, fd).because(why::NOT_WAITED_FOR))
+    Did::called(call, fd).parts(why::NOT_WAITED_FOR)
 }
 
 /// What was ready: descriptors with their events.
@@ -61,12 +61,8 @@ pub unsafe fn selects(
     }
     // The descriptors are the recording's, who may say anything, and the sets are the program's.
     let asked = |fd: i32, set: *mut u64| {
-        if !(0..count).contains(&fd) || set.is_null() {
-            return false;
-        }
         // SAFETY: the set has room for `count` bits, of which this is one.
-        let word = unsafe { *set.add(fd as usize / 64) };
-        word >> (fd % 64) & 1 != 0
+        (0..count).contains(&fd) && unsafe { sys::is_in(set, fd) }
     };
     let each = |events: u32| (0..3).filter(move |index| events >> index & 1 != 0);
     for (fd, events) in ready(&turn) {
@@ -101,7 +97,7 @@ pub unsafe fn epoll(call: CallId, list: *mut EpollEvent, count: i32) -> Option<i
     let found = turn.bytes().as_chunks::<12>().0;
     let too_few = i64::from(turn.entry.result) > found.len() as i64;
     if found.len() > count.max(0) as usize || too_few {
-        part(Did::made(call).because(why::NO_ROOM));
+        Did::made(call).parts(why::NO_ROOM);
     }
     for (index, [a, b, c, d, data @ ..]) in found.iter().enumerate() {
         let events = u32::from_le_bytes([*a, *b, *c, *d]);
