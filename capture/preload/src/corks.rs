@@ -59,10 +59,7 @@ unsafe impl Zero for First {}
 
 impl First {
     pub fn new(to: Option<To>, segment: u16) -> First {
-        let mut first = First {
-            segment,
-            ..zero()
-        };
+        let mut first = First { segment, ..zero() };
         if let Some(To { endpoint, is_peer }) = to {
             first.to = endpoint.to_words();
             first.to_peer = is_peer;

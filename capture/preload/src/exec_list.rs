@@ -4,56 +4,44 @@
 //! lay those that came in registers before those that came on the stack, which makes them the list
 //! that `execv` takes.
 
-use core::arch::naked_asm;
-
+use crate::hook::in_assembly;
 use crate::processes::{execv, execve, execvp};
 use crate::sys::{Text, Texts};
 
 macro_rules! listed {
     ($($name:ident => $does:ident;)*) => {
         $(
-            /// As the C library's; does not return where it succeeds.
-            #[cfg(target_arch = "x86_64")]
-            #[unsafe(no_mangle)]
-            #[unsafe(naked)]
-            pub unsafe extern "C" fn $name() {
-                naked_asm!(
-                    "pop r10",
-                    "push r9",
-                    "push r8",
-                    "push rcx",
-                    "push rdx",
-                    "push rsi",
-                    "mov rsi, rsp",
-                    "push r10",
-                    "call {does}",
-                    "pop r10",
-                    "add rsp, 40",
-                    "push r10",
-                    "ret",
-                    does = sym $does,
-                )
-            }
-
-            /// As the C library's; does not return where it succeeds.
-            #[cfg(target_arch = "aarch64")]
-            #[unsafe(no_mangle)]
-            #[unsafe(naked)]
-            pub unsafe extern "C" fn $name() {
-                naked_asm!(
-                    "sub sp, sp, #80",
-                    "stp x29, x30, [sp]",
-                    "str x1, [sp, #24]",
-                    "stp x2, x3, [sp, #32]",
-                    "stp x4, x5, [sp, #48]",
-                    "stp x6, x7, [sp, #64]",
-                    "add x1, sp, #24",
-                    "bl {does}",
-                    "ldp x29, x30, [sp]",
-                    "add sp, sp, #80",
-                    "ret",
-                    does = sym $does,
-                )
+            // Does not return where it succeeds.
+            in_assembly! {
+                $name calls $does;
+                x86_64 [
+                    "pop r10"
+                    "push r9"
+                    "push r8"
+                    "push rcx"
+                    "push rdx"
+                    "push rsi"
+                    "mov rsi, rsp"
+                    "push r10"
+                    "call {does}"
+                    "pop r10"
+                    "add rsp, 40"
+                    "push r10"
+                    "ret"
+                ]
+                aarch64 [
+                    "sub sp, sp, #80"
+                    "stp x29, x30, [sp]"
+                    "str x1, [sp, #24]"
+                    "stp x2, x3, [sp, #32]"
+                    "stp x4, x5, [sp, #48]"
+                    "stp x6, x7, [sp, #64]"
+                    "add x1, sp, #24"
+                    "bl {does}"
+                    "ldp x29, x30, [sp]"
+                    "add sp, sp, #80"
+                    "ret"
+                ]
             }
         )*
     };

@@ -224,6 +224,22 @@ impl Onward {
     }
 }
 
+/// Declares a hook in the machine's own words, of which `{does}` is the function that it calls.
+macro_rules! in_assembly {
+    ($name:ident calls $does:path; x86_64 [$($x86_64:literal)*] aarch64 [$($aarch64:literal)*]) => {
+        /// As the C library's.
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        pub unsafe extern "C" fn $name() {
+            #[cfg(target_arch = "x86_64")]
+            core::arch::naked_asm!($($x86_64,)* does = sym $does);
+            #[cfg(target_arch = "aarch64")]
+            core::arch::naked_asm!($($aarch64,)* does = sym $does);
+        }
+    };
+}
+pub(crate) use in_assembly;
+
 /// Declares hooks that say where to go on, by the first six arguments of the call and its return address, and
 /// then jump there with the registers and the stack as they came. `real` is where the function lies that the
 /// hook stands before.
@@ -245,98 +261,86 @@ macro_rules! passing {
                 }
             }
 
-            /// As the C library's.
-            #[cfg(target_arch = "x86_64")]
-            #[unsafe(no_mangle)]
-            #[unsafe(naked)]
-            pub unsafe extern "C" fn $name() {
-                core::arch::naked_asm!(
-                    "push rbp",
-                    "mov rbp, rsp",
-                    "sub rsp, 192",
-                    "mov [rsp], rdi",
-                    "mov [rsp+8], rsi",
-                    "mov [rsp+16], rdx",
-                    "mov [rsp+24], rcx",
-                    "mov [rsp+32], r8",
-                    "mov [rsp+40], r9",
-                    "mov [rsp+48], rax",
-                    "movaps [rsp+64], xmm0",
-                    "movaps [rsp+80], xmm1",
-                    "movaps [rsp+96], xmm2",
-                    "movaps [rsp+112], xmm3",
-                    "movaps [rsp+128], xmm4",
-                    "movaps [rsp+144], xmm5",
-                    "movaps [rsp+160], xmm6",
-                    "movaps [rsp+176], xmm7",
-                    "mov rdi, rsp",
-                    "mov rsi, [rbp+8]",
-                    "call {asks}",
-                    "mov r10, rax",
-                    "mov r11, rdx",
-                    "mov rdi, [rsp]",
-                    "mov rsi, [rsp+8]",
-                    "mov rdx, [rsp+16]",
-                    "mov rcx, [rsp+24]",
-                    "mov r8, [rsp+32]",
-                    "mov r9, [rsp+40]",
-                    "mov rax, [rsp+48]",
-                    "movaps xmm0, [rsp+64]",
-                    "movaps xmm1, [rsp+80]",
-                    "movaps xmm2, [rsp+96]",
-                    "movaps xmm3, [rsp+112]",
-                    "movaps xmm4, [rsp+128]",
-                    "movaps xmm5, [rsp+144]",
-                    "movaps xmm6, [rsp+160]",
-                    "movaps xmm7, [rsp+176]",
-                    "leave",
-                    "test r11, r11",
-                    "jz 2f",
-                    "jmp r11",
-                    "2:",
-                    "mov rax, r10",
-                    "ret",
-                    asks = sym $name::asks,
-                )
-            }
-
-            /// As the C library's.
-            #[cfg(target_arch = "aarch64")]
-            #[unsafe(no_mangle)]
-            #[unsafe(naked)]
-            pub unsafe extern "C" fn $name() {
-                core::arch::naked_asm!(
-                    "stp x29, x30, [sp, #-208]!",
-                    "mov x29, sp",
-                    "stp x0, x1, [sp, #16]",
-                    "stp x2, x3, [sp, #32]",
-                    "stp x4, x5, [sp, #48]",
-                    "stp x6, x7, [sp, #64]",
-                    "stp q0, q1, [sp, #80]",
-                    "stp q2, q3, [sp, #112]",
-                    "stp q4, q5, [sp, #144]",
-                    "stp q6, q7, [sp, #176]",
-                    "add x0, sp, #16",
-                    "mov x1, x30",
-                    "bl {asks}",
-                    "mov x17, x0",
-                    "mov x16, x1",
-                    "ldp x0, x1, [sp, #16]",
-                    "ldp x2, x3, [sp, #32]",
-                    "ldp x4, x5, [sp, #48]",
-                    "ldp x6, x7, [sp, #64]",
-                    "ldp q0, q1, [sp, #80]",
-                    "ldp q2, q3, [sp, #112]",
-                    "ldp q4, q5, [sp, #144]",
-                    "ldp q6, q7, [sp, #176]",
-                    "ldp x29, x30, [sp], #208",
-                    "cbz x16, 2f",
-                    "br x16",
-                    "2:",
-                    "mov x0, x17",
-                    "ret",
-                    asks = sym $name::asks,
-                )
+            $crate::hook::in_assembly! {
+                $name calls $name::asks;
+                x86_64 [
+                    "push rbp"
+                    "mov rbp, rsp"
+                    "sub rsp, 192"
+                    "mov [rsp], rdi"
+                    "mov [rsp+8], rsi"
+                    "mov [rsp+16], rdx"
+                    "mov [rsp+24], rcx"
+                    "mov [rsp+32], r8"
+                    "mov [rsp+40], r9"
+                    "mov [rsp+48], rax"
+                    "movaps [rsp+64], xmm0"
+                    "movaps [rsp+80], xmm1"
+                    "movaps [rsp+96], xmm2"
+                    "movaps [rsp+112], xmm3"
+                    "movaps [rsp+128], xmm4"
+                    "movaps [rsp+144], xmm5"
+                    "movaps [rsp+160], xmm6"
+                    "movaps [rsp+176], xmm7"
+                    "mov rdi, rsp"
+                    "mov rsi, [rbp+8]"
+                    "call {does}"
+                    "mov r10, rax"
+                    "mov r11, rdx"
+                    "mov rdi, [rsp]"
+                    "mov rsi, [rsp+8]"
+                    "mov rdx, [rsp+16]"
+                    "mov rcx, [rsp+24]"
+                    "mov r8, [rsp+32]"
+                    "mov r9, [rsp+40]"
+                    "mov rax, [rsp+48]"
+                    "movaps xmm0, [rsp+64]"
+                    "movaps xmm1, [rsp+80]"
+                    "movaps xmm2, [rsp+96]"
+                    "movaps xmm3, [rsp+112]"
+                    "movaps xmm4, [rsp+128]"
+                    "movaps xmm5, [rsp+144]"
+                    "movaps xmm6, [rsp+160]"
+                    "movaps xmm7, [rsp+176]"
+                    "leave"
+                    "test r11, r11"
+                    "jz 2f"
+                    "jmp r11"
+                    "2:"
+                    "mov rax, r10"
+                    "ret"
+                ]
+                aarch64 [
+                    "stp x29, x30, [sp, #-208]!"
+                    "mov x29, sp"
+                    "stp x0, x1, [sp, #16]"
+                    "stp x2, x3, [sp, #32]"
+                    "stp x4, x5, [sp, #48]"
+                    "stp x6, x7, [sp, #64]"
+                    "stp q0, q1, [sp, #80]"
+                    "stp q2, q3, [sp, #112]"
+                    "stp q4, q5, [sp, #144]"
+                    "stp q6, q7, [sp, #176]"
+                    "add x0, sp, #16"
+                    "mov x1, x30"
+                    "bl {does}"
+                    "mov x17, x0"
+                    "mov x16, x1"
+                    "ldp x0, x1, [sp, #16]"
+                    "ldp x2, x3, [sp, #32]"
+                    "ldp x4, x5, [sp, #48]"
+                    "ldp x6, x7, [sp, #64]"
+                    "ldp q0, q1, [sp, #80]"
+                    "ldp q2, q3, [sp, #112]"
+                    "ldp q4, q5, [sp, #144]"
+                    "ldp q6, q7, [sp, #176]"
+                    "ldp x29, x30, [sp], #208"
+                    "cbz x16, 2f"
+                    "br x16"
+                    "2:"
+                    "mov x0, x17"
+                    "ret"
+                ]
             }
         )*
     };

@@ -120,7 +120,11 @@ fn in_words(endpoint: &[u8]) -> Row<64> {
         }
         [_, _, _, address @ ..] => {
             for (index, part) in address.iter().take(16).enumerate() {
-                words.add(if index > 0 && index % 2 == 0 { b":" } else { b"" });
+                words.add(if index > 0 && index % 2 == 0 {
+                    b":"
+                } else {
+                    b""
+                });
                 let digit = |half: u8| b"0123456789abcdef"[usize::from(half)];
                 words.add(&[digit(part >> 4), digit(part & 15)]);
             }
