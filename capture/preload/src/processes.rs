@@ -84,7 +84,7 @@ unsafe fn becomes(path: Text, list: impl Fn() -> Texts, run: impl FnOnce() -> i3
     unsafe {
         // Before it is told of: then it is known whether it is watched.
         if may_watch() {
-            statics::becomes(path);
+            statics::ask_to_watch(path, 0);
         }
         starts(CallId::EXEC, 0, path, list());
         let result = run();
@@ -114,7 +114,7 @@ unsafe fn spawns(
         }
         let path = find();
         if may_watch() {
-            statics::starts(path);
+            statics::ask_to_watch(path, sys::thread());
         }
         let result = real();
         let list = if list.is_null() { environ } else { list };

@@ -53,31 +53,19 @@ fn open(path: Text, flags: i32) -> Option<i32> {
     unsafe { sys::open(AT_FDCWD, path, flags, 0) }
 }
 
-/// This process is about to become the program at `path`: the recorder is asked to watch it where no library
-/// can be loaded into it. Leaves `errno` as it is.
+/// A program is about to run: the recorder is asked to watch it where no library can be loaded into it. `starter`
+/// is the thread that starts it as a child; 0: this process becomes it. Leaves `errno` as it is.
 ///
 /// # Safety
 /// `path` is null or a zero-ended string.
-pub unsafe fn becomes(path: Text) {
-    ask_to_watch(path, || 0);
-}
-
-/// The same of the child that this thread is about to start as a program.
-///
-/// # Safety
-/// As [`becomes`].
-pub unsafe fn starts(path: Text) {
-    ask_to_watch(path, sys::thread);
-}
-
-fn ask_to_watch(path: Text, starter: impl FnOnce() -> u32) {
+pub unsafe fn ask_to_watch(path: Text, starter: u32) {
     if path.is_null() {
         return;
     }
     // A pipe, which is no program, would have it wait.
     if let Some(program) = open(path, sys::O_NONBLOCK) {
         if is_static(program) {
-            let _ = tell(KIND_WATCH, starter(), Some(program));
+            let _ = tell(KIND_WATCH, starter, Some(program));
         }
         sys::close(program);
     }

@@ -361,14 +361,8 @@ impl RingWriter {
         // not look behind the tail, and nobody else writes.
         unsafe {
             let at = self.memory.data.add(place);
-            at.cast::<u64>().write_unaligned(number.to_le());
-            at.add(8).cast::<u64>().write_unaligned(time.to_le());
-            at.add(16)
-                .cast::<u32>()
-                .write_unaligned((length as u32).to_le());
-            at.add(20)
-                .cast::<u32>()
-                .write_unaligned(u32::from(kind).to_le());
+            let head = [number, time, u64::from(kind) << 32 | length as u64];
+            at.cast::<[u64; 3]>().write_unaligned(head.map(u64::to_le));
             fill(at.add(RECORD_HEAD));
         }
         self.tail = after + record as u64;
@@ -544,14 +538,14 @@ fn walk<'a>(
             (at % capacity as u64) as usize
         };
         let bytes = published(place, left.min(capacity - place))?;
-        let number = u64::from_le_bytes(bytes.get(..8)?.try_into().ok()?);
+        let word = |at: usize| Some(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?));
+        let number = word(0)?;
         if number == SKIP {
             at = at.checked_add(bytes.len() as u64)?;
             continue;
         }
-        let time = u64::from_le_bytes(bytes.get(8..16)?.try_into().ok()?);
-        let length = u32::from_le_bytes(bytes.get(16..20)?.try_into().ok()?) as usize;
-        let kind = *bytes.get(20)?;
+        let (time, length_and_kind) = (word(8)?, word(16)?);
+        let (length, kind) = (length_and_kind as u32 as usize, (length_and_kind >> 32) as u8);
         let body = bytes.get(RECORD_HEAD..RECORD_HEAD.checked_add(length)?)?;
         let after = at.checked_add(record_length(length) as u64)?;
         if after > tail {
