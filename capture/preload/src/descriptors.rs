@@ -1,6 +1,6 @@
 //! The life of UDP sockets: made, bound, connected, duplicated, closed.
 
-use core::ffi::{c_char, c_void};
+use core::ffi::c_char;
 
 use netreel_shared::call::{CallId, PastId};
 
@@ -10,7 +10,7 @@ use crate::numbered::number_of;
 use crate::objects::Real;
 use crate::replay::{self, Did};
 use crate::sockets::{self, tell};
-use crate::sys::{self, FIONREAD, errno};
+use crate::sys::{self, FIONREAD, Opaque, errno};
 use crate::{attach, children, corks, floor, others, send};
 
 /// The recorded result of a call on a UDP socket; `None`: it is not replayed.
@@ -271,7 +271,7 @@ hook! {
         result
     }
 
-    fn fclose[goes_on](stream: *mut c_void) -> i32 {
+    fn fclose[goes_on](stream: Opaque) -> i32 {
         let fd = number_of(stream);
         quietly(|| sockets::closing(fd));
         let result = goes_on();
@@ -279,14 +279,14 @@ hook! {
         result
     }
 
-    fn fdopen[goes_on](fd: i32, mode: *const c_char) -> *mut c_void {
+    fn fdopen[goes_on](fd: i32, mode: *const c_char) -> Opaque {
         let stream = goes_on();
         went_past(fd, PastId::STREAM);
         stream
     }
 
-    fn __vdprintf_chk[goes_on](fd: i32, flag: i32, format: *const c_char, arguments: *mut c_void),
-    fn vdprintf[goes_on](fd: i32, format: *const c_char, arguments: *mut c_void) -> i32 {
+    fn __vdprintf_chk[goes_on](fd: i32, flag: i32, format: *const c_char, arguments: Opaque),
+    fn vdprintf[goes_on](fd: i32, format: *const c_char, arguments: Opaque) -> i32 {
         went_past(fd, PastId::STREAM);
         goes_on()
     }
@@ -307,14 +307,14 @@ hook! {
         goes_on()
     }
 
-    fn lio_listio | lio_listio64[goes_on](mode: i32, list: *const *mut Request, count: i32, signal: *mut c_void) -> i32 {
+    fn lio_listio | lio_listio64[goes_on](mode: i32, list: *const *mut Request, count: i32, signal: Opaque) -> i32 {
         all_requested(list, count);
         goes_on()
     }
 
-    fn io_uring_setup[goes_on](entries: u32, parameters: *mut c_void),
-    fn io_uring_queue_init[goes_on](entries: u32, ring: *mut c_void, flags: u32),
-    fn io_uring_queue_init_params[goes_on](entries: u32, ring: *mut c_void, parameters: *mut c_void) -> i32 {
+    fn io_uring_setup[goes_on](entries: u32, parameters: Opaque),
+    fn io_uring_queue_init[goes_on](entries: u32, ring: Opaque, flags: u32),
+    fn io_uring_queue_init_params[goes_on](entries: u32, ring: Opaque, parameters: Opaque) -> i32 {
         set_up(goes_on() as isize) as i32
     }
 

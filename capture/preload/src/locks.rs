@@ -13,7 +13,7 @@ use netreel_shared::call::{CallId, PastId};
 use crate::hook::{calls, hook};
 use crate::objects::{Real, range_of};
 use crate::plainly::{Plainly, Zero, zero};
-use crate::sys::or_code;
+use crate::sys::{Opaque, or_code};
 use crate::{cancels, push, replay, sockets, threads};
 
 /// Who had a lock last.
@@ -151,7 +151,7 @@ pub fn does(
 
 /// Asks for a lock that one thread has at a time. `take` waits for it, however long.
 #[inline]
-fn takes(lock: *mut c_void, real: impl FnOnce() -> i32, take: impl FnOnce() -> i32) -> i32 {
+fn takes(lock: Opaque, real: impl FnOnce() -> i32, take: impl FnOnce() -> i32) -> i32 {
     let replayed = || replay::takes(CallId::LOCK, take);
     does(real, replayed, |result| asked(lock, result))
 }
@@ -164,7 +164,7 @@ fn shares(real: impl FnOnce() -> i32, take: impl FnOnce() -> i32) -> i32 {
 
 /// Waits for a condition under a lock.
 fn waits(
-    lock: *mut c_void,
+    lock: Opaque,
     real: impl FnOnce() -> i32,
     give: impl FnOnce() -> i32,
     take: impl Fn() -> i32,
@@ -177,7 +177,7 @@ fn waits(
 }
 
 /// This thread has waited for a condition. Whatever that answers, the lock is its own again.
-fn waited(lock: *mut c_void, result: i32) {
+fn waited(lock: Opaque, result: i32) {
     if let Some(step) = threads::next_step() {
         let before = had_last(lock, &step);
         push(CallId::CONDITION, result, step.count, before);
@@ -188,7 +188,7 @@ fn waited(lock: *mut c_void, result: i32) {
 pub const ECANCELED: i32 = 125;
 
 /// This thread was cancelled while it waited for a condition under this lock, which it has again.
-pub fn cancelled(lock: *mut c_void) {
+pub fn cancelled(lock: Opaque) {
     waited(lock, ECANCELED);
 }
 
@@ -202,7 +202,7 @@ fn semaphore(real: impl FnOnce() -> i32, take: impl FnMut() -> i32) -> i32 {
 }
 
 /// A function of one pointer.
-type Takes = unsafe extern "C" fn(*mut c_void) -> i32;
+type Takes = unsafe extern "C" fn(Opaque) -> i32;
 static MUTEX_LOCK: Real<Takes> = Real::new(c"pthread_mutex_lock");
 static MUTEX_UNLOCK: Real<Takes> = Real::new(c"pthread_mutex_unlock");
 static READ_LOCK: Real<Takes> = Real::new(c"pthread_rwlock_rdlock");
@@ -216,7 +216,7 @@ static SEM_WAIT: Real<Takes> = Real::new(c"sem_wait");
 ///
 /// # Safety
 /// `real` is one, and the pointer is as it wants it.
-unsafe fn on(real: &Real<Takes>, pointer: *mut c_void) -> i32 {
+unsafe fn on(real: &Real<Takes>, pointer: Opaque) -> i32 {
     let Some(real) = real.get() else { return 38 };
     // SAFETY: the caller vouches for it.
     unsafe {
@@ -228,70 +228,70 @@ unsafe fn on(real: &Real<Takes>, pointer: *mut c_void) -> i32 {
 }
 
 hook! {
-    fn pthread_mutex_lock[goes_on](lock: *mut c_void) -> i32 {
+    fn pthread_mutex_lock[goes_on](lock: Opaque) -> i32 {
         if threads::several() && is_free(lock) {
             return on(&MUTEX_LOCK, lock);
         }
         takes(lock, goes_on, goes_on)
     }
 
-    fn pthread_mutex_trylock[goes_on](lock: *mut c_void),
-    fn pthread_mutex_timedlock[goes_on](lock: *mut c_void, time: *const c_void),
-    fn pthread_mutex_clocklock[goes_on](lock: *mut c_void, clock: i32, time: *const c_void) -> i32 {
+    fn pthread_mutex_trylock[goes_on](lock: Opaque),
+    fn pthread_mutex_timedlock[goes_on](lock: Opaque, time: Opaque),
+    fn pthread_mutex_clocklock[goes_on](lock: Opaque, clock: i32, time: Opaque) -> i32 {
         takes(lock, goes_on, || on(&MUTEX_LOCK, lock))
     }
 
-    fn mtx_lock | pthread_spin_lock[goes_on](lock: *mut c_void) -> i32 {
+    fn mtx_lock | pthread_spin_lock[goes_on](lock: Opaque) -> i32 {
         takes(lock, goes_on, goes_on)
     }
 
-    fn mtx_trylock[goes_on](lock: *mut c_void),
-    fn mtx_timedlock[goes_on](lock: *mut c_void, time: *const c_void) -> i32 {
+    fn mtx_trylock[goes_on](lock: Opaque),
+    fn mtx_timedlock[goes_on](lock: Opaque, time: Opaque) -> i32 {
         takes(lock, goes_on, || on(&MTX_LOCK, lock))
     }
 
-    fn pthread_spin_trylock[goes_on](lock: *mut c_void) -> i32 {
+    fn pthread_spin_trylock[goes_on](lock: Opaque) -> i32 {
         takes(lock, goes_on, || on(&SPIN_LOCK, lock))
     }
 
-    fn pthread_rwlock_rdlock | pthread_rwlock_wrlock[goes_on](lock: *mut c_void) -> i32 {
+    fn pthread_rwlock_rdlock | pthread_rwlock_wrlock[goes_on](lock: Opaque) -> i32 {
         shares(goes_on, goes_on)
     }
 
-    fn pthread_rwlock_tryrdlock[goes_on](lock: *mut c_void),
-    fn pthread_rwlock_timedrdlock[goes_on](lock: *mut c_void, time: *const c_void),
-    fn pthread_rwlock_clockrdlock[goes_on](lock: *mut c_void, clock: i32, time: *const c_void) -> i32 {
+    fn pthread_rwlock_tryrdlock[goes_on](lock: Opaque),
+    fn pthread_rwlock_timedrdlock[goes_on](lock: Opaque, time: Opaque),
+    fn pthread_rwlock_clockrdlock[goes_on](lock: Opaque, clock: i32, time: Opaque) -> i32 {
         shares(goes_on, || on(&READ_LOCK, lock))
     }
 
-    fn pthread_rwlock_trywrlock[goes_on](lock: *mut c_void),
-    fn pthread_rwlock_timedwrlock[goes_on](lock: *mut c_void, time: *const c_void),
-    fn pthread_rwlock_clockwrlock[goes_on](lock: *mut c_void, clock: i32, time: *const c_void) -> i32 {
+    fn pthread_rwlock_trywrlock[goes_on](lock: Opaque),
+    fn pthread_rwlock_timedwrlock[goes_on](lock: Opaque, time: Opaque),
+    fn pthread_rwlock_clockwrlock[goes_on](lock: Opaque, clock: i32, time: Opaque) -> i32 {
         shares(goes_on, || on(&WRITE_LOCK, lock))
     }
 
-    fn pthread_cond_wait[goes_on](condition: *mut c_void, lock: *mut c_void),
-    fn pthread_cond_timedwait[goes_on](condition: *mut c_void, lock: *mut c_void, time: *const c_void),
-    fn pthread_cond_clockwait[goes_on](condition: *mut c_void, lock: *mut c_void, clock: i32, time: *const c_void) -> i32 {
+    fn pthread_cond_wait[goes_on](condition: Opaque, lock: Opaque),
+    fn pthread_cond_timedwait[goes_on](condition: Opaque, lock: Opaque, time: Opaque),
+    fn pthread_cond_clockwait[goes_on](condition: Opaque, lock: Opaque, clock: i32, time: Opaque) -> i32 {
         waits(lock, goes_on, || on(&MUTEX_UNLOCK, lock), || on(&MUTEX_LOCK, lock))
     }
 
-    fn cnd_wait[goes_on](condition: *mut c_void, lock: *mut c_void),
-    fn cnd_timedwait[goes_on](condition: *mut c_void, lock: *mut c_void, time: *const c_void) -> i32 {
+    fn cnd_wait[goes_on](condition: Opaque, lock: Opaque),
+    fn cnd_timedwait[goes_on](condition: Opaque, lock: Opaque, time: Opaque) -> i32 {
         waits(lock, goes_on, || on(&MTX_UNLOCK, lock), || on(&MTX_LOCK, lock))
     }
 
-    fn sem_wait[goes_on](semaphore_at: *mut c_void) -> i32 {
+    fn sem_wait[goes_on](semaphore_at: Opaque) -> i32 {
         semaphore(goes_on, goes_on)
     }
 
-    fn sem_trywait[goes_on](semaphore_at: *mut c_void),
-    fn sem_timedwait[goes_on](semaphore_at: *mut c_void, time: *const c_void),
-    fn sem_clockwait[goes_on](semaphore_at: *mut c_void, clock: i32, time: *const c_void) -> i32 {
+    fn sem_trywait[goes_on](semaphore_at: Opaque),
+    fn sem_timedwait[goes_on](semaphore_at: Opaque, time: Opaque),
+    fn sem_clockwait[goes_on](semaphore_at: Opaque, clock: i32, time: Opaque) -> i32 {
         semaphore(goes_on, || on(&SEM_WAIT, semaphore_at))
     }
 
-    fn sem_post[goes_on](semaphore_at: *mut c_void) -> i32 {
+    fn sem_post[goes_on](semaphore_at: Opaque) -> i32 {
         if threads::several() {
             if replay::on() {
                 replay::posts();

@@ -12,7 +12,7 @@ use crate::hook::{calls, hook};
 use crate::locks::{does, find_unwinder, is_free, push, shared};
 use crate::objects::Real;
 use crate::plainly::{Plainly, zero};
-use crate::sys::pause;
+use crate::sys::{Opaque, pause};
 use crate::{floor, replay, threads};
 
 /// What a thread is about to run once.
@@ -22,9 +22,9 @@ pub struct Own {
     step: AtomicU64,
 }
 
-type Once = unsafe extern "C" fn(*mut c_void, *mut c_void) -> i32;
+type Once = unsafe extern "C" fn(Opaque, Opaque) -> i32;
 static PTHREAD_ONCE: Real<Once> = Real::new(c"pthread_once");
-static JOIN: Real<unsafe extern "C" fn(usize, *mut c_void) -> i32> = Real::new(c"pthread_join");
+static JOIN: Real<unsafe extern "C" fn(usize, Opaque) -> i32> = Real::new(c"pthread_join");
 
 /// As glibc has it: the lowest bit of the control says that a thread runs it, the second that it has
 /// run.
@@ -47,7 +47,7 @@ fn is_running(state: u32) -> bool {
 
 /// # Safety
 /// `control` is one of `pthread_once`.
-unsafe fn state(control: *mut c_void) -> u32 {
+unsafe fn state(control: Opaque) -> u32 {
     // SAFETY: the caller vouches for it.
     unsafe { (*control.cast::<AtomicU32>()).load(Ordering::Acquire) }
 }
@@ -57,7 +57,7 @@ unsafe fn state(control: *mut c_void) -> u32 {
 ///
 /// # Safety
 /// `control` is one of `pthread_once`.
-unsafe fn is_the_unwinders(control: *mut c_void) -> bool {
+unsafe fn is_the_unwinders(control: Opaque) -> bool {
     // SAFETY: the caller vouches for it.
     if unsafe { state(control) } & HAS_RUN == 0 {
         find_unwinder();
@@ -69,7 +69,7 @@ unsafe fn is_the_unwinders(control: *mut c_void) -> bool {
 ///
 /// # Safety
 /// `control` is one of `pthread_once`.
-unsafe fn wait_while(control: *mut c_void, is: impl Fn(u32) -> bool) {
+unsafe fn wait_while(control: Opaque, is: impl Fn(u32) -> bool) {
     // SAFETY: the caller vouches for it.
     while is(unsafe { state(control) }) {
         calls(0, pause);
@@ -89,7 +89,7 @@ unsafe extern "C" fn begins() {
     }
     if !run.is_null() {
         // SAFETY: `once` has put the program's function there.
-        unsafe { core::mem::transmute::<*mut c_void, unsafe extern "C" fn()>(run)() };
+        unsafe { core::mem::transmute::<Opaque, unsafe extern "C" fn()>(run)() };
     }
 }
 
@@ -97,7 +97,7 @@ unsafe extern "C" fn begins() {
 ///
 /// # Safety
 /// As `pthread_once`.
-unsafe fn once(control: *mut c_void, run: *mut c_void) -> i32 {
+unsafe fn once(control: Opaque, run: Opaque) -> i32 {
     let Some(real) = PTHREAD_ONCE.get() else {
         return 38;
     };
@@ -120,7 +120,7 @@ unsafe fn once(control: *mut c_void, run: *mut c_void) -> i32 {
         let own = &own.once;
         own.run.set(run);
         own.step.set(step.count);
-        let result = real(control, begins as *mut c_void);
+        let result = real(control, begins as Opaque);
         own.step.set(0);
         result
     }
@@ -131,7 +131,7 @@ unsafe fn once(control: *mut c_void, run: *mut c_void) -> i32 {
 /// # Safety
 /// As the call says.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn call_once(control: *mut c_void, run: *mut c_void) {
+pub unsafe extern "C" fn call_once(control: Opaque, run: Opaque) {
     // SAFETY: the caller vouches for it; glibc's control is the same in both.
     unsafe { once(control, run) };
 }
@@ -146,14 +146,14 @@ fn joins(real: impl FnOnce() -> i32, join: impl FnOnce() -> i32) -> i32 {
 ///
 /// # Safety
 /// As `pthread_join`.
-unsafe fn join(thread: usize, value: *mut c_void) -> i32 {
+unsafe fn join(thread: usize, value: Opaque) -> i32 {
     let Some(real) = JOIN.get() else { return 38 };
     // SAFETY: the C library's function has this signature; the caller vouches for the rest.
     calls(0, || unsafe { real(thread, value) })
 }
 
 hook! {
-    fn pthread_barrier_wait[goes_on](barrier: *mut c_void) -> i32 {
+    fn pthread_barrier_wait[goes_on](barrier: Opaque) -> i32 {
         does(
             goes_on,
             || replay::meets(CallId::BARRIER, goes_on),
@@ -161,17 +161,17 @@ hook! {
         )
     }
 
-    fn pthread_once[real](control: *mut c_void, run: *mut c_void) -> i32 {
+    fn pthread_once[real](control: Opaque, run: Opaque) -> i32 {
         once(control, run)
     }
 
-    fn pthread_tryjoin_np[goes_on](thread: usize, value: *mut c_void),
-    fn pthread_timedjoin_np[goes_on](thread: usize, value: *mut c_void, time: *const c_void),
-    fn pthread_clockjoin_np[goes_on](thread: usize, value: *mut c_void, clock: i32, time: *const c_void) -> i32 {
+    fn pthread_tryjoin_np[goes_on](thread: usize, value: Opaque),
+    fn pthread_timedjoin_np[goes_on](thread: usize, value: Opaque, time: Opaque),
+    fn pthread_clockjoin_np[goes_on](thread: usize, value: Opaque, clock: i32, time: Opaque) -> i32 {
         joins(goes_on, || join(thread, value))
     }
 
-    fn sem_getvalue[goes_on](semaphore: *mut c_void, value: *mut i32) -> i32 {
+    fn sem_getvalue[goes_on](semaphore: Opaque, value: *mut i32) -> i32 {
         if threads::several() && replay::on() && let Some(level) = replay::level() {
             value.write(level);
             return 0;

@@ -1,11 +1,9 @@
 //! Calls that are given the number of a process. A program that asks for its own was told the recorded one
 //! in a replay: that stands for this process, whatever takes it.
 
-use core::ffi::c_void;
-
 use crate::hook::hook;
 use crate::replay;
-use crate::sys::{self, nr};
+use crate::sys::{self, Opaque, nr};
 
 /// In a replay, whether this is the number that the program takes for its own.
 pub fn is_recorded(process: i32) -> bool {
@@ -57,14 +55,14 @@ hook! {
         }
     }
 
-    fn sched_getaffinity[real by process](process: i32, size: usize, set: *mut c_void),
-    fn sched_setaffinity[real by process](process: i32, size: usize, set: *const c_void),
+    fn sched_getaffinity[real by process](process: i32, size: usize, set: Opaque),
+    fn sched_setaffinity[real by process](process: i32, size: usize, set: Opaque),
     fn sched_getscheduler[real](process: i32),
-    fn sched_setscheduler[real by process](process: i32, policy: i32, parameter: *const c_void),
-    fn sched_getparam | sched_setparam[real by process](process: i32, parameter: *mut c_void),
-    fn sched_rr_get_interval[real by process](process: i32, interval: *mut c_void),
+    fn sched_setscheduler[real by process](process: i32, policy: i32, parameter: Opaque),
+    fn sched_getparam | sched_setparam[real by process](process: i32, parameter: Opaque),
+    fn sched_rr_get_interval[real by process](process: i32, interval: Opaque),
     fn getpgid | getsid[real](process: i32),
-    fn prlimit | prlimit64[real by process](process: i32, resource: i32, new: *const c_void, old: *mut c_void),
+    fn prlimit | prlimit64[real by process](process: i32, resource: i32, new: Opaque, old: Opaque),
     fn clock_getcpuclockid[real by process](process: i32, clock: *mut i32) -> i32 {
         real(meant(process))
     }
@@ -78,7 +76,7 @@ hook! {
         real(meant(process), meant(group))
     }
 
-    fn sigqueue[real by process](process: i32, signal: i32, value: *mut c_void),
+    fn sigqueue[real by process](process: i32, signal: i32, value: Opaque),
     fn pidfd_open[real by process](process: i32, flags: u32) -> i32 {
         real(by_number(process))
     }

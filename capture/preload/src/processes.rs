@@ -1,6 +1,6 @@
 //! Other processes: forked children, and programs that take this one's place.
 
-use core::ffi::{CStr, c_void};
+use core::ffi::CStr;
 
 use netreel_shared::call::CallId;
 
@@ -8,7 +8,7 @@ use crate::environment::strings;
 use crate::hook::hook;
 use crate::replay::{self, Did};
 use crate::statics::{self, LONGEST};
-use crate::sys::{self, AT_FDCWD, Text, Texts, environ, errno, nr};
+use crate::sys::{self, AT_FDCWD, Opaque, Text, Texts, environ, errno, nr};
 use crate::{attach, children, floor, meets, own_number, paths, printed, push};
 
 /// Whether the environment of a new program no longer names the recorder.
@@ -211,11 +211,11 @@ hook! {
         becomes(found(name, &mut place), || list, goes_on)
     }
 
-    fn posix_spawn[goes_on](child: *mut i32, path: Text, actions: *const c_void, attributes: *const c_void, arguments: Texts, list: Texts) -> i32 {
+    fn posix_spawn[goes_on](child: *mut i32, path: Text, actions: Opaque, attributes: Opaque, arguments: Texts, list: Texts) -> i32 {
         spawns(child, || path, list, goes_on)
     }
 
-    fn posix_spawnp[goes_on](child: *mut i32, name: Text, actions: *const c_void, attributes: *const c_void, arguments: Texts, list: Texts) -> i32 {
+    fn posix_spawnp[goes_on](child: *mut i32, name: Text, actions: Opaque, attributes: Opaque, arguments: Texts, list: Texts) -> i32 {
         let mut place = [0; LONGEST];
         spawns(child, || found(name, &mut place), list, goes_on)
     }

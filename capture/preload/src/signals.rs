@@ -9,7 +9,7 @@ use netreel_shared::call::CallId;
 use crate::hook::hook;
 use crate::plainly::zero;
 use crate::push::pushing_unless_busy;
-use crate::sys::quietly;
+use crate::sys::{Opaque, quietly};
 use crate::{attach, floor, replay};
 
 /// Interrupts, what is asked of a program, and that a child has ended: HUP, INT, QUIT, USR1, USR2, ALRM,
@@ -27,13 +27,13 @@ static HANDLERS: [AtomicPtr<c_void>; SIGNALS] = zero();
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Action {
-    handler: *mut c_void,
+    handler: Opaque,
     mask: [u64; 16],
     flags: i32,
-    restorer: *mut c_void,
+    restorer: Opaque,
 }
 
-type Handler = unsafe extern "C" fn(i32, *mut c_void, *mut c_void);
+type Handler = unsafe extern "C" fn(i32, Opaque, Opaque);
 
 fn place(signal: i32) -> Option<&'static AtomicPtr<c_void>> {
     let watched = WATCHED.contains(&signal) && attach::generation().is_some();
@@ -47,16 +47,16 @@ fn handler(signal: i32) -> Option<&'static AtomicPtr<c_void>> {
 }
 
 /// Whether it is a function, and not one of the two words for the usual and for nothing.
-fn is_function(handler: *mut c_void) -> bool {
+fn is_function(handler: Opaque) -> bool {
     !matches!(handler as isize, -1..=1)
 }
 
-fn ours() -> *mut c_void {
-    handles as *mut c_void
+fn ours() -> Opaque {
+    handles as Opaque
 }
 
 /// Stands before the program's handler.
-unsafe extern "C" fn handles(signal: i32, info: *mut c_void, context: *mut c_void) {
+unsafe extern "C" fn handles(signal: i32, info: Opaque, context: Opaque) {
     if replay::on() && !replay::is_muted() {
         // The recording's signals come from the tape.
         let is_nudge = quietly(|| replay::is_nudge(signal));
@@ -79,7 +79,7 @@ unsafe extern "C" fn handles(signal: i32, info: *mut c_void, context: *mut c_voi
 
 /// # Safety
 /// As the kernel calls a handler.
-unsafe fn call(signal: i32, info: *mut c_void, context: *mut c_void) {
+unsafe fn call(signal: i32, info: Opaque, context: Opaque) {
     let handler = handler(signal).map(|place| place.load(Ordering::Acquire));
     if let Some(handler) = handler.filter(|handler| is_function(*handler)) {
         // SAFETY: the program has said that it is one.
@@ -129,7 +129,7 @@ hook! {
         result
     }
 
-    fn signal[real](signal: i32, handler: *mut c_void) -> *mut c_void {
+    fn signal[real](signal: i32, handler: Opaque) -> Opaque {
         let Some(place) = place(signal) else {
             return real(signal, handler);
         };
@@ -143,9 +143,9 @@ hook! {
     }
 
     // Others have the floor while this thread waits for a signal.
-    fn sigwait[goes_on](set: *const c_void, signal: *mut i32),
-    fn sigwaitinfo[goes_on](set: *const c_void, info: *mut c_void),
-    fn sigtimedwait[goes_on](set: *const c_void, info: *mut c_void, time: *const c_void) -> i32 {
+    fn sigwait[goes_on](set: Opaque, signal: *mut i32),
+    fn sigwaitinfo[goes_on](set: Opaque, info: Opaque),
+    fn sigtimedwait[goes_on](set: Opaque, info: Opaque, time: Opaque) -> i32 {
         goes_on()
     }
 }

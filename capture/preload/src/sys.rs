@@ -363,6 +363,8 @@ pub unsafe fn is_in(set: *const u64, fd: c_int) -> bool {
     !set.is_null() && unsafe { *set.add(fd as usize / 64) } >> (fd % 64) & 1 != 0
 }
 
+/// Something of the program's into which this library does not look.
+pub type Opaque = *mut c_void;
 /// A path or a word of the program's: null, or a zero-ended string.
 pub type Text = *const c_char;
 /// Several of them: null, or a list that a null pointer ends.

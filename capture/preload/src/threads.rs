@@ -12,7 +12,7 @@ use crate::floor::{self, Own};
 use crate::hook::{self, hook};
 use crate::plainly::{Plainly, Zero, zero};
 use crate::push::pushing_unless_busy;
-use crate::sys::{self, Key};
+use crate::sys::{self, Key, Opaque};
 use crate::{attach, cancels, locks, meets, replay, sockets};
 
 /// What is remembered of a thread while it lives.
@@ -301,18 +301,18 @@ fn made(
 }
 
 hook! {
-    fn pthread_create[real](thread: *mut c_void, attributes: *const c_void, run: *mut c_void, argument: *mut c_void) -> i32 {
+    fn pthread_create[real](thread: Opaque, attributes: Opaque, run: Opaque, argument: Opaque) -> i32 {
         made(begin as *mut c_void, (run, argument), |run, argument| real(thread, attributes, run, argument))
     }
 
-    fn thrd_create[real](thread: *mut c_void, run: *mut c_void, argument: *mut c_void) -> i32 {
+    fn thrd_create[real](thread: Opaque, run: Opaque, argument: Opaque) -> i32 {
         made(begin_of_c as *mut c_void, (run, argument), |run, argument| real(thread, run, argument))
     }
 
     fn thrd_join[goes_on](thread: usize, result: *mut i32),
     // `thrd_yield` answers nothing: the caller does not look.
     fn thrd_yield | sched_yield[goes_on](),
-    fn pthread_join[goes_on](thread: usize, value: *mut c_void) -> i32 {
+    fn pthread_join[goes_on](thread: usize, value: Opaque) -> i32 {
         goes_on()
     }
 }

@@ -1,14 +1,14 @@
 //! What a program does with files by their paths: told before it changes one, and in a replay done where
 //! the files are that it changes.
 
-use core::ffi::{c_char, c_void};
+use core::ffi::c_char;
 
 use crate::elsewhere::{is_moved_by_copying, led, led_both, led_here, meant, told};
 use crate::files::{O_CREAT, O_TRUNC, O_WRONLY};
 use crate::found::{before, before_folder, before_folder_goes};
 use crate::hook::hook;
 use crate::randomness::opens;
-use crate::sys::{AT_FDCWD, Text};
+use crate::sys::{AT_FDCWD, Opaque, Text};
 
 const AT_SYMLINK_NOFOLLOW: i32 = 0x100;
 const AT_REMOVEDIR: i32 = 0x200;
@@ -44,28 +44,28 @@ unsafe fn moves(
 }
 
 hook! {
-    fn stat | stat64[real by path](path: Text, place: *mut c_void),
-    fn __xstat | __xstat64[real by path](version: i32, path: Text, place: *mut c_void),
+    fn stat | stat64[real by path](path: Text, place: Opaque),
+    fn __xstat | __xstat64[real by path](version: i32, path: Text, place: Opaque),
     fn access | eaccess | euidaccess[real by path](path: Text, mode: i32),
     fn chmod[real by path](path: Text, mode: u32),
     fn chown[real by path](path: Text, user: u32, group: u32),
-    fn utime | utimes[real by path](path: Text, times: *const c_void),
-    fn scandir | scandir64[real by path](path: Text, list: *mut c_void, filter: *const c_void, order: *const c_void),
+    fn utime | utimes[real by path](path: Text, times: Opaque),
+    fn scandir | scandir64[real by path](path: Text, list: Opaque, filter: Opaque, order: Opaque),
     fn chdir[real](path: Text) -> i32 {
         led_here(path, true, real)
     }
 
-    fn lstat | lstat64[real by path](path: Text, place: *mut c_void),
-    fn __lxstat | __lxstat64[real by path](version: i32, path: Text, place: *mut c_void) -> i32 {
+    fn lstat | lstat64[real by path](path: Text, place: Opaque),
+    fn __lxstat | __lxstat64[real by path](version: i32, path: Text, place: Opaque) -> i32 {
         led_here(path, false, real)
     }
 
-    fn fstatat | fstatat64[real by folder, path](folder: i32, path: Text, place: *mut c_void, flags: i32),
-    fn __fxstatat | __fxstatat64[real by folder, path](version: i32, folder: i32, path: Text, place: *mut c_void, flags: i32),
-    fn statx[real by folder, path](folder: i32, path: Text, flags: i32, mask: u32, place: *mut c_void),
+    fn fstatat | fstatat64[real by folder, path](folder: i32, path: Text, place: Opaque, flags: i32),
+    fn __fxstatat | __fxstatat64[real by folder, path](version: i32, folder: i32, path: Text, place: Opaque, flags: i32),
+    fn statx[real by folder, path](folder: i32, path: Text, flags: i32, mask: u32, place: Opaque),
     fn faccessat[real by folder, path](folder: i32, path: Text, mode: i32, flags: i32),
     fn fchmodat[real by folder, path](folder: i32, path: Text, mode: u32, flags: i32),
-    fn utimensat[real by folder, path](folder: i32, path: Text, times: *const c_void, flags: i32) -> i32 {
+    fn utimensat[real by folder, path](folder: i32, path: Text, times: Opaque, flags: i32) -> i32 {
         led(folder, path, follows(flags), real)
     }
 
@@ -133,7 +133,7 @@ hook! {
         led_here(path, true, real)
     }
 
-    fn opendir[real](path: Text) -> *mut c_void {
+    fn opendir[real](path: Text) -> Opaque {
         led_here(path, true, real)
     }
 

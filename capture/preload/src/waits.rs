@@ -1,13 +1,11 @@
 //! Waiting for descriptors, and sleeping.
 
-use core::ffi::c_void;
-
 use netreel_shared::call::CallId;
 
 use crate::hook::hook;
 use crate::replay::{self, Did};
 use crate::row::Row;
-use crate::sys::{self, EpollEvent, PollFd, TimeSpec, TimeVal, or_code, with_errno};
+use crate::sys::{self, EpollEvent, Opaque, PollFd, TimeSpec, TimeVal, or_code, with_errno};
 use crate::{attach, push};
 
 /// How many ready descriptors stand in one event.
@@ -167,8 +165,8 @@ hook! {
         polls(CallId::POLL, list, count as usize, goes_on)
     }
 
-    fn ppoll[goes_on](list: *mut PollFd, count: u64, timeout: *const TimeSpec, mask: *const c_void),
-    fn __ppoll_chk[goes_on](list: *mut PollFd, count: u64, timeout: *const TimeSpec, mask: *const c_void, room: usize) -> i32 {
+    fn ppoll[goes_on](list: *mut PollFd, count: u64, timeout: *const TimeSpec, mask: Opaque),
+    fn __ppoll_chk[goes_on](list: *mut PollFd, count: u64, timeout: *const TimeSpec, mask: Opaque, room: usize) -> i32 {
         polls(CallId::PPOLL, list, count as usize, goes_on)
     }
 
@@ -177,7 +175,7 @@ hook! {
         selects(CallId::SELECT, count, sets, timeout, goes_on)
     }
 
-    fn pselect[goes_on](count: i32, readable: *mut u64, writable: *mut u64, exceptional: *mut u64, timeout: *const TimeSpec, mask: *const c_void) -> i32 {
+    fn pselect[goes_on](count: i32, readable: *mut u64, writable: *mut u64, exceptional: *mut u64, timeout: *const TimeSpec, mask: Opaque) -> i32 {
         let (sets, nowhere) = ([readable, writable, exceptional], core::ptr::null_mut());
         selects(CallId::PSELECT, count, sets, nowhere, goes_on)
     }
@@ -186,8 +184,8 @@ hook! {
         epolls(CallId::EPOLL_WAIT, list, count, goes_on)
     }
 
-    fn epoll_pwait[goes_on](epoll: i32, list: *mut EpollEvent, count: i32, timeout: i32, mask: *const c_void),
-    fn epoll_pwait2[goes_on](epoll: i32, list: *mut EpollEvent, count: i32, timeout: *const TimeSpec, mask: *const c_void) -> i32 {
+    fn epoll_pwait[goes_on](epoll: i32, list: *mut EpollEvent, count: i32, timeout: i32, mask: Opaque),
+    fn epoll_pwait2[goes_on](epoll: i32, list: *mut EpollEvent, count: i32, timeout: *const TimeSpec, mask: Opaque) -> i32 {
         epolls(CallId::EPOLL_PWAIT, list, count, goes_on)
     }
 
