@@ -12,7 +12,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use netreel_shared::call::CallId;
 
 use crate::hook::{self, Left, hook};
-use crate::objects::Real;
+use crate::objects::real;
 use crate::plainly::Plainly;
 use crate::points::name;
 use crate::replay::{self, Did};
@@ -55,12 +55,13 @@ pub fn waiting_under(lock: *mut c_void, real: impl FnOnce() -> i32) -> i32 {
 type Buffer = [usize; 8];
 type Cleanup = unsafe extern "C" fn(*mut c_void);
 
-static PUSH: Real<unsafe extern "C" fn(*mut Buffer, Cleanup, *mut c_void)> =
-    Real::new(c"_pthread_cleanup_push");
-static POP: Real<unsafe extern "C" fn(*mut Buffer, i32)> = Real::new(c"_pthread_cleanup_pop");
-static SELF: Real<unsafe extern "C" fn() -> usize> = Real::new(c"pthread_self");
-static CANCEL: Real<unsafe extern "C" fn(usize) -> i32> = Real::new(c"pthread_cancel");
-static TEST: Real = Real::new(c"pthread_testcancel");
+real! {
+    PUSH = _pthread_cleanup_push(*mut Buffer, Cleanup, *mut c_void);
+    POP = _pthread_cleanup_pop(*mut Buffer, i32);
+    SELF = pthread_self() -> usize;
+    CANCEL = pthread_cancel(usize) -> i32;
+    TEST = pthread_testcancel();
+}
 
 /// What the cleanup handler is told.
 struct Inside {

@@ -7,7 +7,7 @@ use netreel_shared::call::{CallId, PastId};
 use crate::endpoint::Endpoint;
 use crate::hook::{Onward, hook, passing};
 use crate::numbered::number_of;
-use crate::objects::Real;
+use crate::objects::real;
 use crate::replay::{self, Did};
 use crate::sockets::{self, tell};
 use crate::sys::{self, FIONREAD, Opaque, errno};
@@ -346,7 +346,7 @@ hook! {
 /// # Safety
 /// As the call says.
 pub unsafe extern "C" fn closefrom(first: i32) {
-    static REAL: Real<unsafe extern "C" fn(i32)> = Real::new(c"closefrom");
+    real! { REAL = closefrom(i32); }
     let all = || first.max(0)..65_536;
     quietly(|| all().for_each(sockets::closing));
     if let Some(real) = REAL.get() {

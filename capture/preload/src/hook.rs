@@ -182,8 +182,7 @@ macro_rules! one_hook {
         #[unsafe(no_mangle)]
         #[allow(clippy::missing_safety_doc, clippy::too_many_arguments, missing_docs, unused_unsafe)]
         pub unsafe extern "C" fn $name($($argument: $type),*) -> $result {
-            static REAL: $crate::objects::Real<unsafe extern "C" fn($($type),*) -> $result> =
-                $crate::objects::Real::new($crate::hook::name(concat!(stringify!($name), "\0")));
+            $crate::objects::real! { REAL = $name($($type),*) -> $result; }
             let Some(function) = REAL.get() else {
                 $crate::sys::set_errno(38);
                 return -1isize as $result;

@@ -3,12 +3,14 @@
 
 use netreel_shared::call::PastId;
 
-use crate::objects::Real;
+use crate::objects::real;
 use crate::sys::{self, IoVec, MMsgHdr, MsgHdr, errno};
 use crate::taken::{UNJOINED, after, room_for, taken_by};
 use crate::{hook, points, sockets};
 
-static RECVMSG: Real<unsafe extern "C" fn(i32, *mut MsgHdr, i32) -> isize> = Real::new(c"recvmsg");
+real! {
+    pub RECVMSG = recvmsg(i32, *mut MsgHdr, i32) -> isize;
+}
 
 #[inline]
 pub fn joins(fd: i32) -> bool {

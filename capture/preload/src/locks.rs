@@ -11,7 +11,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use netreel_shared::call::{CallId, PastId};
 
 use crate::hook::{calls, hook};
-use crate::objects::{Real, range_of};
+use crate::objects::{Real, range_of, real};
 use crate::plainly::{Plainly, Zero, zero};
 use crate::sys::{Opaque, or_code};
 use crate::{cancels, push, replay, sockets, threads};
@@ -201,22 +201,22 @@ fn semaphore(real: impl FnOnce() -> i32, take: impl FnMut() -> i32) -> i32 {
     )
 }
 
-/// A function of one pointer.
-type Takes = unsafe extern "C" fn(Opaque) -> i32;
-static MUTEX_LOCK: Real<Takes> = Real::new(c"pthread_mutex_lock");
-static MUTEX_UNLOCK: Real<Takes> = Real::new(c"pthread_mutex_unlock");
-static READ_LOCK: Real<Takes> = Real::new(c"pthread_rwlock_rdlock");
-static WRITE_LOCK: Real<Takes> = Real::new(c"pthread_rwlock_wrlock");
-static SPIN_LOCK: Real<Takes> = Real::new(c"pthread_spin_lock");
-static MTX_LOCK: Real<Takes> = Real::new(c"mtx_lock");
-static MTX_UNLOCK: Real<Takes> = Real::new(c"mtx_unlock");
-static SEM_WAIT: Real<Takes> = Real::new(c"sem_wait");
+real! {
+    MUTEX_LOCK = pthread_mutex_lock(Opaque) -> i32;
+    MUTEX_UNLOCK = pthread_mutex_unlock(Opaque) -> i32;
+    READ_LOCK = pthread_rwlock_rdlock(Opaque) -> i32;
+    WRITE_LOCK = pthread_rwlock_wrlock(Opaque) -> i32;
+    SPIN_LOCK = pthread_spin_lock(Opaque) -> i32;
+    MTX_LOCK = mtx_lock(Opaque) -> i32;
+    MTX_UNLOCK = mtx_unlock(Opaque) -> i32;
+    SEM_WAIT = sem_wait(Opaque) -> i32;
+}
 
 /// Calls the C library's function of one pointer, and gives the floor up for it.
 ///
 /// # Safety
 /// `real` is one, and the pointer is as it wants it.
-unsafe fn on(real: &Real<Takes>, pointer: Opaque) -> i32 {
+unsafe fn on(real: &Real<unsafe extern "C" fn(Opaque) -> i32>, pointer: Opaque) -> i32 {
     let Some(real) = real.get() else { return 38 };
     // SAFETY: the caller vouches for it.
     unsafe {

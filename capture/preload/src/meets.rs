@@ -10,7 +10,7 @@ use netreel_shared::call::CallId;
 
 use crate::hook::{calls, hook};
 use crate::locks::{does, find_unwinder, is_free, push, shared};
-use crate::objects::Real;
+use crate::objects::real;
 use crate::plainly::{Plainly, zero};
 use crate::sys::{Opaque, pause};
 use crate::{floor, replay, threads};
@@ -22,9 +22,10 @@ pub struct Own {
     step: AtomicU64,
 }
 
-type Once = unsafe extern "C" fn(Opaque, Opaque) -> i32;
-static PTHREAD_ONCE: Real<Once> = Real::new(c"pthread_once");
-static JOIN: Real<unsafe extern "C" fn(usize, Opaque) -> i32> = Real::new(c"pthread_join");
+real! {
+    PTHREAD_ONCE = pthread_once(Opaque, Opaque) -> i32;
+    JOIN = pthread_join(usize, Opaque) -> i32;
+}
 
 /// As glibc has it: the lowest bit of the control says that a thread runs it, the second that it has
 /// run.

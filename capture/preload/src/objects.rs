@@ -120,6 +120,15 @@ impl<F: Copy> Real<F> {
     }
 }
 
+/// Declares functions of other libraries that are called here, each as the next one behind this library.
+macro_rules! real {
+    ($($visible:vis $constant:ident = $name:ident($($argument:ty),*) $(-> $result:ty)?;)*) => {
+        $($visible static $constant: $crate::objects::Real<unsafe extern "C" fn($($argument),*) $(-> $result)?> =
+            $crate::objects::Real::new($crate::hook::name(concat!(stringify!($name), "\0")));)*
+    };
+}
+pub(crate) use real;
+
 type Finds = unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
 static DLSYM: Real<Finds> = Real::of_c(c"dlsym");
 

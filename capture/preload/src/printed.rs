@@ -15,7 +15,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 use netreel_shared::call::CallId;
 
 use crate::hook::hook;
-use crate::objects::{Real, next};
+use crate::objects::{next, real};
 use crate::plainly::{Plainly, Zero, zero};
 use crate::push::{Pushing, pushing_alone};
 use crate::sys::{self, IoVec, quietly};
@@ -60,11 +60,11 @@ impl StdStream {
 static STREAMS: [StdStream; 2] = zero();
 static ON: AtomicU32 = zero();
 
-static FILE_WRITE: Real<Writes> = Real::new(c"_IO_file_write");
-static TRY_LOCK: Real<unsafe extern "C" fn(*mut u8) -> i32> = Real::new(c"ftrylockfile");
-static UNLOCK: Real<unsafe extern "C" fn(*mut u8)> = Real::new(c"funlockfile");
-
-type Writes = unsafe extern "C" fn(*mut u8, *const u8, isize) -> isize;
+real! {
+    FILE_WRITE = _IO_file_write(*mut u8, *const u8, isize) -> isize;
+    TRY_LOCK = ftrylockfile(*mut u8) -> i32;
+    UNLOCK = funlockfile(*mut u8);
+}
 
 /// What the program prints is taken from here on.
 pub fn on() {

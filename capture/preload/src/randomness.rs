@@ -5,7 +5,7 @@ use core::ffi::{CStr, c_void};
 use crate::elsewhere::led;
 use crate::files::O_NOFOLLOW;
 use crate::hook::hook;
-use crate::objects::Real;
+use crate::objects::{Real, real};
 use crate::plainly::Plainly;
 use crate::reads::{after_read, after_read_parts, given_parts};
 use crate::sys::{self, AT_FDCWD, IoVec, Text, nr};
@@ -117,7 +117,7 @@ hook! {
 /// # Safety
 /// `buffer` has room for `length` bytes.
 pub unsafe extern "C" fn arc4random_buf(buffer: *mut u8, length: usize) {
-    static REAL: Real<unsafe extern "C" fn(*mut u8, usize)> = Real::new(c"arc4random_buf");
+    real! { REAL = arc4random_buf(*mut u8, usize); }
     let Some(real) = REAL.get() else { return };
     // SAFETY: the C library's function has this signature; the caller vouches for the buffer.
     unsafe {

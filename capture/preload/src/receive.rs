@@ -3,8 +3,8 @@
 use netreel_shared::call::CallId;
 
 use crate::hook::{self, hook};
-use crate::joined::{self, NOWHERE};
-use crate::objects::Real;
+use crate::joined::{self, NOWHERE, RECVMSG};
+use crate::objects::{Real, real};
 use crate::sys::{self, IoVec, MMsgHdr, MsgHdr, TimeSpec, errno};
 use crate::taken::{Taken, UNJOINED, after, room_for, taken_by};
 use crate::{counters, floor, points, push, reads, replay, sockets, vectors};
@@ -43,10 +43,9 @@ struct Source {
     length: u32,
 }
 
-type ReceivesFrom = unsafe extern "C" fn(i32, *mut u8, usize, i32, *mut u8, *mut u32) -> isize;
-static RECVFROM: Real<ReceivesFrom> = Real::new(c"recvfrom");
-type ReceivesMessage = unsafe extern "C" fn(i32, *mut MsgHdr, i32) -> isize;
-static RECVMSG: Real<ReceivesMessage> = Real::new(c"recvmsg");
+real! {
+    RECVFROM = recvfrom(i32, *mut u8, usize, i32, *mut u8, *mut u32) -> isize;
+}
 
 impl Source {
     fn unknown(fd: i32) -> Source {

@@ -7,7 +7,7 @@ use core::sync::atomic::Ordering;
 use crate::elsewhere::led_here;
 use crate::hook::hook;
 use crate::numbered::OPEN;
-use crate::objects::Real;
+use crate::objects::real;
 use crate::plainly::Plainly;
 use crate::sys::{self, Text};
 use crate::{attach, descriptors, files, found, randomness, receive};
@@ -22,8 +22,10 @@ struct Functions {
     close: Option<unsafe extern "C" fn(*mut c_void) -> i32>,
 }
 
-type Makes = unsafe extern "C" fn(*mut c_void, Text, Functions) -> *mut c_void;
-static FOPENCOOKIE: Real<Makes> = Real::new(c"fopencookie");
+real! {
+    FOPENCOOKIE = fopencookie(*mut c_void, Text, Functions) -> *mut c_void;
+    FILENO = fileno(*mut c_void) -> i32;
+}
 
 /// More than a program needs at a time of a source that never ends.
 const AT_ONCE: usize = 256;
@@ -88,8 +90,6 @@ unsafe fn random(path: Text, mode: Text) -> Option<*mut c_void> {
     place.0.store(stream, Ordering::Release);
     Some(stream)
 }
-
-static FILENO: Real<unsafe extern "C" fn(*mut c_void) -> i32> = Real::new(c"fileno");
 
 /// Opens a stream of a file by `real`, which is given where it lies.
 ///

@@ -2,7 +2,7 @@
 
 use netreel_shared::ring::RingWriter;
 
-use crate::objects::Real;
+use crate::objects::real;
 use crate::sys::{self, TimeSpec};
 
 /// What a thread remembers. It lies in the page before the thread's ring, behind what the reader
@@ -42,8 +42,9 @@ impl Thread {
     }
 }
 
-static CLOCK_GETTIME: Real<unsafe extern "C" fn(i32, *mut TimeSpec) -> i32> =
-    Real::new(c"clock_gettime");
+real! {
+    CLOCK_GETTIME = clock_gettime(i32, *mut TimeSpec) -> i32;
+}
 
 /// `CLOCK_MONOTONIC` in nanoseconds.
 #[inline]

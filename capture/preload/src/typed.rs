@@ -6,15 +6,15 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use netreel_shared::call::CallId;
 
 use crate::hook::calls;
-use crate::objects::{Real, next};
+use crate::objects::{next, real};
 use crate::plainly::zero;
 use crate::sys::IoVec;
 use crate::{attach, counters, reads, replay, sockets, stdio};
 
-static FILE_READ: Real<Reads> = Real::new(c"_IO_file_read");
+real! {
+    FILE_READ = _IO_file_read(*mut u8, *mut u8, isize) -> isize;
+}
 static ON: AtomicU32 = zero();
-
-type Reads = unsafe extern "C" fn(*mut u8, *mut u8, isize) -> isize;
 
 /// What the program reads so is taken from here on.
 pub fn on() {
