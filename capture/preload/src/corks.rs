@@ -7,7 +7,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use crate::endpoint::Endpoint;
 use crate::plainly::{Plainly, Zero, zero};
 use crate::sys::{IoVec, pause};
-use crate::vectors::Vectors;
+use crate::vectors::{Vectors, length};
 
 /// How many sockets may have parts waiting at a time.
 const PLACES: usize = 64;
@@ -129,12 +129,13 @@ impl Whole {
     }
 
     /// Adds a part. One that makes the packet too long is refused by the kernel as well.
-    fn add(&mut self, vectors: &mut Vectors<'_>, length: usize) {
+    fn add(&mut self, list: &[IoVec]) {
+        let length = length(list);
         // SAFETY: this thread alone has them; there is this much room, and this many bytes are there.
         unsafe {
             let parts = &mut *self.place.parts.get();
             if length <= BYTES - parts.length {
-                vectors.take(parts.bytes.as_mut_ptr().add(parts.length), length);
+                Vectors::new(list).take(parts.bytes.as_mut_ptr().add(parts.length), length);
                 parts.length += length;
             }
         }
@@ -180,18 +181,12 @@ fn open(socket: u16, first: First) -> Option<Whole> {
     Some(Whole { place, owner })
 }
 
-/// Keeps a part of `length` bytes, of which `first` tells if it is the first; `false` where there is
-/// no place for it.
-pub fn keep(
-    socket: u16,
-    first: impl FnOnce() -> First,
-    vectors: &mut Vectors<'_>,
-    length: usize,
-) -> bool {
+/// Keeps a part, of which `first` tells if it is the first; `false` where there is no place for it.
+pub fn keep(socket: u16, first: impl FnOnce() -> First, list: &[IoVec]) -> bool {
     let Some(mut whole) = leave(socket).or_else(|| open(socket, first())) else {
         return false;
     };
-    whole.add(vectors, length);
+    whole.add(list);
     whole.leave();
     true
 }

@@ -71,12 +71,6 @@ pub enum Stuck {
 }
 
 impl Holder {
-    /// This thread.
-    pub fn this() -> Holder {
-        // Where a filter forbids to ask, it is one of whom nothing is known.
-        Holder(sys::thread())
-    }
-
     /// The processor time that it has had, in nanoseconds; `None` where the system does not tell.
     pub fn worked_ns(self) -> Option<u64> {
         let number = i32::try_from(self.0).ok()?;

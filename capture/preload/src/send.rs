@@ -156,7 +156,7 @@ fn send_in_parts(out: &Outgoing<'_>, more: bool, send: impl FnOnce() -> isize) -
         return send_whole(out, send);
     }
     let first = || First::new(to_from_now(out), segment(out));
-    if !corks::keep(socket, first, &mut Vectors::new(out.list), length) {
+    if !corks::keep(socket, first, out.list) {
         sockets::past(PastId::PARTS);
         return send_whole(out, send);
     }

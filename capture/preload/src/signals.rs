@@ -55,6 +55,15 @@ fn ours() -> Opaque {
     handles as Opaque
 }
 
+/// What the kernel is told in place of the program's handler, which is kept at `place` where it is a function.
+fn before_handler(handler: Opaque, place: &AtomicPtr<c_void>) -> Opaque {
+    if !is_function(handler) || handler == ours() {
+        return handler;
+    }
+    place.store(handler, Ordering::Release);
+    ours()
+}
+
 /// Stands before the program's handler.
 unsafe extern "C" fn handles(signal: i32, info: Opaque, context: Opaque) {
     if replay::on() && !replay::is_muted() {
@@ -113,11 +122,7 @@ hook! {
         let before = place.load(Ordering::Acquire);
         let mut wanted = action.as_ref().copied();
         if let Some(wanted) = &mut wanted {
-            let handler = wanted.handler;
-            if is_function(handler) && handler != ours() {
-                place.store(handler, Ordering::Release);
-                wanted.handler = ours();
-            }
+            wanted.handler = before_handler(wanted.handler, place);
         }
         let pointer = wanted.as_ref().map_or(core::ptr::null(), |it| &raw const *it);
         let result = real(signal, pointer, old);
@@ -134,11 +139,7 @@ hook! {
             return real(signal, handler);
         };
         let before = place.load(Ordering::Acquire);
-        let wanted = if is_function(handler) && handler != ours() {
-                place.store(handler, Ordering::Release);
-                ours()
-            } else { handler };
-        let old = real(signal, wanted);
+        let old = real(signal, before_handler(handler, place));
         if old == ours() { before } else { old }
     }
 

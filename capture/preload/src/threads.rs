@@ -213,10 +213,6 @@ unsafe extern "C" fn thread_ends(slot: *mut c_void) {
     }
 }
 
-type Run = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
-/// The same of C11.
-type RunOfC = unsafe extern "C" fn(*mut c_void) -> i32;
-
 /// What a thread of the program does first: the program's function, and its argument.
 ///
 /// # Safety
@@ -233,20 +229,12 @@ unsafe fn begins(slot: *mut c_void) -> (*mut c_void, *mut c_void) {
     (run, slot.argument.get())
 }
 
-unsafe extern "C" fn begin(slot: *mut c_void) -> *mut c_void {
-    // SAFETY: `pthread_create` below has put the program's function and its argument there.
+/// What the C library calls in a new thread, whose function answers `R`: a pointer, or a number in C11.
+unsafe extern "C" fn begin<R>(slot: *mut c_void) -> R {
+    // SAFETY: `made` below has put the program's function and its argument there.
     unsafe {
         let (run, argument) = begins(slot);
-        let run: Run = core::mem::transmute(run);
-        run(argument)
-    }
-}
-
-unsafe extern "C" fn begin_of_c(slot: *mut c_void) -> i32 {
-    // SAFETY: `thrd_create` below has put the program's function and its argument there.
-    unsafe {
-        let (run, argument) = begins(slot);
-        let run: RunOfC = core::mem::transmute(run);
+        let run: unsafe extern "C" fn(*mut c_void) -> R = core::mem::transmute(run);
         run(argument)
     }
 }
@@ -302,11 +290,11 @@ fn made(
 
 hook! {
     fn pthread_create[real](thread: Opaque, attributes: Opaque, run: Opaque, argument: Opaque) -> i32 {
-        made(begin as *mut c_void, (run, argument), |run, argument| real(thread, attributes, run, argument))
+        made(begin::<*mut c_void> as *mut c_void, (run, argument), |run, argument| real(thread, attributes, run, argument))
     }
 
     fn thrd_create[real](thread: Opaque, run: Opaque, argument: Opaque) -> i32 {
-        made(begin_of_c as *mut c_void, (run, argument), |run, argument| real(thread, run, argument))
+        made(begin::<i32> as *mut c_void, (run, argument), |run, argument| real(thread, run, argument))
     }
 
     fn thrd_join[goes_on](thread: usize, result: *mut i32),
