@@ -12,12 +12,12 @@ use crate::{
 /// Declares what answers calls by number that do nothing else than the hook of their name. Numbers that
 /// nothing else needs stand here, on x86-64 and on 64-bit ARM.
 macro_rules! hooks {
-    ([$($word:ident),*] $(
-        $number:ident $($x86_64:literal $aarch64:literal)? => $file:ident::$hook:ident($($argument:ident),*);
-    )*) => {
+    ([$($word:ident),*] $($file:ident {$(
+        $number:ident $($x86_64:literal $aarch64:literal)? => $hook:ident($($argument:ident),*);
+    )*})*) => {
         mod own {
             pub use crate::nr::*;
-            crate::nr::numbers! { $($($number $x86_64 $aarch64;)?)* }
+            crate::nr::numbers! { $($($($number $x86_64 $aarch64;)?)*)* }
         }
 
         /// What the hook of this number answers; `None`: there is none.
@@ -30,7 +30,7 @@ macro_rules! hooks {
             // SAFETY: each is the C library's function for that system call.
             let answer = unsafe {
                 match number {
-                    $(own::$number => $file::$hook($($argument as _),*) as isize,)*
+                    $($(own::$number => $file::$hook($($argument as _),*) as isize,)*)*
                     _ => return None,
                 }
             };
@@ -41,56 +41,80 @@ macro_rules! hooks {
 
 hooks! {
     [a, b, c, d, e, f]
-    SENDTO => send::sendto(a, b, c, d, e, f);
-    SENDMSG => send::sendmsg(a, b, c);
-    SENDMMSG => send::sendmmsg(a, b, c, d);
-    WRITE => send::write(a, b, c);
-    WRITEV => send::writev(a, b, c);
-    RECVFROM => receive::recvfrom(a, b, c, d, e, f);
-    RECVMSG => receive::recvmsg(a, b, c);
-    RECVMMSG => receive::recvmmsg(a, b, c, d, e);
-    READ => receive::read(a, b, c);
-    READV => receive::readv(a, b, c);
-    PWRITEV2 328 287 => send::pwritev2(a, b, c, d, f);
-    PREADV2 327 286 => receive::preadv2(a, b, c, d, f);
-    SENDFILE 40 71 => descriptors::sendfile(a, b, c, d);
-    SPLICE 275 76 => descriptors::splice(a, b, c, d, e, f);
-    SOCKET => descriptors::socket(a, b, c);
-    ACCEPT 43 202 => others::accept(a, b, c);
-    ACCEPT4 288 242 => others::accept4(a, b, c, d);
-    BIND 49 200 => descriptors::bind(a, b, c);
-    CONNECT => descriptors::connect(a, b, c);
-    SHUTDOWN 48 210 => descriptors::shutdown(a, b);
-    SETSOCKOPT 54 208 => descriptors::setsockopt(a, b, c, d, e);
-    IOCTL 16 29 => descriptors::ioctl(a, b, c);
-    CLOSE => descriptors::close(a);
-    CLOSE_RANGE 436 436 => descriptors::close_range(a, b, c);
-    DUP 32 23 => descriptors::dup(a);
-    DUP2 => descriptors::dup2(a, b);
-    DUP3 => descriptors::dup3(a, b, c);
-    FCNTL => descriptors::fcntl(a, b, c);
-    SELECT => waits::select(a, b, c, d, e);
-    POLL => waits::poll(a, b, c);
-    EPOLL_WAIT => waits::epoll_wait(a, b, c, d);
-    NANOSLEEP => waits::nanosleep(a, b);
-    EVENTFD2 => counters::eventfd(a, b);
-    TIMERFD_CREATE 283 85 => counters::timerfd_create(a, b);
-    TIMERFD_SETTIME 286 86 => counters::timerfd_settime(a, b, c, d);
-    TIMERFD_GETTIME 287 87 => counters::timerfd_gettime(a, b);
-    EPOLL_CTL 233 21 => waits::epoll_ctl(a, b, c, d);
-    EXECVE 59 221 => processes::execve(a, b, c);
-    PRCTL => sandbox::prctl(a, b, c, d, e);
-    GETRANDOM => randomness::getrandom(a, b, c);
-    PREAD => randomness::pread64(a, b, c, d);
-    PREADV 295 69 => randomness::preadv64(a, b, c, d);
-    GETSOCKNAME => names::getsockname(a, b, c);
-    GETPEERNAME => names::getpeername(a, b, c);
-    GETSOCKOPT => names::getsockopt(a, b, c, d, e);
-    GETTID => own_number::gettid();
-    GETPID => processes::getpid();
-    GETPPID 110 173 => processes::getppid();
-    KILL 62 129 => processes::kill(a, b);
-    CLOCK_GETTIME => clocks::clock_gettime(a, b);
+    send {
+        SENDTO => sendto(a, b, c, d, e, f);
+        SENDMSG => sendmsg(a, b, c);
+        SENDMMSG => sendmmsg(a, b, c, d);
+        WRITE => write(a, b, c);
+        WRITEV => writev(a, b, c);
+        PWRITEV2 328 287 => pwritev2(a, b, c, d, f);
+    }
+    receive {
+        RECVFROM => recvfrom(a, b, c, d, e, f);
+        RECVMSG => recvmsg(a, b, c);
+        RECVMMSG => recvmmsg(a, b, c, d, e);
+        READ => read(a, b, c);
+        READV => readv(a, b, c);
+        PREADV2 327 286 => preadv2(a, b, c, d, f);
+    }
+    descriptors {
+        SENDFILE 40 71 => sendfile(a, b, c, d);
+        SPLICE 275 76 => splice(a, b, c, d, e, f);
+        SOCKET => socket(a, b, c);
+        BIND 49 200 => bind(a, b, c);
+        CONNECT => connect(a, b, c);
+        SHUTDOWN 48 210 => shutdown(a, b);
+        SETSOCKOPT 54 208 => setsockopt(a, b, c, d, e);
+        IOCTL 16 29 => ioctl(a, b, c);
+        CLOSE => close(a);
+        CLOSE_RANGE 436 436 => close_range(a, b, c);
+        DUP 32 23 => dup(a);
+        DUP2 => dup2(a, b);
+        DUP3 => dup3(a, b, c);
+        FCNTL => fcntl(a, b, c);
+    }
+    others {
+        ACCEPT 43 202 => accept(a, b, c);
+        ACCEPT4 288 242 => accept4(a, b, c, d);
+    }
+    waits {
+        SELECT => select(a, b, c, d, e);
+        POLL => poll(a, b, c);
+        EPOLL_WAIT => epoll_wait(a, b, c, d);
+        NANOSLEEP => nanosleep(a, b);
+        EPOLL_CTL 233 21 => epoll_ctl(a, b, c, d);
+    }
+    counters {
+        EVENTFD2 => eventfd(a, b);
+        TIMERFD_CREATE 283 85 => timerfd_create(a, b);
+        TIMERFD_SETTIME 286 86 => timerfd_settime(a, b, c, d);
+        TIMERFD_GETTIME 287 87 => timerfd_gettime(a, b);
+    }
+    processes {
+        EXECVE 59 221 => execve(a, b, c);
+        GETPID => getpid();
+        GETPPID 110 173 => getppid();
+        KILL 62 129 => kill(a, b);
+    }
+    sandbox {
+        PRCTL => prctl(a, b, c, d, e);
+    }
+    randomness {
+        GETRANDOM => getrandom(a, b, c);
+        PREAD => pread64(a, b, c, d);
+        PREADV 295 69 => preadv64(a, b, c, d);
+    }
+    names {
+        GETSOCKNAME => getsockname(a, b, c);
+        GETPEERNAME => getpeername(a, b, c);
+        GETSOCKOPT => getsockopt(a, b, c, d, e);
+    }
+    own_number {
+        GETTID => gettid();
+    }
+    clocks {
+        CLOCK_GETTIME => clock_gettime(a, b);
+    }
 }
 
 hook! {
@@ -123,7 +147,7 @@ hook! {
                 let asked = || waits::nanos(c as *const TimeSpec);
                 with_errno(waits::sleeps(asked, left, || or_code(all() as i32))) as isize
             }
-                    nr::EVENTFD => counters::eventfd(a as u32, 0) as isize,
+            nr::EVENTFD => counters::eventfd(a as u32, 0) as isize,
             nr::CLONE => processes::clone(a, c as *mut i32, all),
             nr::CLONE3 => {
                 let wanted = a as *const [usize; 2];
@@ -138,7 +162,7 @@ hook! {
                 clocks::after_gettimeofday(result, a as *mut TimeVal);
                 result
             }
-                    nr::TIME => {
+            nr::TIME => {
                 let result = all();
                 clocks::after_time(result as i64, a as *mut i64) as isize
             }

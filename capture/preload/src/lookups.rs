@@ -15,47 +15,30 @@ use crate::hook::{Hooked, Onward, hooked, passing};
 use crate::meets::call_once;
 use crate::objects::{Place, Real, View, find, next};
 use crate::randomness::{_ZNSt13random_device9_M_getvalEv, arc4random_buf};
+use crate::sockets;
 use crate::sys::{RTLD_NEXT, quietly};
-use crate::{
-    by_number, cancels, children, clocks, counters, descriptors, locks, meets, names, numbered,
-    others, own_number, printed, processes, randomness, receive, sandbox, send, signals, sockets,
-    streams, threads, tree, waits,
-};
 
 static HOOKED: &[Hooked] = hooked![
     vfork dlsym dlvsym dlopen dlmopen execl execlp execle dprintf __dprintf_chk closefrom
     _ZNSt13random_device9_M_getvalEv arc4random_buf call_once
 ];
 
+macro_rules! of_files {
+    ($($file:ident)*) => {
+        &[HOOKED, $(crate::$file::HOOKED,)*]
+    };
+}
+
+/// The hooks of all files.
+static ALL: &[&[Hooked]] = of_files![
+    send receive by_number cancels children descriptors others printed waits clocks randomness
+    sandbox processes own_number names signals numbered streams threads tree locks meets
+    counters
+];
+
 /// The hook before the function of this name.
 fn hook_of(name: &CStr) -> Option<*mut c_void> {
-    let lists = [
-        send::HOOKED,
-        receive::HOOKED,
-        by_number::HOOKED,
-        cancels::HOOKED,
-        children::HOOKED,
-        descriptors::HOOKED,
-        others::HOOKED,
-        printed::HOOKED,
-        waits::HOOKED,
-        clocks::HOOKED,
-        randomness::HOOKED,
-        sandbox::HOOKED,
-        processes::HOOKED,
-        own_number::HOOKED,
-        names::HOOKED,
-        signals::HOOKED,
-        numbered::HOOKED,
-        streams::HOOKED,
-        threads::HOOKED,
-        tree::HOOKED,
-        locks::HOOKED,
-        meets::HOOKED,
-        counters::HOOKED,
-        HOOKED,
-    ];
-    let mut all = lists.into_iter().flatten();
+    let mut all = ALL.iter().copied().flatten();
     let found = all.find(|hooked| hooked.is_before(name))?;
     Some(found.address())
 }
