@@ -136,8 +136,9 @@ passing! {
     }
 }
 
-/// Pushes that the program made a ring of requests to the kernel (`io_uring`), past every hook, where it did: by
-/// number, or through liburing where that is a library of its own. Leaves `errno` as it is. Returns `result`.
+/// Pushes that the program made a ring of requests to the kernel (`io_uring`), past every hook, where it
+/// did: by number, or through liburing where that is a library of its own. Leaves `errno` as it is. Returns
+/// `result`.
 pub fn set_up(result: isize) -> isize {
     if result >= 0 {
         quietly(|| sockets::past(PastId::IO_URING));

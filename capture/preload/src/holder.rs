@@ -85,8 +85,8 @@ impl Holder {
 
     /// Whether it runs at this moment, or would if it had a processor, waits for a disk, or is stopped by a
     /// debugger or a signal: all this ends without the program's doing. Otherwise it waits for something that
-    /// it may be told or not, or is gone, or the system tells nothing of it. Opens a file for that, and closes
-    /// it.
+    /// it may be told or not, or is gone, or the system tells nothing of it. Opens a file for that, and
+    /// closes it.
     fn goes_on(self) -> Option<bool> {
         let (mut path, mut digits) = ([0; 40], [0; 10]);
         let number = decimal(self.0, &mut digits);

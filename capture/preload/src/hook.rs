@@ -110,19 +110,11 @@ impl Hooked {
     }
 }
 
-/// The C form of a name that ends in a zero byte; for constants alone.
-pub const fn name(text: &'static str) -> &'static CStr {
-    match CStr::from_bytes_with_nul(text.as_bytes()) {
-        Ok(name) => name,
-        Err(_) => panic!("a zero byte at the end, and nowhere else"),
-    }
-}
-
 /// The hooks of these names, for those who look functions up.
 macro_rules! hooked {
     ($($name:ident)*) => {
         &[$($crate::hook::Hooked::new(
-            $crate::hook::name(concat!(stringify!($name), "\0")),
+            $crate::objects::name(concat!(stringify!($name), "\0")),
             $name as *const (),
         ),)*]
     };
@@ -246,13 +238,13 @@ macro_rules! passing {
     ($(fn $name:ident[$real:ident]($arguments:pat, $caller:pat) $body:block)*) => {
         $(
             /// Where the hook of this name goes on.
-            mod $name {
-                #[allow(unused_imports)]
-                use super::*;
+            #[allow(non_camel_case_types)]
+            enum $name {}
 
-                pub unsafe extern "C" fn asks($arguments: &[usize; 6], $caller: usize) -> $crate::hook::Onward {
+            impl $name {
+                unsafe extern "C" fn asks($arguments: &[usize; 6], $caller: usize) -> $crate::hook::Onward {
                     static REAL: $crate::objects::Real =
-                        $crate::objects::Real::behind($crate::hook::name(concat!(stringify!($name), "\0")));
+                        $crate::objects::Real::behind($crate::objects::name(concat!(stringify!($name), "\0")));
                     let $real = REAL.address();
                     // SAFETY: as the program vouches for its own call.
                     #[allow(unused_unsafe)]

@@ -80,9 +80,7 @@ unsafe fn wait_while(control: Opaque, is: impl Fn(u32) -> bool) {
 /// The program's function begins, which runs once: that is told before what it does. It may be left by an
 /// exception or by the thread's end, so nothing stands behind it; then whoever asks next runs it again.
 unsafe extern "C" fn begins() {
-    let Some(own) = threads::own().map(|own| &own.once) else {
-        return;
-    };
+    let Some(own) = threads::once() else { return };
     let run = own.run.get();
     let step = own.step.swap(0, Ordering::Relaxed);
     if step != 0 {
@@ -115,10 +113,9 @@ unsafe fn once(control: Opaque, run: Opaque) -> i32 {
             replay::once(|| wait_while(control, |state| state & HAS_RUN == 0));
             return real(control, run);
         }
-        let Some((step, own)) = threads::next_step().zip(threads::own()) else {
+        let Some((step, own)) = threads::next_step().zip(threads::once()) else {
             return real(control, run);
         };
-        let own = &own.once;
         own.run.set(run);
         own.step.set(step.count);
         let result = real(control, begins as Opaque);

@@ -120,11 +120,19 @@ impl<F: Copy> Real<F> {
     }
 }
 
+/// The C form of a name that ends in a zero byte; for constants alone.
+pub const fn name(text: &'static str) -> &'static CStr {
+    match CStr::from_bytes_with_nul(text.as_bytes()) {
+        Ok(name) => name,
+        Err(_) => panic!("a zero byte at the end, and nowhere else"),
+    }
+}
+
 /// Declares functions of other libraries that are called here, each as the next one behind this library.
 macro_rules! real {
     ($($visible:vis $constant:ident = $name:ident($($argument:ty),*) $(-> $result:ty)?;)*) => {
         $($visible static $constant: $crate::objects::Real<unsafe extern "C" fn($($argument),*) $(-> $result)?> =
-            $crate::objects::Real::new($crate::hook::name(concat!(stringify!($name), "\0")));)*
+            $crate::objects::Real::new($crate::objects::name(concat!(stringify!($name), "\0")));)*
     };
 }
 pub(crate) use real;

@@ -219,8 +219,8 @@ pub fn is_below(path: &[u8], folder: &[u8]) -> bool {
     rest.is_some_and(|rest| rest.is_empty() || rest.first() == Some(&b'/'))
 }
 
-/// A path from the root on, in three parts: the folder in which a relative one lies, a slash and the path; `None`:
-/// nobody knows the folder.
+/// A path from the root on, in three parts: the folder in which a relative one lies, a slash and the path;
+/// `None`: nobody knows the folder.
 pub fn from_root<'a>(
     folder: i32,
     path: &'a [u8],

@@ -89,8 +89,8 @@ fn cut(out: &Outgoing<'_>) -> usize {
 /// How many packets the kernel makes at most of what one call hands over.
 const SEGMENTS_MAX: usize = 128;
 
-/// Pushes the packet, where the descriptor is a UDP socket, sends it, and pushes the result. `flags` are those
-/// of the call.
+/// Pushes the packet, where the descriptor is a UDP socket, sends it, and pushes the result. `flags` are
+/// those of the call.
 #[inline]
 fn send_by(
     fd: i32,

@@ -55,7 +55,8 @@ fn ours() -> Opaque {
     handles as Opaque
 }
 
-/// What the kernel is told in place of the program's handler, which is kept at `place` where it is a function.
+/// What the kernel is told in place of the program's handler, which is kept at `place` where it is a
+/// function.
 fn before_handler(handler: Opaque, place: &AtomicPtr<c_void>) -> Opaque {
     if !is_function(handler) || handler == ours() {
         return handler;

@@ -134,8 +134,8 @@ pub fn counter(fd: i32) -> Option<CallId> {
     }
 }
 
-/// The program made an eventfd or a timerfd, or a child has the other end of a pipe: these are the calls on it. Returns
-/// `fd`.
+/// The program made an eventfd or a timerfd, or a child has the other end of a pipe: these are the calls on
+/// it. Returns `fd`.
 pub fn made_counter(fd: i32, call: CallId) -> i32 {
     let class = match call {
         CallId::EVENTFD => EVENTFD,

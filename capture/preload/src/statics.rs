@@ -53,8 +53,8 @@ fn open(path: Text, flags: i32) -> Option<i32> {
     unsafe { sys::open(AT_FDCWD, path, flags, 0) }
 }
 
-/// A program is about to run: the recorder is asked to watch it where no library can be loaded into it. `starter`
-/// is the thread that starts it as a child; 0: this process becomes it. Leaves `errno` as it is.
+/// A program is about to run: the recorder is asked to watch it where no library can be loaded into it.
+/// `starter` is the thread that starts it as a child; 0: this process becomes it. Leaves `errno` as it is.
 ///
 /// # Safety
 /// `path` is null or a zero-ended string.

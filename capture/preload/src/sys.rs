@@ -217,8 +217,8 @@ impl Key {
         Key(AtomicU32::new(0))
     }
 
-    /// Makes it, unless it was made before. `ends` is given what a thread that ends has kept. `None`: there are
-    /// no more.
+    /// Makes it, unless it was made before. `ends` is given what a thread that ends has kept. `None`: there
+    /// are no more.
     pub fn make(&self, ends: Option<unsafe extern "C" fn(*mut c_void)>) -> Option<()> {
         if self.0.get() == 0 {
             let mut key = 0;
@@ -329,8 +329,8 @@ pub fn thread() -> u32 {
     unsafe { syscall(nr::GETTID, []) as u32 }
 }
 
-/// Maps `length` bytes that may be read and written to: of a file from `offset` on, or new ones. The error code
-/// where that fails.
+/// Maps `length` bytes that may be read and written to: of a file from `offset` on, or new ones. The error
+/// code where that fails.
 pub fn map(
     place: usize,
     length: usize,

@@ -40,7 +40,7 @@ pub struct Slot {
     pub cancelled: cancels::Own,
     /// 1 while it draws a random number by several calls, which are told as one.
     pub draws: AtomicU32,
-    pub once: meets::Own,
+    once: meets::Own,
 }
 
 // SAFETY: numbers and pointers.
@@ -183,6 +183,12 @@ pub fn of_handle(handle: usize) -> u64 {
 pub fn promised_ring(generation: u32) -> Option<*mut RingHead> {
     let (head, of) = own()?.promised()?;
     (of == generation).then_some(head)
+}
+
+/// What this thread is about to run once.
+#[inline]
+pub fn once() -> Option<&'static meets::Own> {
+    own().map(|slot| &slot.once)
 }
 
 /// What is remembered of another thread in case that it is cancelled.

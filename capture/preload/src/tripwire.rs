@@ -53,7 +53,8 @@ const fn step(code: u16, yes: u8, no: u8, value: u32) -> Instruction {
     }
 }
 
-/// Sets the tripwire for this thread and all that come. The descriptor of its listener; `None`: it is not set.
+/// Sets the tripwire for this thread and all that come. The descriptor of its listener; `None`: it is not
+/// set.
 pub fn set() -> Option<i32> {
     // Text of the program below 4 GiB from its start: one high half to compare.
     let (start, end) = executable().filter(|(start, end)| start >> 32 == (end - 1) >> 32)?;

@@ -545,7 +545,10 @@ fn walk<'a>(
             continue;
         }
         let (time, length_and_kind) = (word(8)?, word(16)?);
-        let (length, kind) = (length_and_kind as u32 as usize, (length_and_kind >> 32) as u8);
+        let (length, kind) = (
+            length_and_kind as u32 as usize,
+            (length_and_kind >> 32) as u8,
+        );
         let body = bytes.get(RECORD_HEAD..RECORD_HEAD.checked_add(length)?)?;
         let after = at.checked_add(record_length(length) as u64)?;
         if after > tail {
