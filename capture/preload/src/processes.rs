@@ -20,13 +20,9 @@ unsafe fn is_cleared(list: Texts) -> bool {
     // SAFETY: the caller vouches for it.
     for entry in unsafe { strings(list) } {
         named |= entry.starts_with(b"NETREEL_RECORD=");
-        loaded |= entry.starts_with(b"LD_PRELOAD=") && contains(entry, b"netreel");
+        loaded |= entry.starts_with(b"LD_PRELOAD=") && entry.windows(7).any(|it| it == b"netreel");
     }
     !(named && loaded)
-}
-
-fn contains(text: &[u8], part: &[u8]) -> bool {
-    text.windows(part.len()).any(|window| window == part)
 }
 
 /// Whether the recorder may be asked to watch a program into which no library can be loaded.

@@ -1,6 +1,6 @@
 //! Bytes that lie in several places of the program's memory, taken one stretch after the other.
 
-use crate::sys::IoVec;
+use crate::sys::{self, IoVec};
 
 pub struct Vectors<'a> {
     list: &'a [IoVec],
@@ -54,16 +54,10 @@ pub unsafe fn control<const N: usize>(
     length: usize,
     kind: i32,
 ) -> Option<[u8; N]> {
-    let mut found = None;
     // SAFETY: the caller vouches for it.
-    unsafe {
-        each_control(control, length, |level, its_kind, content| {
-            if found.is_none() && level == crate::sys::SOL_UDP && its_kind == kind {
-                found = Some(content.first_chunk().copied());
-            }
-        });
-    }
-    found.flatten()
+    let mut all = unsafe { pieces(control, length) };
+    let found = all.find(|(its, _)| *its == (sys::SOL_UDP, kind));
+    found?.1.first_chunk().copied()
 }
 
 /// The descriptors that came beside a message.
@@ -72,34 +66,37 @@ pub unsafe fn control<const N: usize>(
 /// As [`control`].
 pub unsafe fn descriptors(control: *const u8, length: usize, mut each: impl FnMut(i32)) {
     // SAFETY: the caller vouches for it.
-    unsafe {
-        each_control(control, length, |level, kind, content| {
-            if level == crate::sys::SOL_SOCKET && kind == crate::sys::SCM_RIGHTS {
-                for fd in content.as_chunks().0 {
-                    each(i32::from_ne_bytes(*fd));
-                }
-            }
-        });
+    let all = unsafe { pieces(control, length) };
+    for (_, content) in all.filter(|(its, _)| *its == (sys::SOL_SOCKET, sys::SCM_RIGHTS)) {
+        for fd in content.as_chunks().0 {
+            each(i32::from_ne_bytes(*fd));
+        }
     }
 }
 
-/// Shows the pieces of control data: level, kind, content.
+/// The pieces of control data: level and kind, and content.
 ///
 /// # Safety
 /// As [`control`].
-unsafe fn each_control(control: *const u8, length: usize, mut each: impl FnMut(i32, i32, &[u8])) {
+unsafe fn pieces<'a>(
+    control: *const u8,
+    length: usize,
+) -> impl Iterator<Item = ((i32, i32), &'a [u8])> {
     /// Of a piece before its content: length, level, kind.
     const HEAD: usize = 16;
     // SAFETY: the caller vouches for it.
-    let mut left = unsafe { crate::sys::slice(control, length) };
-    while let Some((head, content)) = left.split_first_chunk::<HEAD>() {
-        let word =
-            |at: usize| u32::from_ne_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+    let mut left: &[u8] = unsafe { sys::slice(control, length) };
+    core::iter::from_fn(move || {
+        let (head, content) = left.split_first_chunk::<HEAD>()?;
+        let word = |at: usize| {
+            head[at..]
+                .first_chunk()
+                .map_or(0, |it| u32::from_ne_bytes(*it))
+        };
         let length = word(0) as usize;
         let own = length.saturating_sub(HEAD).min(content.len());
-        each(word(8) as i32, word(12) as i32, &content[..own]);
-        left = left
-            .get(length.max(HEAD).next_multiple_of(8)..)
-            .unwrap_or(&[]);
-    }
+        let next = length.max(HEAD).next_multiple_of(8);
+        left = left.get(next..).unwrap_or(&[]);
+        Some(((word(8) as i32, word(12) as i32), &content[..own]))
+    })
 }
