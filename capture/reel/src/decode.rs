@@ -150,11 +150,43 @@ impl<'a> Records<'a> {
             .contexts
             .get(self.state.context)
             .copied()
-            .unwrap_or(Context {
-                thread: 0,
-                socket: 0,
-                sent: None,
-            })
+            .unwrap_or_default()
+    }
+
+    /// An item that begins with its time.
+    #[inline(always)]
+    fn timed(&mut self, tag: u8) -> Result<Item<'a>, &'static str> {
+        let time = self.later()?;
+        let event = match tag {
+            tag::CLOCK_EXACT => Event::Clock { value: Time(time) },
+            tag::CLOCK => Event::Clock {
+                value: Time(time.wrapping_add(self.off()?)),
+            },
+            tag::POLL => Event::PollEmpty {
+                socket: SocketId(self.context().socket),
+            },
+            tag::SEEN => {
+                let (from, to) = (self.index()?, self.index()?);
+                let (from, to) = (self.declared(from)?, self.declared(to)?);
+                let payload = self.counted()?;
+                Event::Seen { from, to, payload }
+            }
+            tag::RANDOM => Event::Random {
+                value: self.from.u64().ok_or(CUT)?,
+            },
+            tag::INPUT => Event::Input {
+                call: self.counted()?,
+            },
+            tag::CALLED => {
+                let call = CallId(self.from.u8().ok_or(CUT)?);
+                let result = i32::try_from(unzigzag(self.varint()?))
+                    .map_err(|_| "a call's result above 2^31")?;
+                let details = self.counted()?;
+                called(*self.called.insert((call, result, details)))
+            }
+            _ => called(self.called.ok_or("no call to be made again")?),
+        };
+        Ok(Item::One(event, time))
     }
 
     fn item(&mut self) -> Result<Item<'a>, &'static str> {
@@ -171,7 +203,6 @@ impl<'a> Records<'a> {
             }
             _ => {}
         }
-        let socket = SocketId(self.context().socket);
         match tag {
             tag::CONTEXT_NEW | tag::CONTEXT | tag::BACK | tag::HOLE => self.declaration(tag),
             tag::ENDPOINT_V4 | tag::ENDPOINT_V6 | tag::ENDPOINT_PORT => {
@@ -179,47 +210,23 @@ impl<'a> Records<'a> {
                 self.state.endpoints.push(endpoint);
                 Ok(Item::Silent)
             }
-            tag::CLOCK_EXACT => {
-                let time = self.later()?;
-                Ok(Item::One(Event::Clock { value: Time(time) }, time))
-            }
-            tag::CLOCK => {
-                let time = self.later()?;
-                let off = self.off()?;
-                Ok(Item::One(
-                    Event::Clock {
-                        value: Time(time.wrapping_add(off)),
-                    },
-                    time,
-                ))
-            }
-            tag::POLL_HERE => Ok(Item::One(Event::PollEmpty { socket }, self.state.time)),
-            tag::POLL => {
-                let time = self.later()?;
-                Ok(Item::One(Event::PollEmpty { socket }, time))
-            }
-            tag::SEEN => {
-                let time = self.later()?;
-                let (from, to) = (self.index()?, self.index()?);
-                let (from, to) = (self.declared(from)?, self.declared(to)?);
-                let payload = self.from.counted().ok_or(CUT)?;
-                Ok(Item::One(Event::Seen { from, to, payload }, time))
-            }
-            tag::RANDOM => {
-                let time = self.later()?;
-                let value = self.from.u64().ok_or(CUT)?;
-                Ok(Item::One(Event::Random { value }, time))
-            }
-            tag::INPUT => {
-                let time = self.later()?;
-                let call = self.from.counted().ok_or(CUT)?;
-                Ok(Item::One(Event::Input { call }, time))
+            tag::CLOCK_EXACT
+            | tag::CLOCK
+            | tag::POLL
+            | tag::SEEN
+            | tag::RANDOM
+            | tag::INPUT
+            | tag::CALLED
+            | tag::CALLED_AGAIN => self.timed(tag),
+            tag::POLL_HERE => {
+                let socket = SocketId(self.context().socket);
+                Ok(Item::One(Event::PollEmpty { socket }, self.state.time))
             }
             tag::RESULT_TAKEN | tag::RESULT_SHORT | tag::RESULT_FAILED => self.result(tag),
             tag::TICK => self.tick(None),
             tag::CLOCK_SELECT => {
                 let clock = ClockId(self.from.u8().ok_or(CUT)?);
-                let known = self.state.clocks.iter().position(|c| c.clock == clock);
+                let known = self.state.place_of(clock);
                 self.state.clock = known.ok_or("a clock that was not read before")?;
                 Ok(Item::Silent)
             }
@@ -231,20 +238,6 @@ impl<'a> Records<'a> {
             _ if tag & 0xfc == tag::CLOCK_LATER => {
                 let low = self.from.u16().ok_or(CUT)?;
                 self.clock_steps(u64::from(tag & 3) << 16 | u64::from(low))
-            }
-            tag::CALLED => {
-                let time = self.later()?;
-                let call = CallId(self.from.u8().ok_or(CUT)?);
-                let result = i32::try_from(unzigzag(self.varint()?))
-                    .map_err(|_| "a call's result above 2^31")?;
-                let details = self.from.counted().ok_or(CUT)?;
-                self.called = Some((call, result, details));
-                Ok(Item::One(called(call, result, details), time))
-            }
-            tag::CALLED_AGAIN => {
-                let time = self.later()?;
-                let (call, result, details) = self.called.ok_or("no call to be made again")?;
-                Ok(Item::One(called(call, result, details), time))
             }
             _ if tag & 0xf8 == tag::TICK_NEXT => self.tick(Some(tag)),
             _ if tag & 0xf8 == tag::INPUT_SHORT => {
@@ -262,12 +255,7 @@ impl<'a> Records<'a> {
             tag::CONTEXT_NEW => {
                 let thread = u16::try_from(self.varint()?).map_err(|_| "a thread above 65535")?;
                 let socket = u16::try_from(self.varint()?).map_err(|_| "a socket above 65535")?;
-                self.state.contexts.push(Context {
-                    thread,
-                    socket,
-                    sent: None,
-                });
-                self.state.context = self.state.contexts.len() - 1;
+                self.state.declare(thread, socket);
             }
             tag::CONTEXT => {
                 let index = usize::try_from(self.varint()?).unwrap_or(usize::MAX);
@@ -294,7 +282,7 @@ impl<'a> Records<'a> {
 
     fn plain(&mut self, kind: u8) -> Result<Item<'a>, &'static str> {
         let off = self.off()?;
-        let body = self.from.counted().ok_or(CUT)?;
+        let body = self.counted()?;
         let time = self.state.time.wrapping_add(off);
         self.state.time = time;
         match plain_read(kind, body) {
@@ -316,7 +304,7 @@ impl<'a> Records<'a> {
             usize::from(nibble)
         };
         let time = self.later()?;
-        let payload = self.from.counted().ok_or(CUT)?;
+        let payload = self.counted()?;
         self.packet_of(tag & 0xf0, index, time, payload)
     }
 
@@ -403,19 +391,15 @@ impl<'a> Records<'a> {
         let clock = ClockId(self.from.u8().ok_or(CUT)?);
         let time = self.state.time.wrapping_add(self.off()?);
         let off = self.off()?;
-        let known = self.state.clocks.iter().position(|c| c.clock == clock);
+        let known = self.state.place_of(clock);
         self.state.clock = known.unwrap_or(self.state.clocks.len());
         let before = known.and_then(|index| self.state.clocks.get(index));
         let value = before.map_or(time, |c| c.value).wrapping_add(off);
-        let read = ClockState {
+        self.state.read_clock(ClockState {
             clock,
             value,
             ahead: value.wrapping_sub(time),
-        };
-        match self.state.clocks.get_mut(self.state.clock) {
-            Some(known) => *known = read,
-            None => self.state.clocks.push(read),
-        }
+        });
         self.state.time = time;
         Ok(Item::One(Event::ClockRead { clock, value }, time))
     }
@@ -522,9 +506,13 @@ impl<'a> Records<'a> {
     fn varint(&mut self) -> Result<u64, &'static str> {
         self.from.varint().ok_or(CUT)
     }
+
+    fn counted(&mut self) -> Result<&'a [u8], &'static str> {
+        self.from.counted().ok_or(CUT)
+    }
 }
 
-fn called(call: CallId, result: i32, details: &[u8]) -> Event<'_> {
+fn called((call, result, details): (CallId, i32, &[u8])) -> Event<'_> {
     Event::Called {
         call,
         result,

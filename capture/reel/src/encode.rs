@@ -422,11 +422,7 @@ impl BlockEncoder {
 
     fn clock_read(&mut self, clock: ClockId, value: u64, time: u64) {
         let ahead = value.wrapping_sub(time);
-        let known = self
-            .state
-            .clocks
-            .iter()
-            .position(|known| known.clock == clock);
+        let known = self.state.place_of(clock);
         let steps = known.and_then(|index| {
             let known = self.state.clocks[index];
             let later = value.checked_sub(known.value)?;
@@ -453,15 +449,11 @@ impl BlockEncoder {
             self.put_off(value, before);
             self.state.clock = known.unwrap_or(self.state.clocks.len());
         }
-        let read = ClockState {
+        self.state.read_clock(ClockState {
             clock,
             value,
             ahead,
-        };
-        match self.state.clocks.get_mut(self.state.clock) {
-            Some(known) => *known = read,
-            None => self.state.clocks.push(read),
-        }
+        });
         self.state.time = time;
     }
 
@@ -529,12 +521,7 @@ impl BlockEncoder {
         self.body.push(tag::CONTEXT_NEW);
         self.put(u64::from(thread));
         self.put(u64::from(socket));
-        self.state.contexts.push(Context {
-            thread,
-            socket,
-            sent: None,
-        });
-        self.state.context = self.state.contexts.len() - 1;
+        self.state.declare(thread, socket);
     }
 
     fn switch_to(&mut self, index: usize) {

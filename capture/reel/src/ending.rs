@@ -28,26 +28,21 @@ pub enum Ending {
 impl Ending {
     /// Whether the recording was ended in order: only then is there an index, be it whole or damaged.
     pub fn is_closed(&self) -> bool {
-        match self {
-            Ending::Clean => true,
-            Ending::Cut { why, .. } => *why == CutWhy::BrokenIndex,
-        }
+        *self == Ending::Clean || self.is_cut(CutWhy::BrokenIndex)
     }
 
     /// Whether the recording goes on in a part that is not there.
     pub fn goes_on(&self) -> bool {
-        match self {
-            Ending::Clean => false,
-            Ending::Cut { why, .. } => *why == CutWhy::NextPartMissing,
-        }
+        self.is_cut(CutWhy::NextPartMissing)
     }
 
     /// Whether more is to come: a recorder had the reel in hand when it was opened.
     pub fn is_still_recorded(&self) -> bool {
-        match self {
-            Ending::Clean => false,
-            Ending::Cut { why, .. } => *why == CutWhy::StillRecorded,
-        }
+        self.is_cut(CutWhy::StillRecorded)
+    }
+
+    fn is_cut(&self, by: CutWhy) -> bool {
+        matches!(self, Ending::Cut { why, .. } if *why == by)
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use netreel_shared::call::CallId;
 
+use crate::varint::Cursor;
 use crate::{Event, Reel};
 
 /// How one was before the program changed it first.
@@ -66,18 +67,18 @@ struct Part<'d> {
 
 impl<'d> Part<'d> {
     fn read(details: &'d [u8]) -> Option<Part<'d>> {
-        let (head, rest) = details.split_first_chunk::<31>()?;
-        let eight = |at: usize| u64::from_le_bytes(std::array::from_fn(|index| head[at + index]));
-        let length = u16::from_le_bytes([head[29], head[30]]);
-        let (path, bytes) = rest.split_at_checked(usize::from(length))?;
+        let mut from = Cursor::new(details);
+        let (state, mode) = (from.u8()?, from.u32()?);
+        let (size, changed, at) = (from.u64()?, from.u64()? as i64, from.u64()?);
+        let length = from.u16()?;
         Some(Part {
-            state: head[0],
-            mode: eight(1) as u32,
-            size: eight(5),
-            changed: eight(13) as i64,
-            at: eight(21),
-            path,
-            bytes,
+            state,
+            mode,
+            size,
+            changed,
+            at,
+            path: from.take(length.into())?,
+            bytes: from.rest(),
         })
     }
 }

@@ -1,6 +1,5 @@
 //! The frames that the bytes of a reel stand in: fixed header, blocks, index, footer.
 
-use crate::compress::inflate;
 use crate::varint::Cursor;
 
 /// The format version that this crate writes, and the highest that it reads.
@@ -89,28 +88,20 @@ pub(crate) fn frame_head(magic: [u8; 4], body: &[u8]) -> [u8; FRAME_HEAD] {
     out
 }
 
+/// A body behind the head of its frame.
+pub(crate) fn framed(magic: [u8; 4], body: &[u8]) -> Vec<u8> {
+    [&frame_head(magic, body), body].concat()
+}
+
 /// A whole block around a body: for tests and fuzzers, which need frames that fit around bodies
 /// that make no sense.
 pub fn block_frame(body: &[u8]) -> Vec<u8> {
-    let mut frame = frame_head(BLOCK_MAGIC, body).to_vec();
-    frame.extend_from_slice(body);
-    frame
+    framed(BLOCK_MAGIC, body)
 }
 
 /// The same around what claims to be a compressed body.
 pub fn compressed_frame(stored: &[u8]) -> Vec<u8> {
-    let mut frame = frame_head(ZSTD_MAGIC, stored).to_vec();
-    frame.extend_from_slice(stored);
-    frame
-}
-
-/// The body of the block that a frame which fits holds; `None` for a frame that is no block.
-pub(crate) fn body_of(magic: [u8; 4], stored: Vec<u8>) -> Option<Result<Vec<u8>, &'static str>> {
-    match magic {
-        BLOCK_MAGIC => Some(Ok(stored)),
-        ZSTD_MAGIC => Some(inflate(&stored, BLOCK_MAX)),
-        _ => None,
-    }
+    framed(ZSTD_MAGIC, stored)
 }
 
 /// What the start of a frame claims.

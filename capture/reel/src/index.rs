@@ -227,21 +227,19 @@ impl Index {
     /// `None` where the columns contradict that or each other.
     pub(crate) fn blocks(self, start: u64, end: u64) -> Option<(Vec<BlockInfo>, Totals)> {
         let count = self.lengths.len();
-        if self.gaps.len() != count || self.events.len() != count || self.times.len() != count {
+        if [self.gaps.len(), self.events.len(), self.times.len()] != [count; 3] {
             return None;
         }
         let mut blocks = Vec::with_capacity(count);
         let (mut offset, mut number, mut time) = (start, 0u64, 0u64);
-        for at in 0..count {
-            let length = *self.lengths.get(at)?;
-            number = number.checked_add(*self.gaps.get(at)?)?;
-            time = time.wrapping_add(*self.times.get(at)? as u64);
-            let events = *self.events.get(at)?;
-            let first = EventNumber(number);
+        let sizes = self.lengths.into_iter().zip(self.events);
+        for ((length, events), (gap, later)) in sizes.zip(self.gaps.into_iter().zip(self.times)) {
+            number = number.checked_add(gap)?;
+            time = time.wrapping_add(later as u64);
             blocks.push(BlockInfo {
                 offset,
                 length,
-                first,
+                first: EventNumber(number),
                 events,
                 time: Time(time),
             });

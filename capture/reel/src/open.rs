@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use crate::ending::{CutWhy, Ending, Gap, GapWhy, Recovery, RingError};
-use crate::frame::{FOOTER, FRAME_HEAD, Footer, FrameHead, INDEX_MAGIC};
+use crate::frame::{FOOTER, Footer};
 use crate::index::{BlockInfo, Index, Totals};
 use crate::read_at::{ReadAt, ReadError, read_vec};
 use crate::recover::{RingImage, recover};
 use crate::scan::{Known, Scan, scan};
 use crate::start::{OpenError, Start, open_start};
-use crate::stored::Body;
+use crate::stored::{Body, Found, frame_at};
 use crate::{EventNumber, meta};
 
 /// One file, read by itself.
@@ -46,21 +46,12 @@ pub(crate) fn open(
     let mut scan = scan(source, &start, length, known)?;
     let mut recovery = Recovery::default();
     let image = match rings.map(RingImage::read) {
-        Some(Ok(image)) if image.identity == start.identity => Some(image),
-        Some(Ok(_)) => {
-            recovery.rings = Some(RingError::OtherReel);
-            None
-        }
-        Some(Err(error)) => {
-            recovery.rings = Some(error);
-            None
-        }
-        None => {
-            let had_rings = start.identity != 0;
-            recovery.rings = had_rings.then_some(RingError::Missing);
-            None
-        }
+        Some(Ok(image)) if image.identity == start.identity => Ok(image),
+        Some(Ok(_)) => Err(Some(RingError::OtherReel)),
+        Some(Err(error)) => Err(Some(error)),
+        None => Err((start.identity != 0).then_some(RingError::Missing)),
     };
+    let image = image.map_err(|why| recovery.rings = why).ok();
     let mut at_byte = scan.end;
     let mut why = scan.why.unwrap_or(CutWhy::NoFooter);
     let recovered = recover(&mut scan, image.as_ref(), &mut recovery, &mut at_byte);
@@ -83,34 +74,19 @@ fn open_index(
     start: u64,
     length: u64,
 ) -> Result<Option<(Vec<BlockInfo>, Totals, bool)>, ReadError> {
-    let Some(footer_at) = length.checked_sub(FOOTER as u64).filter(|at| *at >= start) else {
+    let Some(footer_at) = length.checked_sub(FOOTER as u64) else {
         return Ok(None);
     };
-    let footer = read_vec(source, footer_at, FOOTER)?;
-    let Some(Footer { index_at, goes_on }) = Footer::read(&footer) else {
+    let footer = Footer::read(&read_vec(source, footer_at, FOOTER)?);
+    let fitting = footer.filter(|it| (start..=footer_at).contains(&it.index_at));
+    let Some(Footer { index_at, goes_on }) = fitting else {
         return Ok(None);
     };
-    let Some(frame_length) = footer_at.checked_sub(index_at) else {
-        return Ok(None);
+    let index = match frame_at(source, index_at, footer_at)? {
+        Found::Index(body, end) if end == footer_at => meta::decode::<Index>(&body).ok(),
+        _ => None,
     };
-    let Ok(frame_length) = usize::try_from(frame_length) else {
-        return Ok(None);
-    };
-    if index_at < start || frame_length > meta::META_MAX + FRAME_HEAD {
-        return Ok(None);
-    }
-    let frame = read_vec(source, index_at, frame_length)?;
-    let Some(head) = FrameHead::read(&frame) else {
-        return Ok(None);
-    };
-    let body = frame.get(FRAME_HEAD..).unwrap_or(&[]);
-    if head.magic != INDEX_MAGIC || !head.fits(body) {
-        return Ok(None);
-    }
-    let Ok(index) = meta::decode::<Index>(body) else {
-        return Ok(None);
-    };
-    let blocks = index.blocks(start, index_at);
+    let blocks = index.and_then(|index| index.blocks(start, index_at));
     Ok(blocks.map(|(blocks, totals)| (blocks, totals, goes_on)))
 }
 

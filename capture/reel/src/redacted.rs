@@ -15,38 +15,65 @@ pub struct Redacted {
     pub replayable: bool,
 }
 
-/// A kind of thing that is removed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
-#[allow(missing_docs)] // `words` has them
-pub enum Removed {
-    Addresses,
-    Ports,
-    Hosts,
-    Users,
-    Nodes,
-    Fields,
-    Payloads,
-    Inputs,
-    Snapshots,
-    Random,
-    Start,
-    Notes,
-    Args,
-    Build,
-    BootId,
-    SessionId,
-    Paths,
-    Wires,
-    Texts,
-    CallDetails,
-    Files,
-    Environment,
-    Typed,
-    Printed,
-    Lookups,
-    Beliefs,
-    UnknownEvents,
+macro_rules! removed {
+    ($($kind:ident: $words:literal, $does:ident;)*) => {
+        /// A kind of thing that is removed.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+        #[serde(rename_all = "kebab-case")]
+        #[allow(missing_docs)] // `words` has them
+        pub enum Removed {
+            $($kind,)*
+        }
+
+        impl Removed {
+            /// What people call it.
+            pub fn words(self) -> &'static str {
+                match self {
+                    $(Removed::$kind => $words,)*
+                }
+            }
+
+            /// Whether the layer was given it, or gave it, so that a replay without it parts from the reel.
+            fn spoils_replay(self) -> bool {
+                match self {
+                    $(Removed::$kind => removed!(@$does),)*
+                }
+            }
+        }
+    };
+    (@spoils) => { true };
+    (@leaves) => { false };
+}
+
+// What people call it, and whether a replay without it is spoiled.
+removed! {
+    Addresses: "addresses", spoils;
+    Ports: "ports", spoils;
+    Hosts: "host names", leaves;
+    Users: "user names", leaves;
+    Nodes: "node names", leaves;
+    Fields: "packets with blanked fields", spoils;
+    Payloads: "payloads", spoils;
+    Inputs: "calls of the game", spoils;
+    Snapshots: "snapshots", leaves;
+    Random: "random numbers", spoils;
+    Start: "start conditions", spoils;
+    Notes: "notes", leaves;
+    Args: "program arguments", leaves;
+    Build: "build", leaves;
+    BootId: "boot id", leaves;
+    SessionId: "session id", leaves;
+    Paths: "paths", leaves;
+    Wires: "texts in wires", leaves;
+    Texts: "texts to remove", leaves;
+    CallDetails: "details of system calls", spoils;
+    Files: "paths of files", spoils;
+    Environment: "what the program was started with", spoils;
+    Typed: "the standard input", spoils;
+    Printed: "printed lines", spoils;
+    Lookups: "addresses of names", spoils;
+    Beliefs: "values that the game said", spoils;
+    UnknownEvents: "events of unknown kinds", spoils;
 }
 
 impl Redacted {
@@ -64,62 +91,5 @@ impl Redacted {
     /// Whether things of this kind were removed.
     pub fn has(&self, what: Removed) -> bool {
         self.removed.iter().any(|(words, _)| words == what.words())
-    }
-}
-
-impl Removed {
-    /// What people call it.
-    pub fn words(self) -> &'static str {
-        match self {
-            Removed::Addresses => "addresses",
-            Removed::Ports => "ports",
-            Removed::Hosts => "host names",
-            Removed::Users => "user names",
-            Removed::Nodes => "node names",
-            Removed::Fields => "packets with blanked fields",
-            Removed::Payloads => "payloads",
-            Removed::Inputs => "calls of the game",
-            Removed::Snapshots => "snapshots",
-            Removed::Random => "random numbers",
-            Removed::Start => "start conditions",
-            Removed::Notes => "notes",
-            Removed::Args => "program arguments",
-            Removed::Build => "build",
-            Removed::BootId => "boot id",
-            Removed::SessionId => "session id",
-            Removed::Paths => "paths",
-            Removed::Texts => "texts to remove",
-            Removed::Wires => "texts in wires",
-            Removed::CallDetails => "details of system calls",
-            Removed::Files => "paths of files",
-            Removed::Environment => "what the program was started with",
-            Removed::Typed => "the standard input",
-            Removed::Printed => "printed lines",
-            Removed::Lookups => "addresses of names",
-            Removed::Beliefs => "values that the game said",
-            Removed::UnknownEvents => "events of unknown kinds",
-        }
-    }
-
-    /// Whether the layer was given it, or gave it, so that a replay without it parts from the reel.
-    fn spoils_replay(self) -> bool {
-        matches!(
-            self,
-            Removed::Addresses
-                | Removed::Ports
-                | Removed::Fields
-                | Removed::Payloads
-                | Removed::Inputs
-                | Removed::Random
-                | Removed::Start
-                | Removed::CallDetails
-                | Removed::Files
-                | Removed::Environment
-                | Removed::Typed
-                | Removed::Printed
-                | Removed::Lookups
-                | Removed::Beliefs
-                | Removed::UnknownEvents
-        )
     }
 }

@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::decode::{BlockProblem, Records};
+use crate::decode::Records;
 use crate::ending::{CutWhy, Damage, Ending, Gap, GapWhy, Recovery};
 use crate::frame::FRAME_HEAD;
 use crate::index::{BlockInfo, Totals};
 use crate::part::{MissingParts, OpenedPart};
 use crate::plain::OwnedRecord;
-use crate::read_at::{ReadAt, ReadError};
+use crate::read_at::{ReadAt, ReadError, read_vec};
 use crate::stored::{Body, BodyError, block_body};
-use crate::{Believed, Endpoint, Event, EventNumber, Header, Record, SocketId, Time};
+use crate::{Endpoint, EventKind, EventNumber, Header, Record, SocketId, Time};
 
 /// The recording of one node, open for reading: from one file, or from the parts of a recording in
 /// several, which read as one.
@@ -60,6 +60,14 @@ pub enum BlockError {
         /// What is wrong with it.
         why: &'static str,
     },
+}
+
+impl BlockInfo {
+    /// The error of this block, which is the one at `index`.
+    fn damaged(&self, index: usize, why: &'static str) -> BlockError {
+        let bytes = self.offset..self.offset.saturating_add(self.length);
+        BlockError::Damaged { index, bytes, why }
+    }
 }
 
 /// A block of a reel in memory.
@@ -216,31 +224,25 @@ impl Reel {
             ] {
                 show(&number.to_le_bytes());
             }
-            match self.in_memory.get(&index) {
-                Some(body) => show(body),
-                None => {
-                    let place = info
-                        .offset
-                        .checked_sub(start)
-                        .and_then(|at| usize::try_from(at).ok());
-                    let known = place.and_then(|at| window.get(at..)?.get(..FRAME_HEAD));
-                    if let Some(frame) = known {
-                        show(frame);
-                        continue;
-                    }
-                    // One reading tells of several short blocks.
-                    let length = if info.length < SHORT_BLOCK {
-                        WINDOW
-                    } else {
-                        FRAME_HEAD
-                    };
-                    start = info.offset;
-                    window.resize(length, 0);
-                    let filled = self.source.read_at(start, &mut window)?;
-                    window.truncate(filled);
-                    show(window.get(..FRAME_HEAD).unwrap_or(&window));
-                }
+            if let Some(body) = self.in_memory.get(&index) {
+                show(body);
+                continue;
             }
+            let place = info.offset.checked_sub(start).map(usize::try_from);
+            let known = place.and_then(|at| window.get(at.ok()?..)?.get(..FRAME_HEAD));
+            if let Some(frame) = known {
+                show(frame);
+                continue;
+            }
+            // One reading tells of several short blocks.
+            let length = if info.length < SHORT_BLOCK {
+                WINDOW
+            } else {
+                FRAME_HEAD
+            };
+            start = info.offset;
+            window = read_vec(self.source.as_ref(), start, length)?;
+            show(window.get(..FRAME_HEAD).unwrap_or(&window));
         }
         Ok(())
     }
@@ -280,26 +282,9 @@ impl Reel {
             };
             bytes = bytes.saturating_add(own);
         }
-        let mut payload_bytes = 0;
-        self.for_each(|record| match record.event {
-            Event::Sent { payload, .. }
-            | Event::Received { payload, .. }
-            | Event::Seen { payload, .. } => {
-                payload_bytes += payload.len() as u64;
-            }
-            Event::Input { call: bytes }
-            | Event::Note { text: bytes }
-            | Event::Interface { name: bytes, .. }
-            | Event::Believed {
-                believed: Believed::Value { said: bytes },
-                ..
-            }
-            | Event::Snapshot { state: bytes }
-            | Event::Called { details: bytes, .. }
-            | Event::Triggered { text: bytes, .. } => payload_bytes += bytes.len() as u64,
-            _ => {}
-        });
-        let over = bytes as f64 - payload_bytes as f64;
+        let mut recorded = 0;
+        self.for_each(|record| recorded += record.event.bytes().map_or(0, <[u8]>::len));
+        let over = bytes as f64 - recorded as f64;
         (packets > 0).then(|| over / packets as f64)
     }
 
@@ -309,12 +294,12 @@ impl Reel {
     }
 
     /// How many events there are of each kind that occurs.
-    pub fn counts(&self) -> std::collections::BTreeMap<netreel_shared::body::EventKind, u64> {
+    pub fn counts(&self) -> BTreeMap<EventKind, u64> {
         self.totals.counts()
     }
 
     /// How many events were skipped, by the number of a kind that is not known here.
-    pub fn unknown(&self) -> &std::collections::BTreeMap<u8, u64> {
+    pub fn unknown(&self) -> &BTreeMap<u8, u64> {
         self.totals.unknown()
     }
 
@@ -352,29 +337,15 @@ impl Reel {
             .blocks
             .get(index)
             .ok_or(BlockError::NoSuchBlock { index, blocks })?;
-        if let Some(body) = self.in_memory.get(&index) {
-            return Ok(Block {
-                index,
-                info,
-                body: body.clone(),
-            });
-        }
-        let body =
-            block_body(self.source.as_ref(), info.offset, info.length).map_err(
-                |error| match error {
-                    BodyError::Read(error) => BlockError::Read(error),
-                    BodyError::Damaged(why) => BlockError::Damaged {
-                        index,
-                        bytes: info.offset..info.offset.saturating_add(info.length),
-                        why,
-                    },
-                },
-            )?;
-        Ok(Block {
-            index,
-            info,
-            body: Arc::new(body),
-        })
+        let body = match self.in_memory.get(&index) {
+            Some(body) => body.clone(),
+            None => match block_body(self.source.as_ref(), info.offset, info.length) {
+                Ok(body) => Arc::new(body),
+                Err(BodyError::Read(error)) => return Err(error.into()),
+                Err(BodyError::Damaged(why)) => return Err(info.damaged(index, why)),
+            },
+        };
+        Ok(Block { index, info, body })
     }
 
     /// The block that holds an event, if the reel has such a number.
@@ -453,14 +424,8 @@ impl Reel {
                         walk.events += 1;
                         show(record);
                     });
-                    let problem = records.problem().map(|BlockProblem { why, .. }| {
-                        let end = block.info.offset.saturating_add(block.info.length);
-                        BlockError::Damaged {
-                            index,
-                            bytes: block.info.offset..end,
-                            why,
-                        }
-                    });
+                    let problem = records.problem();
+                    let problem = problem.map(|problem| block.info.damaged(index, problem.why));
                     (problem, records.next_number())
                 }
                 Err(error) => {
@@ -469,20 +434,15 @@ impl Reel {
                 }
             };
             if let Some(error) = problem {
-                let end = self
-                    .blocks
-                    .get(index + 1)
-                    .map(|next| next.first.0)
-                    .unwrap_or_else(|| {
-                        self.blocks
-                            .get(index)
-                            .map_or(0, |b| b.first.0.saturating_add(b.events))
-                    });
+                let own_end = |own: &BlockInfo| own.first.0.saturating_add(own.events);
+                let end = match self.blocks.get(index + 1) {
+                    Some(next) => next.first.0,
+                    None => self.blocks.get(index).map_or(0, own_end),
+                };
                 if end > reached.0 {
-                    let count = end - reached.0;
                     walk.gaps.push(Gap {
                         first: reached,
-                        count,
+                        count: end - reached.0,
                         why: GapWhy::Damaged,
                     });
                 }

@@ -3,15 +3,14 @@
 
 use std::ops::Range;
 
+use crate::EventNumber;
 use crate::decode::Records;
 use crate::ending::{CutWhy, Damage, Gap, GapWhy};
-use crate::frame::{
-    BLOCK_MAGIC, BLOCK_MAX, FRAME_HEAD, FrameHead, INDEX_MAGIC, ZSTD_MAGIC, body_of,
-};
+use crate::frame::{BLOCK_MAGIC, BLOCK_MAX, FRAME_HEAD, INDEX_MAGIC, ZSTD_MAGIC};
 use crate::index::{BlockInfo, Totals};
 use crate::read_at::{ReadAt, ReadError, read_vec};
 use crate::start::Start;
-use crate::{EventNumber, meta};
+use crate::stored::{Found, frame_at};
 
 /// What a pass over the blocks found.
 #[derive(Clone, Debug, Default)]
@@ -33,17 +32,6 @@ pub(crate) struct Scan {
 /// it mostly stands close behind the damage and a reel may be damaged at many places.
 const WINDOW_MIN: usize = 4 << 10;
 const WINDOW_MAX: usize = 1 << 20;
-
-enum Found {
-    /// The body, and the length of the frame that it stands in.
-    Block(Vec<u8>, u64),
-    /// The frame starts as one does, and reaches behind the end of the file.
-    Beyond {
-        compressed: bool,
-    },
-    Index,
-    Nothing,
-}
 
 /// How far a file that has no index yet was read, so that the next opening reads on from there.
 #[derive(Clone, Debug, Default)]
@@ -104,12 +92,12 @@ impl Scan {
         let mut last_region = None;
         while at < length {
             match frame_at(source, at, length)? {
-                Found::Block(body, frame) => {
-                    self.block(at, frame, &body, last_region.take());
-                    at += frame;
-                    self.end = at;
+                Found::Block(body, end) => {
+                    self.block(at..end, &body, last_region.take());
+                    at = end;
+                    self.end = end;
                 }
-                Found::Index => {
+                Found::Index(..) => {
                     self.why = Some(CutWhy::NoFooter);
                     return Ok(());
                 }
@@ -133,7 +121,7 @@ impl Scan {
         Ok(())
     }
 
-    fn block(&mut self, offset: u64, length: u64, body: &[u8], damaged: Option<Range<u64>>) {
+    fn block(&mut self, bytes: Range<u64>, body: &[u8], damaged: Option<Range<u64>>) {
         let mut records = Records::new(body);
         let first = records.next_number();
         let time = records.time();
@@ -156,14 +144,14 @@ impl Scan {
         }
         if let Some(problem) = records.problem() {
             self.damage.push(Damage {
-                bytes: offset..offset + length,
+                bytes: bytes.clone(),
                 why: problem.why,
             });
         }
         self.next = self.next.max(records.next_number().0);
         self.blocks.push(BlockInfo {
-            offset,
-            length,
+            offset: bytes.start,
+            length: bytes.end - bytes.start,
             first,
             events,
             time,
@@ -183,9 +171,9 @@ impl Scan {
         region: Range<u64>,
     ) -> Result<(), ReadError> {
         let rest = region.end - region.start;
-        if let Found::Beyond { compressed: true } = found {
+        if let Found::Beyond(ZSTD_MAGIC) = found {
             self.why = Some(CutWhy::TornCompressed);
-        } else if let Found::Beyond { compressed: false } = found {
+        } else if let Found::Beyond(BLOCK_MAGIC) = found {
             let body_at = region.start + FRAME_HEAD as u64;
             let length = usize::try_from(region.end.saturating_sub(body_at)).unwrap_or(0);
             self.torn = Some(read_vec(source, body_at, length.min(BLOCK_MAX))?);
@@ -205,40 +193,6 @@ impl Scan {
         }
         Ok(())
     }
-}
-
-fn frame_at(source: &dyn ReadAt, at: u64, length: u64) -> Result<Found, ReadError> {
-    let head = read_vec(source, at, FRAME_HEAD)?;
-    let Some(frame) = FrameHead::read(&head) else {
-        return Ok(Found::Nothing);
-    };
-    let max = match frame.magic {
-        BLOCK_MAGIC | ZSTD_MAGIC => BLOCK_MAX,
-        INDEX_MAGIC => meta::META_MAX,
-        _ => return Ok(Found::Nothing),
-    };
-    let body_at = at + FRAME_HEAD as u64;
-    let body_length = frame.length as usize;
-    if body_length > max {
-        return Ok(Found::Nothing);
-    }
-    if u64::from(frame.length) > length.saturating_sub(body_at) {
-        return Ok(match frame.magic {
-            BLOCK_MAGIC => Found::Beyond { compressed: false },
-            ZSTD_MAGIC => Found::Beyond { compressed: true },
-            _ => Found::Nothing,
-        });
-    }
-    let body = read_vec(source, body_at, body_length)?;
-    if !frame.fits(&body) {
-        return Ok(Found::Nothing);
-    }
-    let length = (FRAME_HEAD + body.len()) as u64;
-    Ok(match body_of(frame.magic, body) {
-        Some(Ok(body)) => Found::Block(body, length),
-        Some(Err(_)) => Found::Nothing,
-        None => Found::Index,
-    })
 }
 
 /// The place of the next frame whose checksum fits.
@@ -273,7 +227,7 @@ fn next_block(
             }
             if matches!(
                 frame_at(source, candidate, length)?,
-                Found::Block(..) | Found::Index
+                Found::Block(..) | Found::Index(..)
             ) {
                 return Ok(Some(candidate));
             }

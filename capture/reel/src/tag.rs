@@ -154,7 +154,7 @@ impl ShortPacket {
 }
 
 /// One (thread, socket) pair of a block.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Context {
     pub(crate) thread: u16,
     pub(crate) socket: u16,
@@ -218,19 +218,37 @@ pub(crate) struct State {
 
 impl State {
     pub(crate) fn new(time: u64) -> State {
-        let first = Context {
-            thread: 0,
-            socket: 0,
-            sent: None,
-        };
         State {
             time,
-            contexts: vec![first],
+            contexts: vec![Context::default()],
             context: 0,
             endpoints: Vec::new(),
             tick: None,
             clocks: Vec::new(),
             clock: 0,
+        }
+    }
+
+    /// Declares the next context, which is the current one from here on.
+    pub(crate) fn declare(&mut self, thread: u16, socket: u16) {
+        self.context = self.contexts.len();
+        self.contexts.push(Context {
+            thread,
+            socket,
+            sent: None,
+        });
+    }
+
+    /// The place of a clock that was read before.
+    pub(crate) fn place_of(&self, clock: ClockId) -> Option<usize> {
+        self.clocks.iter().position(|known| known.clock == clock)
+    }
+
+    /// Keeps what the current clock was told, be it known or the next one.
+    pub(crate) fn read_clock(&mut self, read: ClockState) {
+        match self.clocks.get_mut(self.clock) {
+            Some(known) => *known = read,
+            None => self.clocks.push(read),
         }
     }
 }

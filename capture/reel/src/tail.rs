@@ -1,14 +1,13 @@
 //! A reel that is being written, read on from where the last look ended.
 
 use crate::decode::Records;
-use crate::frame::{
-    BLOCK_MAGIC, BLOCK_MAX, FOOTER, FRAME_HEAD, Footer, FrameHead, INDEX_MAGIC, ZSTD_MAGIC, body_of,
-};
+use crate::frame::{FOOTER, Footer};
 use crate::plain::plain_read;
 use crate::read_at::{ReadAt, ReadError, read_vec};
 use crate::recover::RingImage;
 use crate::start::{OpenError, Start};
-use crate::{EventNumber, Header, Record, RingError, ThreadId, Time, meta};
+use crate::stored::{Found, frame_at};
+use crate::{EventNumber, Header, Record, RingError, ThreadId, Time};
 
 /// How far a growing reel has been read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,43 +98,19 @@ impl Tail {
             return Ok(TailState::Shrunk);
         }
         loop {
-            let head = read_vec(source, self.at, FRAME_HEAD)?;
-            let Some(frame) = FrameHead::read(&head) else {
-                return Ok(TailState::Open);
-            };
-            let max = match frame.magic {
-                BLOCK_MAGIC | ZSTD_MAGIC => BLOCK_MAX,
-                INDEX_MAGIC => meta::META_MAX,
-                _ => return Ok(TailState::Strange),
-            };
-            let body_length = frame.length as usize;
-            if body_length > max {
-                return Ok(TailState::Strange);
-            }
-            let body_at = self.at + FRAME_HEAD as u64;
-            let end = body_at + u64::from(frame.length);
-            if end > length {
-                return Ok(TailState::Open);
-            }
-            let body = read_vec(source, body_at, body_length)?;
-            if !frame.fits(&body) {
-                return Ok(TailState::Strange);
-            }
-            if frame.magic == INDEX_MAGIC {
-                let footer = read_vec(source, end, FOOTER)?;
-                return Ok(match Footer::read(&footer) {
-                    Some(Footer { index_at, goes_on }) if index_at == self.at => {
-                        if goes_on {
-                            TailState::GoesOn
-                        } else {
-                            TailState::Ended
-                        }
-                    }
-                    _ => TailState::Open,
-                });
-            }
-            let Some(Ok(body)) = body_of(frame.magic, body) else {
-                return Ok(TailState::Strange);
+            let (body, end) = match frame_at(source, self.at, length)? {
+                Found::Block(body, end) => (body, end),
+                Found::Index(_, end) => {
+                    let footer = Footer::read(&read_vec(source, end, FOOTER)?);
+                    let own = footer.filter(|footer| footer.index_at == self.at);
+                    return Ok(match own.map(|footer| footer.goes_on) {
+                        Some(true) => TailState::GoesOn,
+                        Some(false) => TailState::Ended,
+                        None => TailState::Open,
+                    });
+                }
+                Found::HeadCut | Found::Beyond(_) => return Ok(TailState::Open),
+                Found::Nothing => return Ok(TailState::Strange),
             };
             let mut records = Records::new(&body);
             for record in records.by_ref() {

@@ -3,7 +3,8 @@
 use crate::compress::Deflate;
 use crate::encode::BlockEncoder;
 use crate::frame::{
-    BLOCK_MAGIC, BLOCK_TARGET, EVENT_MAX, Footer, INDEX_MAGIC, ZSTD_MAGIC, frame_head, reel_head,
+    BLOCK_MAGIC, BLOCK_TARGET, EVENT_MAX, Footer, INDEX_MAGIC, ZSTD_MAGIC, frame_head, framed,
+    reel_head,
 };
 use crate::index::{BlockInfo, Index, Totals};
 use crate::plain::plain_parts;
@@ -67,7 +68,6 @@ pub struct ReelWriter<W: Append> {
     offset: u64,
     open: BlockEncoder,
     deflate: Option<Deflate>,
-    frame: Vec<u8>,
     blocks: Vec<BlockInfo>,
     totals: Totals,
     next: u64,
@@ -130,7 +130,6 @@ impl<W: Append> ReelWriter<W> {
             offset: bytes.len() as u64,
             open: BlockEncoder::new(),
             deflate: None,
-            frame: Vec::new(),
             blocks: Vec::new(),
             totals: Totals::default(),
             next: first,
@@ -208,15 +207,10 @@ impl<W: Append> ReelWriter<W> {
         };
         let body = self.open.body();
         let deflated = self.deflate.as_mut().and_then(|deflate| deflate.body(body));
+        let compressed = deflated.map(|deflated| framed(ZSTD_MAGIC, &deflated));
         // One append a block, so that a kill tears at most one.
-        let frame = match &deflated {
-            Some(deflated) => {
-                self.frame.clear();
-                self.frame
-                    .extend_from_slice(&frame_head(ZSTD_MAGIC, deflated));
-                self.frame.extend_from_slice(deflated);
-                &self.frame
-            }
+        let frame = match &compressed {
+            Some(compressed) => compressed,
             None => {
                 let head = frame_head(BLOCK_MAGIC, body);
                 self.open.framed(head)
@@ -251,8 +245,7 @@ impl<W: Append> ReelWriter<W> {
         self.seal()?;
         let index = Index::new(&self.blocks, std::mem::take(&mut self.totals));
         let index = meta::encode(&index).ok_or(WriteError::MetaTooLarge("index"))?;
-        let mut bytes = frame_head(INDEX_MAGIC, &index).to_vec();
-        bytes.extend_from_slice(&index);
+        let mut bytes = framed(INDEX_MAGIC, &index);
         let index_at = self.offset;
         bytes.extend_from_slice(&Footer { index_at, goes_on }.bytes());
         self.out.append(&bytes)?;
