@@ -182,96 +182,62 @@ impl BlockEncoder {
     }
 
     fn item(&mut self, record: &Record<'_>) {
-        let thread = record.thread.0;
         let time = record.time.0;
+        let socket = match record.event {
+            Event::SendResult { of, outcome } if self.short_result(record, of, outcome) => return,
+            Event::Sent { socket, .. }
+            | Event::Received { socket, .. }
+            | Event::PollEmpty { socket } => Some(socket.0),
+            _ => None,
+        };
+        self.select(record.thread.0, socket);
         match record.event {
-            Event::Sent {
-                socket,
-                to,
-                payload,
-            } => {
-                self.select(thread, Some(socket.0));
+            Event::Sent { to, payload, .. } => {
                 let endpoint = self.endpoint(&to);
                 let packet = self.packet(tag::SENT, endpoint, time, payload);
                 let number = record.number.0;
                 self.state.contexts[self.state.context].sent = Some((number, record.time));
                 self.fold = Fold::Sent { number, packet };
             }
-            Event::Received {
-                socket,
-                from,
-                payload,
-            } => {
-                self.select(thread, Some(socket.0));
+            Event::Received { from, payload, .. } => {
                 let endpoint = self.endpoint(&from);
                 let packet = self.packet(tag::RECEIVED, endpoint, time, payload);
                 self.shorten(tag::RECEIVED, packet);
                 self.fold = Fold::Received { packet };
             }
-            Event::SendResult { of, outcome } => {
-                if !self.short_result(record, of, outcome) {
-                    self.plain(record);
-                }
-            }
-            Event::PollEmpty { socket } => {
-                self.select(thread, Some(socket.0));
-                self.poll_empty(time);
-            }
+            Event::PollEmpty { .. } if time == self.state.time => self.body.push(tag::POLL_HERE),
+            Event::PollEmpty { .. } => self.timed(tag::POLL, time),
+            Event::Clock { value } if value == record.time => self.timed(tag::CLOCK_EXACT, time),
             Event::Clock { value } => {
-                self.select(thread, None);
-                self.clock(value.0, time);
+                self.timed(tag::CLOCK, time);
+                self.put_off(value.0, time);
             }
             Event::Random { value } => {
-                self.select(thread, None);
                 self.timed(tag::RANDOM, time);
                 self.body.extend_from_slice(&value.to_le_bytes());
             }
-            Event::Input { call } => {
-                self.select(thread, None);
-                self.input(call, time);
-            }
+            Event::Input { call } => self.input(call, time),
             Event::Seen { from, to, payload } => {
-                self.select(thread, None);
-                self.seen((&from, &to), payload, time);
+                let (from, to) = (self.endpoint(&from), self.endpoint(&to));
+                self.timed(tag::SEEN, time);
+                self.put(from as u64);
+                self.put(to as u64);
+                self.put_counted(payload);
             }
             Event::Tick {
                 tick,
                 time: virtual_time,
             } => {
-                self.select(thread, None);
                 self.tick(tick, virtual_time.0, time);
                 self.state.time = time;
             }
-            Event::ClockRead { clock, value } => {
-                self.select(thread, None);
-                self.clock_read(clock, value, time);
-            }
+            Event::ClockRead { clock, value } => self.clock_read(clock, value, time),
             Event::Called {
                 call,
                 result,
                 details,
-            } => {
-                self.select(thread, None);
-                self.called(call, result, details, time);
-            }
+            } => self.called(call, result, details, time),
             _ => self.plain(record),
-        }
-    }
-
-    fn poll_empty(&mut self, time: u64) {
-        if time == self.state.time {
-            self.body.push(tag::POLL_HERE);
-        } else {
-            self.timed(tag::POLL, time);
-        }
-    }
-
-    fn clock(&mut self, value: u64, time: u64) {
-        if value == time {
-            self.timed(tag::CLOCK_EXACT, time);
-        } else {
-            self.timed(tag::CLOCK, time);
-            self.put_off(value, time);
         }
     }
 
@@ -288,14 +254,6 @@ impl BlockEncoder {
             self.put(call.len() as u64);
         }
         self.body.extend_from_slice(call);
-    }
-
-    fn seen(&mut self, (from, to): (&Endpoint, &Endpoint), payload: &[u8], time: u64) {
-        let (from, to) = (self.endpoint(from), self.endpoint(to));
-        self.timed(tag::SEEN, time);
-        self.put(from as u64);
-        self.put(to as u64);
-        self.put_counted(payload);
     }
 
     fn packet(&mut self, kind: u8, endpoint: usize, time: u64, payload: &[u8]) -> Packet {
@@ -350,12 +308,11 @@ impl BlockEncoder {
         let fits = |context: &Context| {
             context.thread == record.thread.0 && context.sent == Some((of.0, record.time))
         };
-        let found = if fits(&self.state.contexts[current]) {
-            Some(current)
-        } else {
-            self.state.contexts.iter().position(fits)
+        let contexts = &self.state.contexts;
+        let latest = fits(&contexts[current]).then_some(current);
+        let Some(index) = latest.or_else(|| contexts.iter().position(fits)) else {
+            return false;
         };
-        let Some(index) = found else { return false };
         self.switch_to(index);
         match outcome {
             SendOutcome::Sent => self.body.push(tag::RESULT_TAKEN),
@@ -410,7 +367,6 @@ impl BlockEncoder {
 
     /// The form that every kind has and every reader can skip: tag, time, length, body.
     fn plain(&mut self, record: &Record<'_>) {
-        self.select(record.thread.0, None);
         let (head, tail) = plain_parts(&record.event);
         self.body.push(tag::PLAIN | record.event.kind() as u8);
         self.put_off(record.time.0, self.state.time);
@@ -534,12 +490,9 @@ impl BlockEncoder {
 
     /// The endpoint's index in the block, declared here if it is new.
     fn endpoint(&mut self, endpoint: &Endpoint) -> usize {
-        let nearby = self
-            .state
-            .endpoints
-            .iter()
-            .take(usize::from(tag::NIBBLE_FOLLOWS));
-        if let Some(index) = nearby.into_iter().position(|known| known == endpoint) {
+        let known = self.state.endpoints.iter();
+        let mut nearby = known.take(usize::from(tag::NIBBLE_FOLLOWS));
+        if let Some(index) = nearby.position(|known| known == endpoint) {
             return index;
         }
         if let Some(index) = self.endpoints.get(endpoint) {

@@ -31,30 +31,6 @@ pub(crate) const BLOCK_TARGET: usize = 64 << 10;
 /// The largest body of a block that a reader takes: a full block and the largest event.
 pub(crate) const BLOCK_MAX: usize = EVENT_MAX + 2 * BLOCK_TARGET;
 
-/// The fixed start of a reel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ReelHead {
-    pub(crate) version: u32,
-    pub(crate) length: u32,
-    pub(crate) identity: u64,
-    pub(crate) checksum: u32,
-}
-
-impl ReelHead {
-    pub(crate) fn read(bytes: &[u8; REEL_HEAD]) -> Option<ReelHead> {
-        let mut from = Cursor::new(bytes);
-        if from.array::<8>()? != REEL_MAGIC {
-            return None;
-        }
-        Some(ReelHead {
-            version: from.u32()?,
-            length: from.u32()?,
-            identity: from.u64()?,
-            checksum: from.u32()?,
-        })
-    }
-}
-
 /// The start of a reel, up to the first block.
 pub(crate) fn reel_head(meta: &[u8], identity: u64) -> Vec<u8> {
     let mut out = Vec::with_capacity(REEL_HEAD + meta.len());

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use netreel_shared::ring::{RING_CAPACITY, RING_MAGIC, RING_PAGE, RING_VERSION, read_record};
+use netreel_shared::ring::{
+    RING_CAPACITY, RING_MAGIC, RING_PAGE, RING_VERSION, RingRecord, read_record,
+};
 
 use crate::decode::Records;
 use crate::encode::BlockEncoder;
@@ -25,17 +27,18 @@ pub(crate) struct RingImage<'a> {
     pub(crate) stop: Option<(i32, u64)>,
     /// Events that were dropped and that no event tells of.
     pub(crate) dropped: u64,
-    /// The events by number.
-    pub(crate) records: BTreeMap<u64, Pushed<'a>>,
+    /// The events by number, with their threads.
+    pub(crate) records: BTreeMap<u64, (ThreadId, RingRecord<'a>)>,
 }
 
-/// An event that was pushed.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Pushed<'a> {
-    pub(crate) time: u64,
-    pub(crate) thread: u16,
-    pub(crate) kind: u8,
-    pub(crate) body: &'a [u8],
+/// An event that was pushed; `None` where it cannot be read.
+pub(crate) fn pushed_event<'a>(thread: ThreadId, pushed: &RingRecord<'a>) -> Option<Record<'a>> {
+    Some(Record {
+        number: EventNumber(pushed.number),
+        time: Time(pushed.time),
+        thread,
+        event: plain_read(pushed.kind, pushed.body).ok()?,
+    })
 }
 
 impl<'a> RingImage<'a> {
@@ -44,16 +47,17 @@ impl<'a> RingImage<'a> {
         if control.get(..8) != Some(&RING_MAGIC) {
             return Err(RingError::NotRings);
         }
-        let version = u32_at(control, 8).ok_or(RingError::Damaged)?;
+        let number = |at| u32_at(control, at).ok_or(RingError::Damaged);
+        let version = number(8)?;
         if version > RING_VERSION {
             return Err(RingError::FutureVersion(version));
         }
-        let capacity = u32_at(control, 12).ok_or(RingError::Damaged)? as usize;
+        let capacity = number(12)? as usize;
         if !RING_CAPACITY.contains(&capacity) || !capacity.is_multiple_of(RING_PAGE) {
             return Err(RingError::Damaged);
         }
         let field = |at| u64_at(control, at).ok_or(RingError::Damaged);
-        let code = u32_at(control, 192).ok_or(RingError::Damaged)? as i32;
+        let code = number(192)? as i32;
         let mut image = RingImage {
             identity: field(16)?,
             next: field(64)?,
@@ -69,51 +73,30 @@ impl<'a> RingImage<'a> {
     }
 
     /// One ring; one that makes no sense gives what it gives up to there.
-    fn ring(&mut self, ring: &'a [u8]) {
-        let Some((head, data)) = ring.split_at_checked(RING_PAGE) else {
-            return;
-        };
-        let (Some(thread), Some(tail), Some(start), Some(dropped)) = (
-            u32_at(head, 0),
-            u64_at(head, 64),
-            u64_at(head, 128),
-            u64_at(head, 192),
-        ) else {
-            return;
-        };
-        let Some(thread) = thread.checked_sub(1) else {
-            return;
-        };
-        self.dropped = self.dropped.saturating_add(dropped);
-        let mut at = start;
+    fn ring(&mut self, ring: &'a [u8]) -> Option<()> {
+        let (head, data) = ring.split_at_checked(RING_PAGE)?;
+        let thread = ThreadId(u32_at(head, 0)?.checked_sub(1)? as u16);
+        let (tail, mut at) = (u64_at(head, 64)?, u64_at(head, 128)?);
+        self.dropped = self.dropped.saturating_add(u64_at(head, 192)?);
         while let Some((record, after)) = read_record(data, at, tail) {
             if record.number >= self.next {
                 // Pushed while the file was being read: the counter was read first. What belongs
                 // before it in another ring may have been missed.
                 break;
             }
-            let pushed = Pushed {
-                time: record.time,
-                thread: thread as u16,
-                kind: record.kind,
-                body: record.body,
-            };
-            self.records.insert(record.number, pushed);
+            self.records.insert(record.number, (thread, record));
             at = after;
         }
+        Some(())
     }
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_le_bytes(
-        bytes.get(at..at.checked_add(4)?)?.try_into().ok()?,
-    ))
+    Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
 }
 
 fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
-    Some(u64::from_le_bytes(
-        bytes.get(at..at.checked_add(8)?)?.try_into().ok()?,
-    ))
+    Some(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
 }
 
 /// No recording gets this far; what claims a higher number is damaged.
@@ -184,28 +167,18 @@ fn take_torn<'a>(scan: &mut Scan, torn: &'a [u8], loose: &mut Loose<'a>, at_byte
 /// Takes what was pushed into the rings, and what they say of their end. Gives the number after the
 /// last event.
 fn take_pushed<'a>(scan: &mut Scan, image: &RingImage<'a>, loose: &mut Loose<'a>) -> u64 {
-    for (number, pushed) in image.records.range(scan.next.min(NUMBER_MAX)..NUMBER_MAX) {
-        let number = EventNumber(*number);
-        let Ok(event) = plain_read(pushed.kind, pushed.body) else {
-            scan.totals.add_unknown(&[(pushed.kind, 1)].into());
-            continue;
-        };
-        let record = Record {
-            number,
-            time: Time(pushed.time),
-            thread: ThreadId(pushed.thread),
-            event,
-        };
-        loose.insert(number, (record, false));
+    let new = scan.next.min(NUMBER_MAX)..NUMBER_MAX;
+    for (thread, pushed) in image.records.range(new).map(|(_, it)| it) {
+        match pushed_event(*thread, pushed) {
+            Some(record) => drop(loose.insert(record.number, (record, false))),
+            None => scan.totals.add_unknown(&[(pushed.kind, 1)].into()),
+        }
     }
     let last_time = loose.values().next_back().map(|(record, _)| record.time);
-    let time = last_time
-        .or(scan.totals.span().map(|(_, high)| high))
-        .unwrap_or(Time::ZERO);
-    let dropped = Event::Dropped {
-        count: image.dropped,
-    };
-    let dropped = (image.dropped > 0).then_some(dropped);
+    let known = last_time.or(scan.totals.span().map(|(_, high)| high));
+    let time = known.unwrap_or_default();
+    let count = image.dropped;
+    let dropped = (count > 0).then_some(Event::Dropped { count });
     let failed = image.stop.map(|(code, _)| Event::WriteFailed { code });
     let mut end = image.next.min(NUMBER_MAX);
     for event in [dropped, failed].into_iter().flatten() {

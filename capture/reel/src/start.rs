@@ -1,7 +1,8 @@
 //! The start of a reel: what it says of itself, before its first block.
 
-use crate::frame::{REEL_HEAD, REEL_MAGIC, ReelHead, VERSION, checksum};
+use crate::frame::{REEL_HEAD, REEL_MAGIC, VERSION, checksum};
 use crate::read_at::{ReadAt, ReadError, read_vec};
+use crate::varint::Cursor;
 use crate::{Header, Part, meta};
 
 /// A reel that cannot be opened.
@@ -87,37 +88,31 @@ pub(crate) fn open_start(source: &dyn ReadAt, length: u64) -> Result<Start, Open
         });
     }
     let head_end = REEL_HEAD as u64;
-    let cut = OpenError::HeaderCut {
-        length,
-        needed: head_end,
-    };
+    let cut = |needed| OpenError::HeaderCut { length, needed };
     if filled < REEL_HEAD {
-        return Err(cut);
+        return Err(cut(head_end));
     }
-    let head = ReelHead::read(&fixed).ok_or(cut)?;
-    if head.version > VERSION {
+    let mut from = Cursor::new(&fixed[compared..]);
+    let mut numbers = || Some((from.u32()?, from.u32()?, from.u64()?, from.u32()?));
+    let (version, own_length, identity, sum) = numbers().ok_or_else(|| cut(head_end))?;
+    if version > VERSION {
         return Err(OpenError::FutureVersion {
-            found: head.version,
+            found: version,
             known: VERSION,
         });
     }
-    let end = head_end + u64::from(head.length);
-    if head.length as usize > meta::META_MAX {
-        let why = format!("it claims a length of {} bytes", head.length);
-        return Err(OpenError::HeaderDamaged { end, why });
+    let end = head_end + u64::from(own_length);
+    let damaged = |why| OpenError::HeaderDamaged { end, why };
+    if own_length as usize > meta::META_MAX {
+        return Err(damaged(format!("it claims a length of {own_length} bytes")));
     }
     if end > length {
-        return Err(OpenError::HeaderCut {
-            length,
-            needed: end,
-        });
+        return Err(cut(end));
     }
-    let bytes = read_vec(source, head_end, head.length as usize)?;
-    if checksum(&[&fixed[..REEL_HEAD - 4], &bytes]) != head.checksum {
-        let why = "the checksum does not fit".to_owned();
-        return Err(OpenError::HeaderDamaged { end, why });
+    let bytes = read_vec(source, head_end, own_length as usize)?;
+    if checksum(&[&fixed[..REEL_HEAD - 4], &bytes]) != sum {
+        return Err(damaged("the checksum does not fit".to_owned()));
     }
-    let damaged = |why| OpenError::HeaderDamaged { end, why };
     let (mut header, rest) = meta::decode_prefix::<Header>(&bytes).map_err(&damaged)?;
     let (mut part, rest) = match rest {
         [] | [meta::REDACTED, ..] => (None, rest),
@@ -143,7 +138,7 @@ pub(crate) fn open_start(source: &dyn ReadAt, length: u64) -> Result<Start, Open
     }
     Ok(Start {
         header,
-        identity: head.identity,
+        identity,
         part,
         end,
     })

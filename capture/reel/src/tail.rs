@@ -2,12 +2,11 @@
 
 use crate::decode::Records;
 use crate::frame::{FOOTER, Footer};
-use crate::plain::plain_read;
 use crate::read_at::{ReadAt, ReadError, read_vec};
-use crate::recover::RingImage;
+use crate::recover::{RingImage, pushed_event};
 use crate::start::{OpenError, Start};
 use crate::stored::{Found, frame_at};
-use crate::{EventNumber, Header, Record, RingError, ThreadId, Time};
+use crate::{EventNumber, Header, Record, RingError};
 
 /// How far a growing reel has been read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -139,22 +138,15 @@ impl Tail {
         if image.identity != self.identity {
             return Err(RingError::OtherReel);
         }
-        for (&number, pushed) in image.records.range(self.next.0..) {
+        for (&number, (thread, pushed)) in image.records.range(self.next.0..) {
             if number != self.next.0 {
                 break;
             }
-            let number = self.next;
-            self.next = number.next();
-            // A kind that is not known here.
-            let Ok(event) = plain_read(pushed.kind, pushed.body) else {
-                continue;
-            };
-            show(&Record {
-                number,
-                time: Time(pushed.time),
-                thread: ThreadId(pushed.thread),
-                event,
-            });
+            self.next = self.next.next();
+            // One of a kind that is not known here is passed over.
+            if let Some(record) = pushed_event(*thread, pushed) {
+                show(&record);
+            }
         }
         Ok(())
     }

@@ -27,12 +27,22 @@ impl Time {
     }
 }
 
+/// In nanoseconds; those of more than 584 years are as many as there can be.
+fn nanos(length: Duration) -> u64 {
+    u64::try_from(length.as_nanos()).unwrap_or(u64::MAX)
+}
+
 impl std::ops::Add<Duration> for Time {
     type Output = Time;
     fn add(self, length: Duration) -> Time {
-        Time(
-            self.0
-                .saturating_add(u64::try_from(length.as_nanos()).unwrap_or(u64::MAX)),
-        )
+        Time(self.0.saturating_add(nanos(length)))
+    }
+}
+
+/// The zero of the clock where that is later.
+impl std::ops::Sub<Duration> for Time {
+    type Output = Time;
+    fn sub(self, length: Duration) -> Time {
+        Time(self.0.saturating_sub(nanos(length)))
     }
 }
