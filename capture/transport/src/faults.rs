@@ -64,6 +64,19 @@ pub struct Verdict {
     pub corrupted: Option<usize>,
 }
 
+impl Verdict {
+    /// When it arrives that is on its way from `begins` on, and a copy of it. `last` is when the latest packet
+    /// of the link arrives that kept its place: only one that is overtaken does not mind it.
+    pub fn arrivals(&self, begins: Time, last: &mut Time) -> (Time, Option<Time>) {
+        let mut due = begins + self.delay;
+        if !self.overtaken {
+            due = due.max(*last);
+            *last = due;
+        }
+        (due, self.copy.map(|delay| (begins + delay).max(due)))
+    }
+}
+
 /// Any transport with faults on its links, and [`Gates`].
 ///
 /// Delayed packets are let go when the clock of the inner transport has passed their time and a
@@ -114,21 +127,16 @@ impl LinkFaults {
         (from, to): (LinkEnd, LinkEnd),
         (n, bytes): (u64, usize),
     ) -> Verdict {
-        let draw = |what: u64| unit(mix(&[seed, u64::from(from.0), u64::from(to.0), n, what]));
+        let (from, to) = (u64::from(from.0), u64::from(to.0));
+        let drawn = |n: u64, what: u64| unit(mix(&[seed, from, to, n, what]));
+        let draw = |what: u64| drawn(n, what);
         let delay = self.delay + self.jitter.mul_f64(draw(0));
         let overtaken = draw(1) < self.reorder;
         let is_too_large = self.bytes_max.is_some_and(|max| bytes > max);
         let is_counted = self.every.is_some_and(|every| (n + 1) % every == 0);
         let in_burst = || {
-            self.is_in_burst((n + 1).min(BURST_MAX), |before| {
-                unit(mix(&[
-                    seed,
-                    u64::from(from.0),
-                    u64::from(to.0),
-                    n - before,
-                    5,
-                ]))
-            })
+            let packets = (n + 1).min(BURST_MAX);
+            self.is_in_burst(packets, |before| drawn(n - before, 5))
         };
         let is_burst = self.burst > 0.0 && draw(6) < self.burst_loss && in_burst();
         let is_corrupted = draw(7) < self.corrupt && bytes > 0;
@@ -144,9 +152,7 @@ impl LinkFaults {
             copy: (draw(3) < self.duplicate).then(|| delay + self.reorder_by.mul_f64(draw(4))),
         }
     }
-}
 
-impl LinkFaults {
     /// Whether a packet is in a burst: a link is good or bad, and changes from packet to packet by chance
     /// (Gilbert, 1960; Elliott, 1963). The draw of a packet says that it is bad from it on, or good, or as it
     /// was; so that it takes no memory of what was, `drawn` gives those of it and of the packets before it.
@@ -234,8 +240,7 @@ impl<T: Transport> Transport for Faults<T> {
             return self.inner.send(to, packet);
         }
         let now = self.inner.now();
-        let own = self.own;
-        self.egress.take(now, (own, end), end, to, packet);
+        self.egress.take(now, (self.own, end), end, to, packet);
         self.let_go();
         Ok(())
     }
@@ -282,7 +287,7 @@ impl<T: Transport> Transport for Faults<T> {
 }
 
 /// All links of a node in one direction.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct FaultedLinks {
     seed: u64,
     faults: BTreeMap<LinkEnd, LinkFaults>,
@@ -309,13 +314,7 @@ impl FaultedLinks {
     fn new(seed: u64) -> FaultedLinks {
         FaultedLinks {
             seed,
-            faults: BTreeMap::new(),
-            counts: BTreeMap::new(),
-            last: BTreeMap::new(),
-            delayed: BTreeMap::new(),
-            taken: 0,
-            gated: BTreeMap::new(),
-            ready: VecDeque::new(),
+            ..FaultedLinks::default()
         }
     }
 
@@ -357,18 +356,9 @@ impl FaultedLinks {
         if let Some(bit) = verdict.corrupted {
             turn_bit(&mut held.packet, bit);
         }
-        let due = now + verdict.delay;
-        let last = self.last.entry(end).or_insert(Time::ZERO);
-        let due = if verdict.overtaken {
-            due
-        } else {
-            due.max(*last)
-        };
-        if !verdict.overtaken {
-            *last = due;
-        }
-        if let Some(delay) = verdict.copy {
-            self.hold((now + delay).max(due), held.clone());
+        let (due, copy) = verdict.arrivals(now, self.last.entry(end).or_default());
+        if let Some(due) = copy {
+            self.hold(due, held.clone());
         }
         self.hold(due, held);
     }

@@ -169,7 +169,7 @@ impl Journal {
 }
 
 /// What the reel says of a send call that was to take `length` bytes.
-pub(crate) fn outcome(result: &std::io::Result<usize>, length: usize) -> SendOutcome {
+pub fn send_outcome(result: &std::io::Result<usize>, length: usize) -> SendOutcome {
     match result {
         Ok(taken) if *taken == length => SendOutcome::Sent,
         Ok(taken) => SendOutcome::Short(u32::try_from(*taken).unwrap_or(u32::MAX)),

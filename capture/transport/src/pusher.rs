@@ -78,9 +78,11 @@ impl Gate {
 
     /// Says whether the disk has room.
     pub fn set_full(&self, full: bool) {
-        let (from, to) = if full { (ON, FULL) } else { (FULL, ON) };
-        let order = Ordering::Relaxed;
-        let _ = self.state.compare_exchange(from, to, order, order);
+        if full {
+            self.change(ON, FULL);
+        } else {
+            self.change(FULL, ON);
+        }
     }
 
     /// Whether recording has ended for good, or this is a forked child.
@@ -110,15 +112,16 @@ impl Gate {
 
     /// Returns whether it changed anything.
     fn switch(&self, on: bool) -> bool {
-        let change = |from, to| {
-            let order = Ordering::Relaxed;
-            self.state.compare_exchange(from, to, order, order).is_ok()
-        };
         if on {
-            change(OFF, ON)
+            self.change(OFF, ON)
         } else {
-            change(ON, OFF) || change(FULL, OFF)
+            self.change(ON, OFF) || self.change(FULL, OFF)
         }
+    }
+
+    fn change(&self, from: u32, to: u32) -> bool {
+        let order = Ordering::Relaxed;
+        self.state.compare_exchange(from, to, order, order).is_ok()
     }
 }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 use netreel_reel::{Endpoint, SocketId};
 use netreel_system::locked;
 
-use crate::journal::{Journal, outcome};
+use crate::journal::{Journal, send_outcome};
 
 /// A [`UdpSocket`], recorded: the same methods with the same answers, so that code which calls
 /// them needs no change but the type. Waiting calls wait; threads may share it.
@@ -70,6 +70,11 @@ pub(crate) fn write_down(
 pub(crate) const NOWHERE: Endpoint =
     SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED), 0);
 
+/// What the standard library says of a name without an address.
+pub(crate) fn no_address() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, "no addresses to send data to")
+}
+
 impl RecordedSocket {
     /// Records `socket` into `journal`.
     pub fn new(socket: UdpSocket, journal: &Journal) -> io::Result<RecordedSocket> {
@@ -117,12 +122,11 @@ impl RecordedSocket {
 
     /// See [`UdpSocket::send_to`].
     pub fn send_to(&self, packet: &[u8], address: impl ToSocketAddrs) -> io::Result<usize> {
-        let to = address.to_socket_addrs()?.next().ok_or_else(|| {
-            io::Error::new(io::ErrorKind::InvalidInput, "no addresses to send data to")
-        })?;
+        let to = address.to_socket_addrs()?.next().ok_or_else(no_address)?;
         let of = self.journal.sent(self.id(), to, packet);
         let result = self.socket.send_to(packet, to);
-        self.journal.send_result(of, outcome(&result, packet.len()));
+        self.journal
+            .send_result(of, send_outcome(&result, packet.len()));
         result
     }
 
@@ -146,7 +150,8 @@ impl RecordedSocket {
     pub fn send(&self, packet: &[u8]) -> io::Result<usize> {
         let of = self.journal.sent(self.id(), self.peer(), packet);
         let result = self.socket.send(packet);
-        self.journal.send_result(of, outcome(&result, packet.len()));
+        self.journal
+            .send_result(of, send_outcome(&result, packet.len()));
         result
     }
 

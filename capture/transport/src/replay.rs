@@ -1,6 +1,8 @@
 //! Plays a recording back: answers each call of the layer as it was answered when it was recorded,
 //! and compares each send with what was sent.
 
+use std::mem::discriminant;
+
 use netreel_reel::{
     Believed, Endpoint, Event, EventNumber, Record, SendOutcome, SocketId, Time, say_numbers,
 };
@@ -353,29 +355,22 @@ impl<E: Events> ReplayTransport<E> {
         if self.over() {
             return;
         }
-        let (number, time) = (self.next, self.now);
-        match self.peek() {
-            Some(record) => {
-                let divergence = Divergence {
-                    number: record.number,
-                    time: record.time,
-                    expected: Step::of(&record.event).unwrap_or(Step::Nothing),
-                    came,
-                    sockets: None,
-                };
-                self.divergence = Some(Box::new(divergence));
-            }
-            None => {
-                let overrun = Divergence {
-                    number,
-                    time,
-                    expected: Step::Nothing,
-                    came,
-                    sockets: None,
-                };
-                self.overrun = Some(Box::new(overrun));
-            }
-        }
+        let (mut number, mut time) = (self.next, self.now);
+        let next = self.peek().map(|record| {
+            (number, time) = (record.number, record.time);
+            Step::of(&record.event).unwrap_or(Step::Nothing)
+        });
+        let place = match next {
+            Some(_) => &mut self.divergence,
+            None => &mut self.overrun,
+        };
+        *place = Some(Box::new(Divergence {
+            number,
+            time,
+            expected: next.unwrap_or(Step::Nothing),
+            came,
+            sockets: None,
+        }));
     }
 
     /// [`send`](Transport::send) of a layer with several sockets.
@@ -424,16 +419,12 @@ impl<E: Events> ReplayTransport<E> {
             }
             _ => None,
         };
-        if self.answer_on(socket, compare, step).is_none() {
+        if self.answer(socket, compare, step).is_none() {
             return Ok(());
         }
         self.sends += 1;
         self.bytes += packet.len() as u64;
-        match self.send_outcome(number) {
-            SendOutcome::Sent => Ok(()),
-            SendOutcome::Short(taken) => Err(SendError::Short(taken)),
-            SendOutcome::Failed(code) => Err(SendError::Os(code)),
-        }
+        SendError::of(self.send_outcome(number))
     }
 
     fn take(
@@ -456,29 +447,8 @@ impl<E: Events> ReplayTransport<E> {
                 _ => None,
             }
         };
-        self.answer_on(socket, take, || Step::Receive)
+        self.answer(socket, take, || Step::Receive)
             .unwrap_or(Ok(None))
-    }
-
-    /// [`answer`](ReplayTransport::answer), and where the replay diverges, whether it did for the
-    /// socket.
-    fn answer_on<T>(
-        &mut self,
-        socket: Option<SocketId>,
-        take: impl FnOnce(&Event<'_>) -> Option<T>,
-        came: impl FnOnce() -> Step,
-    ) -> Option<T> {
-        let was_over = self.over();
-        let on = self.peek().and_then(|record| socket_of(&record.event));
-        let answer = self.answer(take, came);
-        if let (Some(divergence), false) = (&mut self.divergence, was_over)
-            && std::mem::discriminant(&divergence.expected)
-                == std::mem::discriminant(&divergence.came)
-            && on != socket
-        {
-            divergence.sockets = on.zip(socket);
-        }
-        answer
     }
 
     fn over(&self) -> bool {
@@ -486,9 +456,10 @@ impl<E: Events> ReplayTransport<E> {
     }
 
     /// Hands the next event to `take` if it is one for this call; otherwise the replay diverges
-    /// with `came`.
+    /// with `came`, maybe for the `socket` that the call names.
     fn answer<T>(
         &mut self,
+        socket: Option<SocketId>,
         take: impl FnOnce(&Event<'_>) -> Option<T>,
         came: impl FnOnce() -> Step,
     ) -> Option<T> {
@@ -496,12 +467,21 @@ impl<E: Events> ReplayTransport<E> {
             self.goes_on(came);
             return None;
         }
-        let answer = self.peek().and_then(|record| take(&record.event));
-        match answer {
-            Some(_) => self.advance(),
-            None => self.diverge(came()),
+        let next = self.peek().map(|record| record.event);
+        let on = next.as_ref().and_then(socket_of);
+        let answer = next.as_ref().and_then(take);
+        if answer.is_some() {
+            self.advance();
+            return answer;
         }
-        answer
+        self.diverge(came());
+        if let Some(divergence) = &mut self.divergence
+            && discriminant(&divergence.expected) == discriminant(&divergence.came)
+            && on != socket
+        {
+            divergence.sockets = on.zip(socket);
+        }
+        None
     }
 
     /// The result of the send that was just compared; between the two the recorder may have said
@@ -528,7 +508,7 @@ impl<E: Events> Transport for ReplayTransport<E> {
             Event::Clock { value } => Some(value),
             _ => None,
         };
-        self.answer(read, || Step::Clock).unwrap_or(self.now)
+        self.answer(None, read, || Step::Clock).unwrap_or(self.now)
     }
 
     fn random(&mut self) -> u64 {
@@ -536,7 +516,7 @@ impl<E: Events> Transport for ReplayTransport<E> {
             Event::Random { value } => Some(value),
             _ => None,
         };
-        self.answer(draw, || Step::Random).unwrap_or(0)
+        self.answer(None, draw, || Step::Random).unwrap_or(0)
     }
 
     fn send(&mut self, to: Endpoint, packet: &[u8]) -> Result<(), SendError> {
@@ -552,7 +532,7 @@ impl<E: Events> Transport for ReplayTransport<E> {
             Event::Tick { tick: recorded, .. } => (recorded == tick).then_some(()),
             _ => None,
         };
-        self.answer(begin, || Step::Tick(tick));
+        self.answer(None, begin, || Step::Tick(tick));
     }
 
     fn input(&mut self, call: &[u8]) {
@@ -560,7 +540,7 @@ impl<E: Events> Transport for ReplayTransport<E> {
             Event::Input { call: recorded } => (recorded == call).then_some(()),
             _ => None,
         };
-        self.answer(give, || Step::Input(call.to_vec()));
+        self.answer(None, give, || Step::Input(call.to_vec()));
     }
 
     /// Notes are for readers of the recording: a replay neither has them nor misses them.

@@ -34,7 +34,7 @@ pub struct SimClock {
     of: Option<Endpoint>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct World {
     seed: u64,
     now: Time,
@@ -56,15 +56,8 @@ impl SimNet {
         SimNet {
             world: Arc::new(Mutex::new(World {
                 seed,
-                now: Time::ZERO,
-                ahead: BTreeMap::new(),
-                ends: BTreeMap::new(),
                 default_link: LinkFaults::delayed(latency),
-                links: BTreeMap::new(),
-                counts: BTreeMap::new(),
-                last: BTreeMap::new(),
-                flying: BTreeMap::new(),
-                sent: 0,
+                ..World::default()
             })),
         }
     }
@@ -202,18 +195,12 @@ impl World {
         if verdict.lost {
             return;
         }
-        let last = self.last.entry((from, to)).or_insert(Time::ZERO);
-        let mut due = self.now + verdict.delay;
-        if !verdict.overtaken {
-            due = due.max(*last);
-            *last = due;
-        }
-        self.flying
-            .insert((to, due, self.sent), (from, packet.to_vec()));
-        if let Some(delay) = verdict.copy {
-            let due = (self.now + delay).max(due);
-            self.flying
-                .insert((to, due, self.sent + 1), (from, packet.to_vec()));
+        let last = self.last.entry((from, to)).or_default();
+        let (due, copy) = verdict.arrivals(self.now, last);
+        for (due, number) in [Some(due), copy].into_iter().zip(self.sent..) {
+            let Some(due) = due else { continue };
+            let packet = (from, packet.to_vec());
+            self.flying.insert((to, due, number), packet);
         }
         self.sent += 2;
     }

@@ -9,8 +9,8 @@ use rustix::net::{RecvFlags, SendFlags};
 use tokio::io::{Interest, ReadBuf, Ready};
 use tokio::net::{ToSocketAddrs, UdpSocket};
 
-use crate::journal::{Journal, outcome};
-use crate::recorded_socket::{NOWHERE, Opened, write_down};
+use crate::journal::{Journal, send_outcome};
+use crate::recorded_socket::{NOWHERE, Opened, no_address, write_down};
 
 /// A tokio [`UdpSocket`], recorded: the same methods with the same answers. Tasks may share it.
 ///
@@ -73,12 +73,8 @@ impl RecordedSocket {
 
     /// See [`UdpSocket::send_to`].
     pub async fn send_to(&self, packet: &[u8], address: impl ToSocketAddrs) -> io::Result<usize> {
-        let to = tokio::net::lookup_host(address)
-            .await?
-            .next()
-            .ok_or_else(|| {
-                io::Error::new(io::ErrorKind::InvalidInput, "no addresses to send data to")
-            })?;
+        let mut found = tokio::net::lookup_host(address).await?;
+        let to = found.next().ok_or_else(no_address)?;
         let send = || self.send_now(packet, Some(to));
         self.socket.async_io(Interest::WRITABLE, send).await
     }
@@ -202,7 +198,8 @@ impl RecordedSocket {
             None => rustix::net::send(&self.socket, packet, flags),
         }
         .map_err(io::Error::from);
-        self.journal.send_result(of, outcome(&result, packet.len()));
+        self.journal
+            .send_result(of, send_outcome(&result, packet.len()));
         result
     }
 

@@ -1,6 +1,6 @@
 //! The traits on both sides of the seam.
 
-use netreel_reel::{Believed, Endpoint, Time};
+use netreel_reel::{Believed, Endpoint, SendOutcome, Time};
 
 /// The world, as a network layer sees it: one socket, one clock, one source of randomness.
 ///
@@ -212,6 +212,17 @@ pub enum SendError {
     /// Only this many bytes were taken.
     #[error("only {0} bytes of the packet were taken")]
     Short(u32),
+}
+
+impl SendError {
+    /// What a send call comes to that had this outcome.
+    pub(crate) fn of(outcome: SendOutcome) -> Result<(), SendError> {
+        match outcome {
+            SendOutcome::Sent => Ok(()),
+            SendOutcome::Short(taken) => Err(SendError::Short(taken)),
+            SendOutcome::Failed(code) => Err(SendError::Os(code)),
+        }
+    }
 }
 
 /// A receive that failed, with the operating system's error code.

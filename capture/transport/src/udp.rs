@@ -6,6 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use netreel_reel::{Endpoint, Time};
 
+use crate::journal::send_outcome;
 use crate::recorded::monotonic_now;
 use crate::{Datagram, Draw, ReceiveError, SendError, Transport};
 
@@ -75,11 +76,8 @@ impl Transport for UdpTransport {
     }
 
     fn send(&mut self, to: Endpoint, packet: &[u8]) -> Result<(), SendError> {
-        match self.socket.send_to(packet, to) {
-            Ok(taken) if taken == packet.len() => Ok(()),
-            Ok(taken) => Err(SendError::Short(u32::try_from(taken).unwrap_or(u32::MAX))),
-            Err(error) => Err(SendError::Os(error.raw_os_error().unwrap_or(0))),
-        }
+        let result = self.socket.send_to(packet, to);
+        SendError::of(send_outcome(&result, packet.len()))
     }
 
     fn receive(&mut self, buffer: &mut [u8]) -> Result<Option<Datagram>, ReceiveError> {
