@@ -66,26 +66,17 @@ impl Tally {
         let add = |to: &AtomicU64, count| {
             to.store(to.load(Ordering::Relaxed) + count, Ordering::Relaxed);
         };
+        let packet = |to, payload: &[u8]| {
+            add(to, 1);
+            add(&self.bytes, payload.len() as u64);
+        };
         add(&self.events, 1);
         match event {
-            Event::Sent { payload, .. } => {
-                add(&self.sent, 1);
-                add(&self.bytes, payload.len() as u64);
-            }
-            Event::Received { payload, .. } => {
-                add(&self.received, 1);
-                add(&self.bytes, payload.len() as u64);
-            }
-            Event::Seen { payload, .. } => {
-                add(&self.seen, 1);
-                add(&self.bytes, payload.len() as u64);
-            }
-            Event::Dropped { count } => {
-                add(&self.dropped, *count);
-            }
-            Event::SocketOpened { .. } => {
-                add(&self.sockets, 1);
-            }
+            Event::Sent { payload, .. } => packet(&self.sent, payload),
+            Event::Received { payload, .. } => packet(&self.received, payload),
+            Event::Seen { payload, .. } => packet(&self.seen, payload),
+            Event::Dropped { count } => add(&self.dropped, *count),
+            Event::SocketOpened { .. } => add(&self.sockets, 1),
             Event::Called {
                 call: CallId::TCP, ..
             } => add(&self.connections, 1),
@@ -171,9 +162,7 @@ impl Drainer {
         watch: Option<Watch>,
         (triggers, ring): (Triggers, Option<RingRecording>),
     ) -> Drainer {
-        let rings = locked(&shared.rings);
-        let gate = StopAtEnd(rings.gate().clone());
-        drop(rings);
+        let gate = StopAtEnd(locked(&shared.rings).gate().clone());
         Drainer {
             shared,
             gate,
@@ -232,7 +221,7 @@ impl Drainer {
                 (Ok(()), Some(limit)) => limit.to_string(),
                 (Ok(()), None) => "it was asked to".to_owned(),
             };
-            ring.finish(path, &why, &mut done);
+            ring.finish(path, &why, &mut done.summary);
         }
         let failed = result.and(finished).err().map(|error| (error, sealed));
         if let Some((error, number)) = failed {
@@ -316,11 +305,7 @@ impl Drainer {
     fn drain(&mut self, since: Instant) -> Result<bool, WriteError> {
         for _ in 0..PASS_MAX {
             let wanted = self.series.next_number().0;
-            if self
-                .note
-                .as_ref()
-                .is_some_and(|(number, _)| *number == wanted)
-            {
+            if self.note_number() == Some(wanted) {
                 self.write_note()?;
                 continue;
             }
@@ -345,17 +330,11 @@ impl Drainer {
 
     fn lane_with(&mut self, wanted: u64) -> Option<usize> {
         let latest = self.lane;
-        if self
-            .lanes
-            .get_mut(latest)
-            .and_then(|lane| lane.reader.peek())
-            == Some(wanted)
-        {
+        let mut has_it = |lane: &mut DrainLane| lane.reader.peek() == Some(wanted);
+        if self.lanes.get_mut(latest).is_some_and(&mut has_it) {
             return Some(latest);
         }
-        self.lanes
-            .iter_mut()
-            .position(|lane| lane.reader.peek() == Some(wanted))
+        self.lanes.iter_mut().position(has_it)
     }
 
     fn take_from(&mut self, index: usize) -> Result<(), WriteError> {
@@ -542,45 +521,40 @@ impl Drainer {
             self.take_from(index)?;
         }
         let next = self.series.next_number().0;
-        if self
-            .note
-            .as_ref()
-            .is_some_and(|(number, _)| *number >= next)
-        {
+        if self.note_number().is_some_and(|number| number >= next) {
             self.write_note()?;
         }
         let dropped = |lane: &DrainLane| lane.ring.head().dropped.0.load(Ordering::Relaxed);
         let ringless = self.rings(|rings| rings.control().ringless.0.load(Ordering::Relaxed));
         let count = self.lanes.iter().map(dropped).sum::<u64>() + ringless;
         let dropped = (count > 0).then_some(Event::Dropped { count });
-        let let_go = self
-            .shared
-            .let_go
-            .load(Ordering::Relaxed)
-            .then_some("the program goes on, unrecorded");
-        let limit = self
-            .limit
-            .map(|limit| limit.to_string())
-            .or(let_go.map(str::to_owned));
-        let limit = limit.map(|limit| format!("{LIMIT_NOTE}{limit}"));
-        let limit = limit.as_ref().map(|text| Event::Note {
+        let let_go = self.shared.let_go.load(Ordering::Relaxed);
+        let why = match self.limit {
+            Some(limit) => Some(format!("{LIMIT_NOTE}{limit}")),
+            None => let_go.then(|| format!("{LIMIT_NOTE}the program goes on, unrecorded")),
+        };
+        let why = why.as_ref().map(|text| Event::Note {
             text: text.as_bytes(),
         });
-        for event in [dropped, limit].into_iter().flatten() {
-            let number = EventNumber(taken.max(self.series.next_number().0));
-            let (time, thread) = (self.latest, ThreadId(0));
-            self.series.push(&Record {
-                number,
-                time,
-                thread,
-                event,
-            })?;
+        for event in [dropped, why].into_iter().flatten() {
+            let number = taken.max(self.series.next_number().0);
+            self.series.push(&own(number, self.latest, event))?;
         }
         self.series.seal()
     }
 
     fn rings<R>(&self, look: impl FnOnce(&RingFile) -> R) -> R {
         look(&locked(&self.shared.rings))
+    }
+}
+
+/// What the drainer itself says.
+fn own(number: u64, time: Time, event: Event<'_>) -> Record<'_> {
+    Record {
+        number: EventNumber(number),
+        time,
+        thread: ThreadId(0),
+        event,
     }
 }
 

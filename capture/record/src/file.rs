@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
+use std::path::Path;
 
 use netreel_reel::{Append, AppendError, ReadAt, ReadError};
 pub(crate) use netreel_system::codes::of_file as os_code;
@@ -19,20 +20,31 @@ impl FileSource {
         FileSource(file)
     }
 
+    /// Opens the file at `path`; `None` where it is not a regular one: a pipe would keep the opening
+    /// waiting for its other end.
+    pub(crate) fn open(path: &Path) -> io::Result<Option<FileSource>> {
+        if !std::fs::metadata(path)?.is_file() {
+            return Ok(None);
+        }
+        Ok(Some(FileSource(File::open(path)?)))
+    }
+
     pub(crate) fn file(&self) -> &File {
         &self.0
     }
 }
 
+/// Whether a recorder has the file in hand.
+pub(crate) fn is_in_hand(path: &Path) -> bool {
+    File::open(path).is_ok_and(|file| is_being_written(&file))
+}
+
 impl ReadAt for FileSource {
     fn length(&self) -> Result<u64, ReadError> {
-        let metadata = self.0.metadata();
-        Ok(metadata
-            .map_err(|error| ReadError {
-                offset: 0,
-                code: os_code(&error),
-            })?
-            .len())
+        match self.0.metadata() {
+            Ok(metadata) => Ok(metadata.len()),
+            Err(error) => Err(failed_at(0, &error)),
+        }
     }
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, ReadError> {
@@ -43,16 +55,16 @@ impl ReadAt for FileSource {
                 Ok(0) => break,
                 Ok(read) => filled += read,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => {
-                    return Err(ReadError {
-                        offset: at,
-                        code: os_code(&error),
-                    });
-                }
+                Err(error) => return Err(failed_at(at, &error)),
             }
         }
         Ok(filled)
     }
+}
+
+pub(crate) fn failed_at(offset: u64, error: &io::Error) -> ReadError {
+    let code = os_code(error);
+    ReadError { offset, code }
 }
 
 /// A file that a reel is written to.

@@ -1,6 +1,5 @@
 //! Following a reel while it is recorded.
 
-use std::fs::{File, Metadata};
 use std::path::{Path, PathBuf};
 
 use netreel_reel::{
@@ -72,34 +71,27 @@ impl Follower {
     /// # Errors
     /// It is not a reel, or not yet: of a file that is empty or ends in its header, try again.
     pub fn open(path: impl AsRef<Path>) -> Result<Follower, OpenError> {
-        let path = path.as_ref().to_owned();
+        let path = path.as_ref();
         let opened = (|| {
-            // A pipe would keep the opening waiting for its other end.
-            if !std::fs::metadata(&path)?.is_file() {
-                return Err(OpenWhy::NotAFile);
-            }
-            let source = FileSource::new(File::open(&path)?);
+            let source = FileSource::open(path)?.ok_or(OpenWhy::NotAFile)?;
             let (tail, header) = Tail::open(&source)?;
             let sockets = Start::read(&source)?.part.map(|part| part.sockets);
-            let base = base_of(&path)
-                .filter(|_| tail.part() > 0)
-                .unwrap_or_else(|| path.clone());
-            Ok((source, tail, header, sockets.unwrap_or_default(), base))
-        })();
-        match opened {
-            Ok((source, tail, header, sockets, base)) => Ok(Follower {
-                sockets,
+            let base = base_of(path).filter(|_| tail.part() > 0);
+            let name = base.as_ref().map_or(0, |_| name_number(path));
+            let base = base.unwrap_or_else(|| path.to_owned());
+            Ok(Follower {
+                path: path.to_owned(),
                 rings: Rings::new(ring_path(&base)),
-                name: if base == path { 0 } else { name_number(&path) },
                 base,
-                path,
                 source,
+                name,
                 header,
+                sockets: sockets.unwrap_or_default(),
                 tail,
                 end: None,
-            }),
-            Err(why) => Err(OpenError { path, why }),
-        }
+            })
+        })();
+        opened.map_err(|why: OpenWhy| why.at(path))
     }
 
     /// The reel.
@@ -198,9 +190,7 @@ impl Follower {
     /// Goes on with the next part that is there; `false` if there is none.
     fn next_part(&mut self) -> bool {
         let part = |path: PathBuf| {
-            // A pipe would keep the opening waiting for its other end.
-            std::fs::metadata(&path).ok().filter(Metadata::is_file)?;
-            let source = FileSource::new(File::open(&path).ok()?);
+            let source = FileSource::open(&path).ok()??;
             let start = Start::read(&source).ok()?;
             let number = self.tail.later_part(&start)?;
             Some((number, start, source, name_number(&path)))
@@ -275,9 +265,7 @@ impl Rings {
     /// Makes the image what is there now; `None` where there is no ring file.
     fn read(&mut self) -> Option<()> {
         if self.file.is_none() {
-            let found = std::fs::metadata(&self.path).ok()?;
-            let file = found.is_file().then(|| File::open(&self.path));
-            self.file = Some(FileSource::new(file?.ok()?));
+            self.file = FileSource::open(&self.path).ok()?;
         }
         let capacity = read_image(self.file.as_ref()?, &mut self.image)?;
         (capacity > 0).then_some(())

@@ -65,8 +65,8 @@ pub use open::{
     OpenError, OpenWhy, OpenedReel, OpenedSession, Openings, OpensOthers, OtherFile, open,
     open_session, open_session_with, reel_files, reels_at,
 };
-pub use options::{Limits, Options, Reached};
+pub use options::{Limits, Options, Reached, Summary};
 pub use presence::{Presence, PresentRecorder};
-pub use recorder::{RecordError, Recorder, Summary, ring_path};
+pub use recorder::{RecordError, Recorder, ring_path};
 pub use series::part_path;
 pub use tidy::{is_recorded, tidy};

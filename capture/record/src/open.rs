@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use netreel_reel::{Opening, ReadAt, Reel, Start, Until};
 
-use crate::file::{FileSource, is_being_written};
+use crate::file::{FileSource, is_in_hand};
 use crate::part_file::{PartFile, PartSource};
 use crate::recorder::ring_path;
 use crate::ring_image::read_image;
@@ -52,7 +52,7 @@ impl OpenedSession {
                     netreel_reel::OpenError::Empty | netreel_reel::OpenError::HeaderCut { .. }
                 )
             );
-            is_cut && File::open(&it.path).is_ok_and(|file| is_being_written(&file))
+            is_cut && is_in_hand(&it.path)
         })
     }
 }
@@ -93,6 +93,14 @@ pub enum OpenWhy {
     GivenUp,
 }
 
+impl OpenWhy {
+    /// The error of a path that could not be opened for this.
+    pub fn at(self, path: &Path) -> OpenError {
+        let (path, why) = (path.to_owned(), self);
+        OpenError { path, why }
+    }
+}
+
 /// A file that is no reel, but can be shown as one: its reel, and what of it is not in there, a sentence
 /// each.
 pub type OtherFile = (Reel, Vec<String>);
@@ -111,10 +119,7 @@ pub type OpensOthers<'a> = &'a dyn Fn(&Path) -> Result<Option<OtherFile>, OpenWh
 pub fn open(path: impl AsRef<Path>) -> Result<Reel, OpenError> {
     let path = path.as_ref();
     let found = Named::find(path).and_then(|named| named.open(&mut Opening::default()));
-    found.map_err(|why| OpenError {
-        path: path.to_owned(),
-        why,
-    })
+    found.map_err(|why| why.at(path))
 }
 
 /// Opens every path: a reel, or a folder whose files `*.reel` are opened in the order of their names;
@@ -142,18 +147,16 @@ pub fn open_session_with<P: AsRef<Path>>(
     for path in paths {
         let path = path.as_ref();
         let files = files(path).unwrap_or_else(|why| {
-            let path = path.to_owned();
-            failed.push(OpenError { path, why });
+            failed.push(why.at(path));
             Vec::new()
         });
         for path in files {
             match others(&path) {
                 Ok(None) => {}
                 Ok(Some((reel, left_out))) => {
-                    let reel = Arc::new(reel);
                     reels.push(OpenedReel {
                         path,
-                        reel,
+                        reel: Arc::new(reel),
                         left_out,
                         is_written: false,
                     });
@@ -183,24 +186,17 @@ pub fn open_session_with<P: AsRef<Path>>(
             None => &mut once,
         };
         match named.open(opening) {
-            Ok(reel) => {
-                let reel = Arc::new(reel);
-                let left_out = Vec::new();
-                reels.push(OpenedReel {
-                    path,
-                    reel,
-                    left_out,
-                    is_written,
-                });
-            }
+            Ok(reel) => reels.push(OpenedReel {
+                path,
+                reel: Arc::new(reel),
+                left_out: Vec::new(),
+                is_written,
+            }),
             Err(why) => failed.push(OpenError { path, why }),
         }
     }
     if reels.is_empty() {
-        let nothing = || OpenError {
-            path: PathBuf::new(),
-            why: OpenWhy::NoPath,
-        };
+        let nothing = || OpenWhy::NoPath.at(Path::new(""));
         return Err(failed.into_iter().next().unwrap_or_else(nothing));
     }
     reels.sort_by(|a, b| (a.path.file_name(), &a.path).cmp(&(b.path.file_name(), &b.path)));
@@ -214,12 +210,8 @@ pub fn open_session_with<P: AsRef<Path>>(
 /// As for [`open`].
 pub fn reel_files(path: impl AsRef<Path>) -> Result<Vec<PathBuf>, OpenError> {
     let path = path.as_ref();
-    let files =
-        Named::find(path).map(|named| named.files.into_iter().map(|(_, path)| path).collect());
-    files.map_err(|why| OpenError {
-        path: path.to_owned(),
-        why,
-    })
+    let named = Named::find(path).map_err(|why| why.at(path))?;
+    Ok(named.files.into_iter().map(|(_, path)| path).collect())
 }
 
 fn files(path: &Path) -> Result<Vec<PathBuf>, OpenWhy> {
@@ -243,14 +235,9 @@ pub fn reels_at(path: impl AsRef<Path>) -> io::Result<Vec<PathBuf>> {
     }
     let mut files = Vec::new();
     for entry in std::fs::read_dir(path)? {
-        let file = entry?.path();
-        if file
-            .extension()
-            .is_some_and(|extension| extension == "reel")
-        {
-            files.push(file);
-        }
+        files.push(entry?.path());
     }
+    files.retain(|file| file.extension().is_some_and(|it| it == "reel"));
     files.sort();
     Ok(files)
 }
@@ -292,13 +279,11 @@ impl Named {
 
     /// The parts of `base` whose first one is gone.
     fn without_first(base: &Path) -> Option<Named> {
-        let (path, start) = named_like_parts(base)
-            .into_iter()
-            .find_map(|path| Some((start(&path).ok()?, path)))
-            .filter(|(start, _)| start.part.is_some())
-            .map(|(start, path)| (path, start))?;
+        let mut parts = named_like_parts(base).into_iter();
+        let start = parts.find_map(|path| start(&path).ok())?;
+        start.part?;
         let mut named = Named {
-            files: vec![(start.part?.number, path)],
+            files: Vec::new(),
             identity: Some(start.identity),
             base: base.to_owned(),
         };
@@ -308,12 +293,9 @@ impl Named {
 
     /// The recording's parts that are beside its base.
     fn others(&self) -> Vec<(u32, PathBuf)> {
-        let mut others = Vec::new();
-        for path in named_like_parts(&self.base) {
-            if let Some(number) = self.part_number(&path) {
-                others.push((number, path));
-            }
-        }
+        let parts = named_like_parts(&self.base).into_iter();
+        let numbered = parts.filter_map(|path| Some((self.part_number(&path)?, path)));
+        let mut others: Vec<_> = numbered.collect();
         others.sort();
         others
     }
@@ -344,11 +326,7 @@ impl Named {
 
     /// Whether a recorder has the last file in hand.
     fn is_written(&self) -> bool {
-        let last = self
-            .files
-            .last()
-            .and_then(|(_, path)| File::open(path).ok());
-        last.is_some_and(|file| is_being_written(&file))
+        self.files.last().is_some_and(|(_, path)| is_in_hand(path))
     }
 
     fn open(mut self, opening: &mut Opening) -> Result<Reel, OpenWhy> {
@@ -420,8 +398,7 @@ impl Named {
     /// Puts the parts in order, with those that were made while the folder was read: a listing may
     /// have one of them and not the one before it.
     fn fill(&mut self) {
-        self.files.sort();
-        self.files.dedup_by_key(|(number, _)| *number);
+        self.sort();
         let mut made = Vec::new();
         for two in self.files.windows(2) {
             if let [(number, path), (next, _)] = two
@@ -431,17 +408,19 @@ impl Named {
             }
         }
         self.files.extend(made);
+        self.sort();
+    }
+
+    fn sort(&mut self) {
         self.files.sort();
         self.files.dedup_by_key(|(number, _)| *number);
     }
 
     /// The parts whose names follow on that of part `number`.
     fn behind(&self, number: u32, path: &Path) -> Vec<(u32, PathBuf)> {
-        let later = named_next(&self.base, name_number(path)).filter_map(|path| {
-            let later = self.part_number(&path).filter(|later| *later > number)?;
-            Some((later, path))
-        });
-        later.collect()
+        let next = named_next(&self.base, name_number(path));
+        let numbered = next.filter_map(|path| Some((self.part_number(&path)?, path)));
+        numbered.filter(|(later, _)| *later > number).collect()
     }
 
     /// Which part of this recording is at `path`.
@@ -457,19 +436,14 @@ impl Named {
 const AHEAD_MAX: usize = 10_000;
 
 fn start(path: &Path) -> Result<Start, OpenWhy> {
-    // A pipe would keep the opening waiting for its other end.
-    if !std::fs::metadata(path)?.is_file() {
-        return Err(OpenWhy::NotAFile);
-    }
-    Ok(Start::read(&FileSource::new(File::open(path)?))?)
+    let file = FileSource::open(path)?.ok_or(OpenWhy::NotAFile)?;
+    Ok(Start::read(&file)?)
 }
 
 /// What a ring file holds, if there is one.
 fn read_rings(path: &Path) -> Option<Vec<u8>> {
-    if !std::fs::metadata(path).ok()?.is_file() {
-        return None;
-    }
+    let file = FileSource::open(path).ok()??;
     let mut image = Vec::new();
-    read_image(&FileSource::new(File::open(path).ok()?), &mut image)?;
+    read_image(&file, &mut image)?;
     Some(image)
 }

@@ -1,5 +1,6 @@
-//! How to record.
+//! How to record, and what a recording came to.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use netreel_transport::WhenFull;
@@ -60,6 +61,30 @@ pub enum Reached {
     Bytes(u64),
     /// It was so old.
     Time(Duration),
+}
+
+/// What a finished recording came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// How many events were written, also into files that were deleted since.
+    pub events: u64,
+    /// How many were dropped.
+    pub dropped: u64,
+    /// The length of the reel in bytes, all its files together.
+    pub bytes: u64,
+    /// How many files it has.
+    pub files: u32,
+    /// How many were deleted, so that the reel stays within [`Options::keep`] or [`Options::ring`].
+    pub files_deleted: u32,
+    /// How many events they held.
+    pub events_deleted: u64,
+    /// The operating system's error code of the latest rotation that failed. Nothing is lost for
+    /// it: a file grew beyond its limit, or lacks its index.
+    pub rotation_failed: Option<i32>,
+    /// The limit that ended it before it was finished, of [`Options::max`].
+    pub limit: Option<Reached>,
+    /// The reel, where its folder was renamed while it was recorded.
+    pub moved_to: Option<PathBuf>,
 }
 
 impl std::fmt::Display for Reached {

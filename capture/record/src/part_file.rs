@@ -10,7 +10,7 @@ use netreel_reel::{ReadAt, ReadError};
 use netreel_system::file::{FileIdentity, open_files_max};
 use netreel_system::locked;
 
-use crate::file::{FileSource, os_code};
+use crate::file::{FileSource, failed_at};
 
 /// A file to read a part from. It is closed when too many others are open, and opened again when
 /// it is read; should it be gone by then, or another file have its name, it cannot be read.
@@ -45,15 +45,14 @@ impl PartFile {
         if let Some(open) = locked(&self.open).as_ref() {
             return Ok(open.clone());
         }
-        let failed = |error: &io::Error| ReadError {
-            offset: 0,
-            code: os_code(error),
+        let same = || {
+            let file = File::open(&self.path)?;
+            match FileIdentity::of(&file)? == self.identity {
+                true => Ok(file),
+                false => Err(io::ErrorKind::StaleNetworkFileHandle.into()),
+            }
         };
-        let file = File::open(&self.path).map_err(|error| failed(&error))?;
-        let found = FileIdentity::of(&file).map_err(|error| failed(&error))?;
-        if found != self.identity {
-            return Err(failed(&io::ErrorKind::StaleNetworkFileHandle.into()));
-        }
+        let file = same().map_err(|error| failed_at(0, &error))?;
         let source = Arc::new(FileSource::new(file));
         *locked(&self.open) = Some(source.clone());
         make_room(self);

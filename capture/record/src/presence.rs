@@ -9,7 +9,7 @@ use netreel_system::file::lock;
 use netreel_system::trigger::{self, Target};
 
 use crate::anchor::utc_now_ns;
-use crate::file::is_being_written;
+use crate::file::is_in_hand;
 
 /// Beside a recorder's own file: what is said of the trigger that it is sent, and of which moment it is.
 const TOLD: &str = "told";
@@ -74,9 +74,8 @@ impl PresentRecorder {
             let Some(process) = owner(&path, RECORDER) else {
                 continue;
             };
-            let at_work = File::open(&path).is_ok_and(|file| is_being_written(&file));
             let text = std::fs::read_to_string(&path).unwrap_or_default();
-            if let (true, Ok(signal)) = (at_work, text.trim().parse()) {
+            if let (true, Ok(signal)) = (is_in_hand(&path), text.trim().parse()) {
                 found.push(PresentRecorder {
                     process,
                     signal,
@@ -103,7 +102,7 @@ impl PresentRecorder {
         }
         let process = Target::of(self.process)?;
         // As long as the lock is held, the number is still that process's.
-        if !File::open(&self.shown).is_ok_and(|file| is_being_written(&file)) {
+        if !is_in_hand(&self.shown) {
             return Err(io::ErrorKind::NotFound.into());
         }
         if !text.is_empty() {

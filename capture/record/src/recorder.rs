@@ -16,7 +16,7 @@ use netreel_system::locked;
 use netreel_transport::{GateRef, Pusher, RingSink, WhenFull};
 
 use crate::drainer::{Drained, Drainer, Shared, Tally, Watch};
-use crate::options::{Options, Reached};
+use crate::options::{Options, Reached, Summary};
 use crate::ring_mode::{Requests, RingRecording, Triggers};
 use crate::rings::{Lease, PushedBy, RING_BEGINS, RingFile};
 use crate::series::{CreateError, Series};
@@ -48,30 +48,6 @@ pub struct Recorder {
 const WAIT_MAX: Duration = Duration::from_secs(2);
 const RING_CAPACITY_MIN: usize = 256 << 10;
 const START_WRITING: &str = "start the writing thread";
-
-/// What a finished recording came to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Summary {
-    /// How many events were written, also into files that were deleted since.
-    pub events: u64,
-    /// How many were dropped.
-    pub dropped: u64,
-    /// The length of the reel in bytes, all its files together.
-    pub bytes: u64,
-    /// How many files it has.
-    pub files: u32,
-    /// How many were deleted, so that the reel stays within [`Options::keep`] or [`Options::ring`].
-    pub files_deleted: u32,
-    /// How many events they held.
-    pub events_deleted: u64,
-    /// The operating system's error code of the latest rotation that failed. Nothing is lost for
-    /// it: a file grew beyond its limit, or lacks its index.
-    pub rotation_failed: Option<i32>,
-    /// The limit that ended it before it was finished, of [`Options::max`].
-    pub limit: Option<Reached>,
-    /// The reel, where its folder was renamed while it was recorded.
-    pub moved_to: Option<PathBuf>,
-}
 
 /// A recording that could not be made, or that stopped.
 #[derive(Debug, thiserror::Error)]
@@ -147,13 +123,8 @@ impl Recorder {
             what: START_WRITING,
             error,
         })?;
-        Recorder::make(
-            path,
-            header,
-            options,
-            PushedBy::This,
-            (Arc::new(writer), None),
-        )
+        let who = (Arc::new(writer), None);
+        Recorder::make(path, header, options, PushedBy::This, who)
     }
 
     /// The same for another process, which is to map the ring file and the bell of `writer`.
@@ -187,10 +158,10 @@ impl Recorder {
         };
         let identity = RandomState::new().build_hasher().finish() | 1;
         let ring_path = ring_path(&path);
-        let capacity = options
-            .ring_capacity
-            .clamp(RING_CAPACITY_MIN, *RING_CAPACITY.end());
-        let capacity = capacity.next_multiple_of(RING_PAGE);
+        let wanted = options.ring_capacity;
+        let capacity = wanted
+            .clamp(RING_CAPACITY_MIN, *RING_CAPACITY.end())
+            .next_multiple_of(RING_PAGE);
         let series =
             Series::create(&path, header, identity, options.clone()).map_err(
                 |error| match error {
@@ -198,10 +169,9 @@ impl Recorder {
                     CreateError::Write(error) => {
                         // It holds nothing yet.
                         let _ = std::fs::remove_file(&path);
-                        let (path, number) = (path.clone(), EventNumber(0));
                         RecordError::Stopped {
-                            path,
-                            number,
+                            path: path.clone(),
+                            number: EventNumber(0),
                             error,
                         }
                     }
@@ -214,13 +184,12 @@ impl Recorder {
             _ => capacity,
         };
         let sizes = (capacity, begins);
-        let rings =
-            RingFile::create(&ring_path, sizes, identity, (pushed_by, bell)).map_err(|error| {
-                let _ = std::fs::remove_file(&ring_path);
-                let _ = std::fs::remove_file(&path);
-                failed(&ring_path, "make the ring file")(error)
-            })?;
-        let mut rings = rings;
+        let rings = RingFile::create(&ring_path, sizes, identity, (pushed_by, bell));
+        let mut rings = rings.map_err(|error| {
+            let _ = std::fs::remove_file(&ring_path);
+            let _ = std::fs::remove_file(&path);
+            failed(&ring_path, "make the ring file")(error)
+        })?;
         let mut reserved = None;
         if options.ring.is_some() {
             // A trigger may come at a moment when there is no time to ask the disk for room.
@@ -230,10 +199,9 @@ impl Recorder {
                 .map_err(failed(&ring_path, "make room in the ring file"))?;
         }
         let gate = rings.gate().clone();
-        let finishing = AtomicBool::new(false);
         let shared = Arc::new(Shared {
             rings: Mutex::new(rings),
-            finishing,
+            finishing: AtomicBool::new(false),
             let_go: AtomicBool::new(false),
             limit: OnceLock::new(),
             failed: OnceLock::new(),
@@ -437,17 +405,10 @@ impl Recorder {
             let (path, files) = (drained.base, done.files_gone);
             return Err(RecordError::Removed { path, files });
         }
-        let moved_to = Some(drained.base).filter(|base| *base != path);
         Ok(Summary {
-            events: done.events,
-            dropped: done.dropped,
-            bytes: done.bytes,
-            files: done.files,
-            files_deleted: done.files_deleted,
-            events_deleted: done.events_deleted,
-            rotation_failed: done.rotation_failed,
-            limit: self.shared.limit.get().copied(),
-            moved_to,
+            limit: self.limit_reached(),
+            moved_to: Some(drained.base).filter(|base| *base != path),
+            ..done.summary
         })
     }
 }
@@ -477,10 +438,8 @@ fn pusher(shared: &Shared, lease: Lease, when_full: WhenFull) -> Pusher {
     let number = rings.control().threads.0.fetch_add(1, Ordering::Relaxed);
     drop(rings);
     let thread = ThreadId(u16::try_from(number).unwrap_or(u16::MAX));
-    ring.head()
-        .thread
-        .0
-        .store(u32::from(thread.0) + 1, Ordering::Relaxed);
+    let told = &ring.head().thread.0;
+    told.store(u32::from(thread.0) + 1, Ordering::Relaxed);
     // SAFETY: the ring is mapped and backed for as long as the sink below keeps it, and it was
     // idle: nobody else writes to it.
     let writer = unsafe { RingWriter::new(ring.memory()) };

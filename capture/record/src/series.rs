@@ -16,7 +16,7 @@ use netreel_system::file::FileIdentity;
 use netreel_system::folder::Folder;
 
 use crate::file::{FileAppend, FileSource, os_code};
-use crate::options::{Limits, Options, Reached};
+use crate::options::{Limits, Options, Reached, Summary};
 
 /// Writes one recording.
 pub(crate) struct Series {
@@ -68,25 +68,14 @@ enum How {
 }
 
 /// What a recording has come to.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Done {
-    /// Events, also of files that were deleted.
-    pub(crate) events: u64,
-    pub(crate) dropped: u64,
+    /// What is told of it, but for its limit and where it was moved to.
+    pub(crate) summary: Summary,
     /// Written, also into files that were deleted.
     pub(crate) bytes_written: u64,
-    /// Of the files that are there.
-    pub(crate) bytes: u64,
-    /// How many files are there.
-    pub(crate) files: u32,
-    /// How many were deleted to stay within `keep`, or because ring mode needs them no more.
-    pub(crate) files_deleted: u32,
-    /// How many events they held.
-    pub(crate) events_deleted: u64,
     /// Files that somebody else has removed, replaced or renamed.
     pub(crate) files_gone: u32,
-    /// The error of the latest rotation that failed: a file grew beyond its limit for it.
-    pub(crate) rotation_failed: Option<i32>,
 }
 
 /// How long a recording stays in its file after a rotation failed.
@@ -105,26 +94,18 @@ impl Series {
             return Err(CreateError::Make(io::ErrorKind::AlreadyExists.into()));
         }
         for old in taken {
-            std::fs::remove_file(old).map_err(CreateError::Make)?;
+            std::fs::remove_file(old)?;
         }
         let mut open = File::options();
         open.write(true)
             .create(true)
             .truncate(options.replace)
             .create_new(!options.replace);
-        let file = open.open(base).map_err(CreateError::Make)?;
-        let own = Own::new(base, &file).map_err(CreateError::Make)?;
+        let file = open.open(base)?;
         let rotation = options.rotation();
         let first = Part::first();
-        let out = FileAppend::new(file);
-        let writer = match rotation {
-            Some(_) => ReelWriter::create_part(out, header, identity, &first),
-            None => ReelWriter::create_with_identity(out, header, identity),
-        };
-        let mut writer = writer.map_err(CreateError::Write)?;
-        if options.zstd {
-            writer.compress();
-        }
+        let part = rotation.map(|_| &first);
+        let (writer, file) = begun(base, file, (header, identity, part), options.zstd)?;
         let now = Instant::now();
         Ok(Series {
             base: base.to_owned(),
@@ -134,7 +115,7 @@ impl Series {
             options,
             rotation,
             writer,
-            file: own,
+            file,
             next: first,
             name: 0,
             ended: VecDeque::new(),
@@ -237,11 +218,14 @@ impl Series {
                 }
                 if let Err(error) = ended {
                     // Its blocks are there; only its index is not.
-                    self.done.rotation_failed = Some(code(&error));
+                    self.done.summary.rotation_failed = Some(code(&error));
                 }
             }
             Err(error) => {
-                self.done.rotation_failed = Some(error);
+                self.done.summary.rotation_failed = Some(match error {
+                    CreateError::Make(error) => os_code(&error),
+                    CreateError::Write(error) => code(&error),
+                });
                 self.again_at = Some(Instant::now() + AGAIN_AFTER);
             }
         }
@@ -265,21 +249,14 @@ impl Series {
     }
 
     /// The next file with its header in it: it gets its name when it is whole.
-    fn make_next(&mut self, part: &Part) -> Result<(ReelWriter<FileAppend>, Own), i32> {
+    fn make_next(&mut self, part: &Part) -> Result<(ReelWriter<FileAppend>, Own), CreateError> {
         let mut made = self.base.clone().into_os_string();
         made.push(".new");
         let made = PathBuf::from(made);
         let outcome = (|| {
-            let mut open = File::options();
-            open.write(true).create(true).truncate(true);
-            let file = open.open(&made).map_err(|error| os_code(&error))?;
-            let mut own = Own::new(&made, &file).map_err(|error| os_code(&error))?;
-            let out = FileAppend::new(file);
-            let mut writer = ReelWriter::create_part(out, &self.header, self.identity, part)
-                .map_err(|error| code(&error))?;
-            if self.options.zstd {
-                writer.compress();
-            }
+            let file = File::create(&made)?;
+            let start = (&self.header, self.identity, Some(part));
+            let (writer, mut own) = begun(&made, file, start, self.options.zstd)?;
             loop {
                 self.name = self.name.saturating_add(1);
                 let path = part_path(&self.base, self.name);
@@ -287,7 +264,7 @@ impl Series {
                 if path.symlink_metadata().is_ok() {
                     continue;
                 }
-                std::fs::rename(&made, &path).map_err(|error| os_code(&error))?;
+                std::fs::rename(&made, &path)?;
                 own.path = path;
                 return Ok((writer, own));
             }
@@ -304,8 +281,8 @@ impl Series {
             return;
         }
         loop {
-            let bytes =
-                self.ended.iter().map(|file| file.bytes).sum::<u64>() + self.writer.length();
+            let ended: u64 = self.ended.iter().map(|file| file.bytes).sum();
+            let bytes = ended + self.writer.length();
             let Some(oldest) = self.ended.front() else {
                 return;
             };
@@ -320,8 +297,8 @@ impl Series {
             if !large && !old {
                 return;
             }
-            self.done.files_deleted += 1;
-            self.done.events_deleted += oldest.events;
+            self.done.summary.files_deleted += 1;
+            self.done.summary.events_deleted += oldest.events;
             self.follow_folder();
             if let Some(oldest) = self.ended.pop_front() {
                 // One that is gone already is as good as deleted; one that cannot be deleted would
@@ -372,8 +349,8 @@ impl Series {
         self.ended.push_back(file);
         for file in &self.ended {
             if file.is_there() {
-                self.done.files += 1;
-                self.done.bytes += file.bytes;
+                self.done.summary.files += 1;
+                self.done.summary.bytes += file.bytes;
             } else {
                 self.done.files_gone += 1;
             }
@@ -383,23 +360,11 @@ impl Series {
 }
 
 fn folder_of(base: &Path) -> &Path {
-    match base.parent() {
-        Some(folder) if folder != Path::new("") => folder,
-        _ => Path::new("."),
-    }
+    let folder = base.parent().filter(|folder| *folder != Path::new(""));
+    folder.unwrap_or(Path::new("."))
 }
 
 impl Own {
-    fn new(path: &Path, file: &File) -> io::Result<Own> {
-        Ok(Own {
-            path: path.to_owned(),
-            identity: FileIdentity::of(file)?,
-            bytes: 0,
-            events: 0,
-            ended: Instant::now(),
-        })
-    }
-
     fn end(
         mut self,
         writer: ReelWriter<FileAppend>,
@@ -407,8 +372,8 @@ impl Own {
         done: &mut Done,
     ) -> (Own, Result<(), WriteError>) {
         self.events = writer.totals().events();
-        done.events += self.events;
-        done.dropped += writer.totals().dropped();
+        done.summary.events += self.events;
+        done.summary.dropped += writer.totals().dropped();
         self.bytes = writer.length();
         let ended = match how {
             How::GoesOn => writer.finish_part().map(|out| self.bytes = out.length()),
@@ -426,10 +391,38 @@ impl Own {
     }
 }
 
-/// Why a recording could not be made.
+/// Why a file of a recording could not be made.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
 pub(crate) enum CreateError {
-    Make(io::Error),
-    Write(WriteError),
+    Make(#[from] io::Error),
+    Write(#[from] WriteError),
+}
+
+/// Begins a file of a recording, with its header, the recording's identity, and which part it is where
+/// there may be several.
+fn begun(
+    path: &Path,
+    file: File,
+    (header, identity, part): (&Header, u64, Option<&Part>),
+    zstd: bool,
+) -> Result<(ReelWriter<FileAppend>, Own), CreateError> {
+    let own = Own {
+        path: path.to_owned(),
+        identity: FileIdentity::of(&file)?,
+        bytes: 0,
+        events: 0,
+        ended: Instant::now(),
+    };
+    let out = FileAppend::new(file);
+    let mut writer = match part {
+        Some(part) => ReelWriter::create_part(out, header, identity, part),
+        None => ReelWriter::create_with_identity(out, header, identity),
+    }?;
+    if zstd {
+        writer.compress();
+    }
+    Ok((writer, own))
 }
 
 /// The file of a recording with this number in its name: `NAME.reel` for 0, `NAME.0001.reel` for 1.
@@ -466,17 +459,12 @@ pub(crate) fn named_next(base: &Path, name: u32) -> impl Iterator<Item = PathBuf
 
 /// Files whose names are those of parts of `base`, itself left out; in the order of their names.
 pub fn named_like_parts(base: &Path) -> Vec<PathBuf> {
-    let mut found: Vec<PathBuf> = Vec::new();
-    for entry in std::fs::read_dir(folder_of(base))
-        .into_iter()
-        .flatten()
-        .flatten()
-    {
-        let path = base.with_file_name(entry.file_name());
-        if base_of(&path).as_deref() == Some(base) {
-            found.push(path);
-        }
-    }
+    let entries = std::fs::read_dir(folder_of(base)).into_iter().flatten();
+    let names = entries.flatten().map(|entry| entry.file_name());
+    let paths = names.map(|name| base.with_file_name(name));
+    let mut found: Vec<PathBuf> = paths
+        .filter(|path| base_of(path).as_deref() == Some(base))
+        .collect();
     found.sort();
     found
 }

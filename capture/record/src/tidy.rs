@@ -8,7 +8,7 @@ use netreel_reel::ring::{RING_MAGIC, RING_PAGE, read_record, record_length};
 use netreel_system::file::MappedFiles;
 use netreel_system::process::is_gone;
 
-use crate::file::is_being_written;
+use crate::file::{is_being_written, is_in_hand};
 use crate::presence::{
     REPLAY_FILES, REPLAY_LIBRARY, REPLAY_SOCKET, TEMPORARY, TEMPORARY_REPLAY, owner,
 };
@@ -24,9 +24,9 @@ pub fn tidy(folder: &Path) {
     tidy_one(folder);
     let entries = fs::read_dir(std::env::temp_dir()).into_iter().flatten();
     for folder in entries.flatten() {
-        if is_of_a_recorder(&folder) {
+        if is_left_by(recorder, &folder) {
             tidy_one(&folder.path());
-        } else if is_of_a_replay(&folder) {
+        } else if is_left_by(replay, &folder) {
             tidy_replay(&folder.path());
         } else {
             continue;
@@ -36,27 +36,22 @@ pub fn tidy(folder: &Path) {
     }
 }
 
-/// Whether a recorder that has ended made it because others could not use the folder of its reels.
-fn is_of_a_recorder(folder: &fs::DirEntry) -> bool {
-    let name = folder.file_name();
-    let process = name.to_str().and_then(|name| {
-        let digits = name.strip_prefix(TEMPORARY)?;
-        digits.parse::<u32>().ok()
-    });
+/// Whether a process that has ended made this folder; `process` has its number of the folder's name.
+fn is_left_by(process: fn(&str) -> Option<u32>, folder: &fs::DirEntry) -> bool {
+    let process = folder.file_name().to_str().and_then(process);
     let is_folder = folder.file_type().is_ok_and(|kind| kind.is_dir());
     is_folder && process.is_some_and(is_gone)
 }
 
-/// Whether a replay that has ended made it.
-fn is_of_a_replay(folder: &fs::DirEntry) -> bool {
-    let name = folder.file_name();
-    let process = name.to_str().and_then(|name| {
-        let (process, again) = name.strip_prefix(TEMPORARY_REPLAY)?.split_once('.')?;
-        let _: u32 = again.parse().ok()?;
-        process.parse::<u32>().ok()
-    });
-    let is_folder = folder.file_type().is_ok_and(|kind| kind.is_dir());
-    is_folder && process.is_some_and(is_gone)
+/// The recorder that made a folder because others could not use the folder of its reels.
+fn recorder(name: &str) -> Option<u32> {
+    name.strip_prefix(TEMPORARY)?.parse().ok()
+}
+
+fn replay(name: &str) -> Option<u32> {
+    let (process, again) = name.strip_prefix(TEMPORARY_REPLAY)?.split_once('.')?;
+    let _: u32 = again.parse().ok()?;
+    process.parse().ok()
 }
 
 /// The program that was played again may have outlived its replay.
@@ -98,10 +93,7 @@ fn tidy_one(folder: &Path) {
             if !alive && is_gone(process) {
                 leftovers.push(path);
             }
-        } else if path
-            .extension()
-            .is_some_and(|extension| extension == "ring")
-        {
+        } else if path.extension().is_some_and(|it| it == "ring") {
             rings
                 .extend((is_large(path) && !is_recorded(&path.with_extension(""))).then_some(path));
         }
@@ -113,9 +105,7 @@ fn tidy_one(folder: &Path) {
         return;
     };
     let unused = |path: &&&PathBuf| {
-        let name = path
-            .file_name()
-            .map(|name| name.to_string_lossy().into_owned());
+        let name = path.file_name().map(|name| name.to_string_lossy());
         let named = name.is_some_and(|name| used.has_name(&name));
         !named && !used.has(path)
     };
@@ -131,7 +121,7 @@ fn tidy_one(folder: &Path) {
 pub fn is_recorded(base: &Path) -> bool {
     let parts = named_like_parts(base);
     let mut files = parts.iter().map(PathBuf::as_path).chain([base]);
-    files.any(|path| File::open(path).is_ok_and(|file| is_being_written(&file)))
+    files.any(is_in_hand)
 }
 
 /// One that was shortened holds what was in half a second.

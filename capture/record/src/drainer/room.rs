@@ -3,10 +3,10 @@
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use netreel_reel::{Event, EventNumber, Record, ThreadId, WriteError};
+use netreel_reel::{Event, WriteError};
 use netreel_system::codes::{NO_ROOM, NO_ROOM_FOR_USER};
 
-use super::{Drainer, Full};
+use super::{Drainer, Full, own};
 use crate::pause::Pause;
 use crate::series::code;
 
@@ -30,10 +30,8 @@ impl Drainer {
             ring.refuse(&error.to_string());
         }
         self.gate.0.made_progress();
-        let since = self
-            .full
-            .take()
-            .map_or_else(Instant::now, |full| full.since);
+        let before = self.full.take();
+        let since = before.map_or_else(Instant::now, |full| full.since);
         self.full = Some(Full { since, error });
         Ok(Pause::Doze(Instant::now() + ROOM_EVERY))
     }
@@ -60,18 +58,17 @@ impl Drainer {
 
     /// Writes the note, whose turn it is.
     pub(super) fn write_note(&mut self) -> Result<(), WriteError> {
-        let Some((number, text)) = &self.note else {
-            return Ok(());
-        };
-        let (number, text) = (*number, text.as_bytes());
-        let record = Record {
-            number: EventNumber(number),
-            time: self.latest,
-            thread: ThreadId(0),
-            event: Event::Note { text },
-        };
-        self.series.push(&record)?;
+        if let Some((number, text)) = &self.note {
+            let text = text.as_bytes();
+            let note = own(*number, self.latest, Event::Note { text });
+            self.series.push(&note)?;
+        }
         self.note = None;
         Ok(())
+    }
+
+    /// The number of the note, where there is one.
+    pub(super) fn note_number(&self) -> Option<u64> {
+        self.note.as_ref().map(|(number, _)| *number)
     }
 }

@@ -129,12 +129,12 @@ impl Files {
                 let count = self.kept.remove(&window).unwrap_or_default();
                 let folder = self.folder.join(window);
                 if count.lacks > 0 {
-                    self.triggers.tell(TriggerNews::Failed(format!(
+                    self.failed(format!(
                         "{}: this window lacks {} of its {} parts, which could not be kept",
                         folder.display(),
                         count.lacks,
                         count.lacks + count.kept
-                    )));
+                    ));
                 }
                 self.triggers.tell(TriggerNews::Closed { folder });
             }
@@ -154,8 +154,9 @@ impl Files {
                 count.lacks += 1;
                 if count.lacks == 1 {
                     let to = to.display();
-                    let sentence = format!("{to}: cannot be kept: {error}; make room on the disk");
-                    self.triggers.tell(TriggerNews::Failed(sentence));
+                    self.failed(format!(
+                        "{to}: cannot be kept: {error}; make room on the disk"
+                    ));
                 }
                 let lacking = self.pending.entry(part.to_owned()).or_default();
                 lacking.insert(window);
@@ -198,8 +199,7 @@ impl Files {
                 // It could not be kept, which was told.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => {
-                    let sentence = format!("{}: cannot be kept: {error}", there.display());
-                    self.triggers.tell(TriggerNews::Failed(sentence));
+                    self.failed(format!("{}: cannot be kept: {error}", there.display()));
                 }
             }
         }
@@ -214,9 +214,12 @@ impl Files {
         }
         // Fails where another recording still has parts in it.
         let _ = fs::remove_dir(&old);
-        let from = old;
-        self.triggers
-            .tell(TriggerNews::Renamed { from, to: folder });
+        let (from, to) = (old, folder);
+        self.triggers.tell(TriggerNews::Renamed { from, to });
+    }
+
+    fn failed(&self, sentence: String) {
+        self.triggers.tell(TriggerNews::Failed(sentence));
     }
 }
 

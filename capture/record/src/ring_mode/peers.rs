@@ -371,12 +371,8 @@ impl Message {
                 }
             }
             2 => {
-                let answer = match what {
-                    0 => Answer::Taken,
-                    1 => Answer::NoRing,
-                    2 => Answer::OtherTime,
-                    _ => return None,
-                };
+                let answers = [Answer::Taken, Answer::NoRing, Answer::OtherTime];
+                let answer = *answers.get(usize::from(what))?;
                 Message::Answer { id, answer }
             }
             _ => return None,

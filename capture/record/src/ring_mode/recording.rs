@@ -8,7 +8,8 @@ use netreel_transport::monotonic_now;
 
 use super::{FinishedPart, Keeper, Request, Requests, Ring, TriggerNews, Triggers, Windows};
 use crate::anchor::utc_now_ns;
-use crate::series::{Done, Ended};
+use crate::options::Summary;
+use crate::series::Ended;
 
 /// The ring mode of one recording.
 pub(crate) struct RingRecording {
@@ -60,7 +61,7 @@ impl RingRecording {
         let snapshot = matches!(event, Event::Snapshot { .. });
         snapshot
             && self.snapshot.is_some()
-            && monotonic_now().0.saturating_sub(self.begun.0) >= self.windows.part_ns_at_snapshot()
+            && monotonic_now().since(self.begun) >= self.windows.part_time_at_snapshot()
     }
 
     /// An event was written into the part under way.
@@ -137,7 +138,7 @@ impl RingRecording {
     /// The recording has ended with the part at `path`, of which all else is counted in `done`.
     /// Waits until all is kept, and counts the other parts. `why` it has ended is told to triggers
     /// that come later.
-    pub(crate) fn finish(mut self, path: PathBuf, why: &str, done: &mut Done) {
+    pub(crate) fn finish(mut self, path: PathBuf, why: &str, done: &mut Summary) {
         let base = self.base.display();
         let why = format!("{base}: no window is kept any more, because recording has ended: {why}");
         self.ready.extend(self.requests.close(why));

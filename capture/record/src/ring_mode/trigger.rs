@@ -218,17 +218,16 @@ impl Triggers {
         cause: TriggerCause,
         text: &str,
     ) -> u64 {
-        let before = lanes
-            .iter()
-            .filter_map(|lane| lane.ring)
-            .map(|it| it.before);
-        let after = lanes.iter().filter_map(|lane| lane.ring).map(|it| it.after);
+        let longest = |of: fn(Ring) -> Duration| {
+            let rings = lanes.iter().filter_map(|lane| lane.ring);
+            rings.map(of).max().map_or(0, millis)
+        };
         let trigger = Trigger {
             cause,
             id: moment.id,
             utc_ns: moment.utc_ns,
-            before_ms: before.max().map_or(0, millis),
-            after_ms: after.max().map_or(0, millis),
+            before_ms: longest(|ring| ring.before),
+            after_ms: longest(|ring| ring.after),
             from_peer: false,
         };
         self.first_time(trigger.id);
@@ -245,15 +244,11 @@ impl Triggers {
     pub(crate) fn pull_for_peer(&self, trigger: Trigger, text: &str) -> bool {
         let fresh = self.first_time(trigger.id);
         if fresh {
-            let from_peer = true;
-            self.write(
-                locked(&self.0.lanes),
-                Trigger {
-                    from_peer,
-                    ..trigger
-                },
-                text,
-            );
+            let trigger = Trigger {
+                from_peer: true,
+                ..trigger
+            };
+            self.write(locked(&self.0.lanes), trigger, text);
         }
         fresh
     }
@@ -265,11 +260,10 @@ impl Triggers {
             let Some(requests) = lane.requests.upgrade() else {
                 return false;
             };
+            let ring = lane.ring;
             let own = Trigger {
-                before_ms: lane
-                    .ring
-                    .map_or(0, |ring| trigger.before_ms.min(millis(ring.before))),
-                after_ms: lane.ring.map_or(0, |_| trigger.after_ms),
+                before_ms: ring.map_or(0, |ring| trigger.before_ms.min(millis(ring.before))),
+                after_ms: ring.map_or(0, |_| trigger.after_ms),
                 ..trigger
             };
             if lane.pusher.is_none() {
@@ -280,9 +274,8 @@ impl Triggers {
                 text: text.as_bytes(),
             };
             let pusher = lane.pusher.as_mut();
-            let now = monotonic_now();
-            let number = pusher.and_then(|pusher| pusher.push_while_off(now, event));
-            if lane.ring.is_some() {
+            let number = pusher.and_then(|pusher| pusher.push_while_off(monotonic_now(), event));
+            if ring.is_some() {
                 let trigger = own;
                 refused.extend(requests.add(Request { trigger, number }).err());
             }

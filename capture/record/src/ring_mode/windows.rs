@@ -8,6 +8,7 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use netreel_reel::{Time, Trigger};
 
@@ -106,14 +107,14 @@ enum State {
 }
 
 /// Triggers that come so soon after a window's first are of the same window.
-const MERGE_NS: u64 = 1_000_000_000;
+const MERGE: Duration = Duration::from_secs(1);
 /// Parts are kept this much longer than the window, because other nodes' requests are under way for
 /// a while.
-const SLACK_NS: u64 = 2_000_000_000;
+const SLACK: Duration = Duration::from_secs(2);
 /// How long a trigger that joins a window late waits for others.
-const LATE_NS: u64 = 250_000_000;
+const LATE: Duration = Duration::from_millis(250);
 /// A trigger is remembered for this long: a request is heard for 30 s around its time, and sent for 3.
-const REMEMBERED_NS: u64 = 35_000_000_000;
+const REMEMBERED: Duration = Duration::from_secs(35);
 /// How many triggers are remembered, beside those that name a window.
 const ASKED_MAX: usize = 256;
 
@@ -131,8 +132,8 @@ impl Windows {
     }
 
     /// A part that is so old is ended before a snapshot, so that the next one starts with it.
-    pub(crate) fn part_ns_at_snapshot(&self) -> u64 {
-        nanos(self.ring.part_time()) / 2
+    pub(crate) fn part_time_at_snapshot(&self) -> Duration {
+        self.ring.part_time() / 2
     }
 
     /// A part was ended.
@@ -221,13 +222,10 @@ impl Windows {
             if other.state != State::Refused {
                 self.kept = self.kept.saturating_sub(1);
                 window.parts.extend(other.parts.iter().cloned());
-                let before = other.name;
-                let parts = other.parts.into_iter().collect();
-                let to = name.clone();
                 actions.push(Action::Rename {
-                    from: before,
-                    to,
-                    parts,
+                    from: other.name,
+                    to: name.clone(),
+                    parts: other.parts.into_iter().collect(),
                 });
             }
         }
@@ -244,7 +242,7 @@ impl Windows {
             // Its event is in the part under way.
             window.until = window.until.max(now.min(window.limit));
             if now > window.settles {
-                window.settles = Time(now.0.saturating_add(LATE_NS));
+                window.settles = now + LATE;
             }
             window.settles = window.settles.max(window.until);
             window.state = State::Open;
@@ -303,7 +301,7 @@ impl Windows {
 
     /// Forgets triggers to which no other one can belong any more.
     fn forget(&mut self, now: Time) {
-        let remembered = |asked: &Asked| now.0.saturating_sub(asked.came.0) < REMEMBERED_NS;
+        let remembered = |asked: &Asked| now.since(asked.came) < REMEMBERED;
         let mut left = Vec::new();
         for group in groups(&self.asked) {
             let members = self.asked.get(group).unwrap_or_default();
@@ -326,8 +324,7 @@ impl Windows {
 
     /// Whether a window still waits for a part.
     pub(crate) fn are_open(&self) -> bool {
-        let mut windows = self.windows.iter();
-        windows.any(|window| window.state == State::Open)
+        self.windows.iter().any(|it| it.state == State::Open)
     }
 
     /// What is due by now, the part under way having been ended if that was wanted.
@@ -364,9 +361,8 @@ impl Windows {
         let Some(part) = self.parts.get(holds) else {
             return holds;
         };
-        let reach_ns = nanos(self.ring.before);
         let mut earlier = self.parts.iter().enumerate().take(holds + 1).rev();
-        let near = |other: &FinishedPart| part.from.0.saturating_sub(other.from.0) <= reach_ns;
+        let near = |other: &FinishedPart| part.from.since(other.from) <= self.ring.before;
         let snapshot = earlier.find(|(_, other)| other.snapshot && near(other));
         snapshot.map_or(holds, |(place, _)| place)
     }
@@ -381,8 +377,8 @@ impl Windows {
     }
 
     fn delete_old(&mut self, now: Time) -> Vec<Action> {
-        let reach_ns = nanos(self.ring.before).saturating_add(SLACK_NS);
-        let first = self.first_needed(Time(now.0.saturating_sub(reach_ns)));
+        let reach = self.ring.before.saturating_add(SLACK);
+        let first = self.first_needed(now - reach);
         let mut actions = Vec::new();
         for part in self.parts.drain(..first) {
             self.deleted.parts += 1;
@@ -396,19 +392,20 @@ impl Windows {
 impl Asked {
     fn new(trigger: &Trigger, now: Time, utc_ns: i64) -> Asked {
         let ago_ns = utc_ns.saturating_sub(trigger.utc_ns);
-        let moment = match u64::try_from(ago_ns) {
-            Ok(ago_ns) => Time(now.0.saturating_sub(ago_ns)),
+        let apart = Duration::from_nanos(ago_ns.unsigned_abs());
+        let moment = match ago_ns {
+            0.. => now - apart,
             // The other node's clock is ahead of this one's.
-            Err(_) => Time(now.0.saturating_add(ago_ns.unsigned_abs())),
+            _ => now + apart,
         };
-        let after_ns = millis_ns(trigger.after_ms);
-        let reach_ns = after_ns.max(MERGE_NS);
+        let after = Duration::from_millis(trigger.after_ms.into());
+        let reach_ns = after.max(MERGE).as_nanos() as u64;
         Asked {
             named: (trigger.utc_ns, trigger.id),
             reaches_utc_ns: trigger.utc_ns.saturating_add_unsigned(reach_ns),
             came: now,
-            from: Time(moment.0.saturating_sub(millis_ns(trigger.before_ms))),
-            until: Time(moment.0.saturating_add(after_ns)),
+            from: moment - Duration::from_millis(trigger.before_ms.into()),
+            until: moment + after,
         }
     }
 }
@@ -431,14 +428,14 @@ fn groups(asked: &[Asked]) -> Vec<Range<usize>> {
 
 impl Window {
     fn new(first: &Asked, ring: &Ring, now: Time) -> Window {
-        let length_ns = nanos(ring.before).max(MERGE_NS).saturating_add(SLACK_NS);
+        let length = ring.before.max(MERGE).saturating_add(SLACK);
         Window {
             named: first.named,
             name: window_name(first.named.0, first.named.1),
             from: first.from,
             until: first.until,
-            settles: Time(now.0.saturating_add(MERGE_NS)).max(first.until),
-            limit: Time(now.0.saturating_add(length_ns)).max(first.until),
+            settles: (now + MERGE).max(first.until),
+            limit: (now + length).max(first.until),
             parts: BTreeSet::new(),
             state: State::Open,
         }
@@ -458,14 +455,6 @@ impl Window {
             parts: self.parts.iter().cloned().collect(),
         }
     }
-}
-
-fn nanos(time: std::time::Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
-}
-
-fn millis_ns(millis: u32) -> u64 {
-    u64::from(millis) * 1_000_000
 }
 
 #[cfg(test)]
