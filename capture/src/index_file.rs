@@ -35,11 +35,8 @@ impl IndexFile {
     /// The index with this file name, of reels of which the first is at `reel`. The names of all
     /// indexes of these reels begin with `family`.
     pub fn new(reel: &Path, family: &str, name: &str) -> IndexFile {
-        let beside = match reel.parent() {
-            Some(folder) if folder.as_os_str().is_empty() => PathBuf::from("."),
-            Some(folder) => folder.to_owned(),
-            None => PathBuf::from("."),
-        };
+        let beside = reel.parent().filter(|folder| *folder != Path::new(""));
+        let beside = beside.unwrap_or(Path::new(".")).to_owned();
         let cache = netreel_system::folder::cache();
         let folders = [Some(beside), cache.map(|cache| cache.join("netreel"))];
         IndexFile {
@@ -127,8 +124,7 @@ impl IndexFile {
             })
             .collect();
         written.sort();
-        written.reverse();
-        for (_, path) in written.iter().skip(KEPT - 1) {
+        for (_, path) in written.iter().rev().skip(KEPT - 1) {
             // Somebody else may have removed it; whoever has it mapped keeps it.
             let _ = std::fs::remove_file(path);
         }

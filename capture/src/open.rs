@@ -20,7 +20,7 @@ pub fn open(path: impl AsRef<Path>) -> Result<Reel, OpenError> {
     match capture(path, &Cancel::default()) {
         Ok(Some((reel, _))) => Ok(reel),
         Ok(None) => netreel_record::open(path),
-        Err(why) => Err(at(path, why)),
+        Err(why) => Err(why.at(path)),
     }
 }
 
@@ -69,13 +69,11 @@ pub fn open_capture_beginning(
         let Some(mut file) = capture_file(path)? else {
             return Ok(None);
         };
-        let origin = Origin::of(path, &mut file)
-            .map_err(ImportError::from)
-            .map_err(unreadable)?;
+        let origin = Origin::of(path, &mut file).map_err(unreadable)?;
         let (reel, _) = observe(file.take(bytes), &origin).map_err(unreadable)?;
         Ok(Some(reel))
     };
-    opened().map_err(|why| at(path, why))
+    opened().map_err(|why| why.at(path))
 }
 
 /// The files of the reel at `path`, as [`netreel_record::reel_files`] finds them. A packet capture is
@@ -88,17 +86,12 @@ pub fn reel_files(path: impl AsRef<Path>) -> Result<Vec<PathBuf>, OpenError> {
     match capture_file(path) {
         Ok(Some(_)) => Ok(vec![path.to_owned()]),
         Ok(None) => netreel_record::reel_files(path),
-        Err(why) => Err(at(path, why)),
+        Err(why) => Err(why.at(path)),
     }
 }
 
-fn at(path: &Path, why: OpenWhy) -> OpenError {
-    let path = path.to_owned();
-    OpenError { path, why }
-}
-
-fn unreadable(error: ImportError) -> OpenWhy {
-    OpenWhy::Other(Box::new(error))
+fn unreadable(error: impl Into<ImportError>) -> OpenWhy {
+    OpenWhy::Other(Box::new(error.into()))
 }
 
 /// The observer's reel of a packet capture, and what is not in it; `None` where the file is none.
@@ -106,8 +99,8 @@ fn capture(path: &Path, cancel: &Cancel) -> Result<Option<OtherFile>, OpenWhy> {
     let Some(mut file) = capture_file(path)? else {
         return Ok(None);
     };
-    let origin = Origin::of(path, &mut file).map_err(ImportError::from);
-    let imported = observe(WhileWanted { file, cancel }, &origin.map_err(unreadable)?);
+    let origin = Origin::of(path, &mut file).map_err(unreadable)?;
+    let imported = observe(WhileWanted { file, cancel }, &origin);
     if cancel.goes_on() {
         Ok(Some(imported.map_err(unreadable)?))
     } else {

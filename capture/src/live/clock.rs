@@ -7,7 +7,7 @@ use netreel_transport::monotonic_now;
 
 /// How far the calendar is ahead of the monotonic clock. Measured often, because a calendar is set
 /// and slewed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Calendar {
     ahead_ns: i128,
     measured: Time,
@@ -16,8 +16,7 @@ pub(super) struct Calendar {
 impl Calendar {
     /// Measures now, as the closest of a few tries.
     pub fn now() -> Calendar {
-        let mut best: Option<(u64, Calendar)> = None;
-        for _ in 0..4 {
+        let tries = (0..4).map(|_| {
             let before = monotonic_now();
             let utc = SystemTime::now().duration_since(UNIX_EPOCH);
             let after = monotonic_now();
@@ -28,17 +27,9 @@ impl Calendar {
                 ahead_ns: utc_ns - middle,
                 measured: after,
             };
-            if best.is_none_or(|(narrowest, _)| width < narrowest) {
-                best = Some((width, calendar));
-            }
-        }
-        let (_, calendar) = best.unwrap_or((
-            0,
-            Calendar {
-                ahead_ns: 0,
-                measured: Time::ZERO,
-            },
-        ));
+            (width, calendar)
+        });
+        let (_, calendar) = tries.min_by_key(|(width, _)| *width).unwrap_or_default();
         calendar
     }
 

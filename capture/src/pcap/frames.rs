@@ -162,8 +162,7 @@ struct Found {
 }
 
 impl<R: Read> Frames<R> {
-    pub fn new(reader: R) -> Result<Frames<R>, PcapError> {
-        let mut reader = reader;
+    pub fn new(mut reader: R) -> Result<Frames<R>, PcapError> {
         let mut start = Vec::new();
         (&mut reader).take(4).read_to_end(&mut start)?;
         let mut source = Source {
@@ -345,8 +344,7 @@ impl<R: Read> Frames<R> {
             *number = number.saturating_add(1);
         }
         let found = read_block(kind, &self.source.buffer, order, interfaces);
-        let (bytes, interfaces) = (&self.source.buffer, interfaces);
-        let fresh = drops(kind, bytes, order, interfaces);
+        let fresh = drops(kind, &self.source.buffer, order, interfaces);
         self.dropped = self.dropped.saturating_add(fresh);
         Ok(found.unwrap_or_else(|Contradiction| {
             self.count += u64::from(packet);
@@ -378,26 +376,24 @@ fn read_block(
         interfaces.clear();
         return Ok(None);
     }
-    let whole = |start: usize, place: usize, link_type: i32, length: usize, time| {
+    let whole = |start: usize, (place, of): (usize, &Interface), length: u32, time| {
         let room = bytes.len().saturating_sub(start + 4);
-        (length <= room).then_some(Found {
+        let length = length as usize;
+        let found = Found {
             start,
             length,
-            link_type,
+            link_type: of.link_type,
             interface: place,
             time,
-        })
+        };
+        (length <= room).then_some(Some(found)).ok_or(Contradiction)
     };
     if kind == PACKET_OBSOLETE {
-        let number = order.u16(bytes, 8).ok_or(Contradiction)?;
-        let place = usize::from(number);
+        let place = usize::from(order.u16(bytes, 8).ok_or(Contradiction)?);
         let interface = interfaces.get(place).ok_or(Contradiction)?;
         let field = |at| order.u32(bytes, at).ok_or(Contradiction);
         let time = interface.ticks.nanoseconds(field(12)?, field(16)?);
-        let length = field(20)? as usize;
-        return whole(28, place, interface.link_type, length, Some(time))
-            .map(Some)
-            .ok_or(Contradiction);
+        return whole(28, (place, interface), field(20)?, Some(time));
     }
     let parse = if order.big_endian {
         parse_block_be
@@ -417,10 +413,7 @@ fn read_block(
             let place = block.if_id as usize;
             let interface = interfaces.get(place).ok_or(Contradiction)?;
             let time = interface.ticks.nanoseconds(block.ts_high, block.ts_low);
-            let length = block.caplen as usize;
-            whole(28, place, interface.link_type, length, Some(time))
-                .map(Some)
-                .ok_or(Contradiction)
+            whole(28, (place, interface), block.caplen, Some(time))
         }
         Block::SimplePacket(block) => {
             let interface = interfaces.first().ok_or(Contradiction)?;
@@ -429,10 +422,8 @@ fn read_block(
                 0 => block.origlen,
                 most => block.origlen.min(most),
             };
-            let length = (kept as usize).min(block.raw_packet_data().len());
-            whole(12, 0, interface.link_type, length, None)
-                .map(Some)
-                .ok_or(Contradiction)
+            let there = u32::try_from(block.raw_packet_data().len()).unwrap_or(u32::MAX);
+            whole(12, (0, interface), kept.min(there), None)
         }
         _ => Ok(None),
     }
@@ -463,8 +454,7 @@ fn drops(kind: u32, bytes: &[u8], order: Order, interfaces: &mut [Interface]) ->
         PACKET_OBSOLETE => (order.u16(bytes, 8).map(u32::from), order.u16(bytes, 10)),
         _ => (order.u32(bytes, 8), None),
     };
-    let place = id.map_or(usize::MAX, |id| id as usize);
-    let Some(interface) = interfaces.get_mut(place) else {
+    let Some(interface) = id.and_then(|id| interfaces.get_mut(id as usize)) else {
         return 0;
     };
     let drops = &mut interface.drops;
@@ -493,20 +483,14 @@ fn drops(kind: u32, bytes: &[u8], order: Order, interfaces: &mut [Interface]) ->
 }
 
 /// The sum of these options, of eight bytes each, among those of a block from `at` on.
-fn sum(bytes: &[u8], at: usize, codes: &[u16], order: Order) -> u64 {
+fn sum(bytes: &[u8], mut at: usize, codes: &[u16], order: Order) -> u64 {
     let mut total = 0u64;
-    let mut at = at;
     // The block ends with its length.
     let bytes = bytes.get(..bytes.len().saturating_sub(4)).unwrap_or(&[]);
     let u16 = |at: usize| order.u16(bytes, at);
     while let (Some(code), Some(length)) = (u16(at), u16(at.saturating_add(2))) {
-        let value = bytes.get(at + 4..).and_then(<[u8]>::first_chunk::<8>);
+        let value = order.u64(bytes, at + 4);
         if let (true, 8, Some(value)) = (codes.contains(&code), length, value) {
-            let value = if order.big_endian {
-                u64::from_be_bytes(*value)
-            } else {
-                u64::from_le_bytes(*value)
-            };
             total = total.saturating_add(value);
         }
         if code == 0 {
@@ -520,18 +504,9 @@ fn sum(bytes: &[u8], at: usize, codes: &[u16], order: Order) -> u64 {
 impl Ticks {
     fn of(block: &InterfaceDescriptionBlock<'_>, order: Order) -> Ticks {
         // pcap-parser reads the offset as little-endian always, and refuses binary resolutions.
-        let offset = block
-            .options
-            .iter()
-            .find(|option| option.code == OptionCode::IfTsoffset)
-            .and_then(|option| option.value().first_chunk::<8>());
-        let offset_s = offset.map_or(0, |bytes| {
-            if order.big_endian {
-                i64::from_be_bytes(*bytes)
-            } else {
-                i64::from_le_bytes(*bytes)
-            }
-        });
+        let mut options = block.options.iter();
+        let offset = options.find(|option| option.code == OptionCode::IfTsoffset);
+        let offset = offset.and_then(|option| order.u64(option.value(), 0));
         let exponent = u32::from(block.if_tsresol & 0x7f);
         let per_second = match block.if_tsresol & 0x80 {
             0 => 10u128.checked_pow(exponent).unwrap_or(u128::MAX),
@@ -539,7 +514,7 @@ impl Ticks {
         };
         Ticks {
             per_second,
-            offset_s,
+            offset_s: offset.unwrap_or(0) as i64,
         }
     }
 
@@ -560,22 +535,25 @@ struct Order {
 impl Order {
     const LITTLE: Order = Order { big_endian: false };
 
+    /// The bytes of a number, the lowest first.
+    fn number<const N: usize>(self, bytes: &[u8], at: usize) -> Option<[u8; N]> {
+        let mut number = *bytes.get(at..)?.first_chunk()?;
+        if self.big_endian {
+            number.reverse();
+        }
+        Some(number)
+    }
+
+    fn u64(self, bytes: &[u8], at: usize) -> Option<u64> {
+        self.number(bytes, at).map(u64::from_le_bytes)
+    }
+
     fn u32(self, bytes: &[u8], at: usize) -> Option<u32> {
-        let bytes = bytes.get(at..)?.first_chunk::<4>()?;
-        Some(if self.big_endian {
-            u32::from_be_bytes(*bytes)
-        } else {
-            u32::from_le_bytes(*bytes)
-        })
+        self.number(bytes, at).map(u32::from_le_bytes)
     }
 
     fn u16(self, bytes: &[u8], at: usize) -> Option<u16> {
-        let bytes = bytes.get(at..)?.first_chunk::<2>()?;
-        Some(if self.big_endian {
-            u16::from_be_bytes(*bytes)
-        } else {
-            u16::from_le_bytes(*bytes)
-        })
+        self.number(bytes, at).map(u16::from_le_bytes)
     }
 }
 
@@ -623,19 +601,14 @@ impl<R: Read> Source<R> {
     }
 
     fn whole(&mut self, length: usize) -> Result<(), Stop> {
-        match self.read_more(length)? {
-            read if read < length => Err(Stop::Cut),
-            _ => Ok(()),
-        }
+        let is_whole = self.read_more(length)? == length;
+        is_whole.then_some(()).ok_or(Stop::Cut)
     }
 
     fn skip(&mut self, length: u64) -> Result<(), Stop> {
         let skipped = io::copy(&mut (&mut self.reader).take(length), &mut io::sink())?;
         self.offset += skipped;
-        match skipped {
-            skipped if skipped < length => Err(Stop::Cut),
-            _ => Ok(()),
-        }
+        (skipped == length).then_some(()).ok_or(Stop::Cut)
     }
 
     fn hand_out(&mut self, start: usize, length: usize) -> &[u8] {

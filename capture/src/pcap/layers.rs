@@ -66,6 +66,7 @@ pub(super) fn slice(link_type: i32, frame: &[u8]) -> Sliced<'_> {
     const LOOP: i32 = 108;
     const LINUX_SLL: i32 = 113;
 
+    let bare = &Outer::default();
     // The two "cooked" headers of Linux differ in where the ether type stands.
     let cooked = |type_at: usize, header: usize| {
         let ether_type = frame.get(type_at..)?.first_chunk::<2>()?;
@@ -77,30 +78,26 @@ pub(super) fn slice(link_type: i32, frame: &[u8]) -> Sliced<'_> {
         LINUX_SLL2 => cooked(0, 20),
         ETHERNET => {
             let packet = LaxSlicedPacket::from_ethernet(frame);
-            return packet.map_or(Sliced::Unreadable, |packet| {
-                sort(&packet, &Outer::default())
-            });
+            return packet.map_or(Sliced::Unreadable, |packet| sort(&packet, bare));
         }
         // An address family in the byte order of the machine that captured. Its number for IPv6
         // differs between systems; the packet says itself which version it is.
         NULL | LOOP => {
             return match frame.split_at_checked(4) {
-                Some((_, packet @ [first, ..])) if matches!(first >> 4, 4 | 6) => {
-                    ip(packet, &Outer::default())
-                }
+                Some((_, packet @ [first, ..])) if matches!(first >> 4, 4 | 6) => ip(packet, bare),
                 Some(_) => Sliced::NotIp,
                 None => Sliced::Unreadable,
             };
         }
-        PPPOE => return go_on(links::pppoe(frame), &Outer::default()),
-        link if PPP.contains(&link) => return go_on(links::ppp(frame), &Outer::default()),
-        link if RAW.contains(&link) => return ip(frame, &Outer::default()),
+        PPPOE => return go_on(links::pppoe(frame), bare),
+        link if PPP.contains(&link) => return go_on(links::ppp(frame), bare),
+        link if RAW.contains(&link) => return ip(frame, bare),
         _ => return Sliced::UnknownLink,
     };
     match cooked {
         // What the kernel calls an 802.2 frame (`LINUX_SLL_P_802_2`).
-        Some((EtherType(4), llc)) => go_on(links::llc(llc), &Outer::default()),
-        Some((ether_type, packet)) => ether(ether_type, packet, &Outer::default()),
+        Some((EtherType(4), llc)) => go_on(links::llc(llc), bare),
+        Some((ether_type, packet)) => ether(ether_type, packet, bare),
         None => Sliced::Unreadable,
     }
 }

@@ -12,15 +12,14 @@ use netreel_reel::{StartId, is_terminal};
 
 use super::look::{self, field, signals};
 
-/// Numbers of a start that `/proc` does not say.
-pub(super) struct Numbers {
-    /// The process id, as the process sees it.
-    pub(super) process: u32,
-    /// How many rings it maps at once, and how long each is.
-    pub(super) rings: u32,
-    pub(super) capacity: u32,
+/// How a process says that it is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Seen {
+    /// Its number, as itself sees it.
+    pub(super) pid: u32,
+    /// Whether it is a forked child, so that its start was its parent's.
     pub(super) forked: bool,
-    /// Whether one thread at a time runs.
+    /// Whether one of its threads runs at a time.
     pub(super) one_thread: bool,
     /// Whether what it prints is recorded.
     pub(super) log: bool,
@@ -60,8 +59,13 @@ const SECRET: [&str; 7] = [
 ];
 
 /// Hands `put` what process `pid` was started with, an event's details each. The process waits
-/// meanwhile, before its `main`.
-pub(super) fn tell_start(pid: u32, numbers: &Numbers, put: &mut dyn FnMut(&[u8])) {
+/// meanwhile, before its `main`; it maps so many `rings` at once, each as long as `capacity`.
+pub(super) fn tell_start(
+    pid: u32,
+    seen: &Seen,
+    (rings, capacity): (usize, usize),
+    put: &mut dyn FnMut(&[u8]),
+) {
     let mut told = |what: StartId, parts: &[&[u8]]| {
         let mut details = vec![what.0];
         parts
@@ -72,12 +76,12 @@ pub(super) fn tell_start(pid: u32, numbers: &Numbers, put: &mut dyn FnMut(&[u8])
     told(
         StartId::NUMBERS,
         &[
-            &numbers.process.to_le_bytes(),
+            &seen.pid.to_le_bytes(),
             &parent(pid).to_le_bytes(),
-            &numbers.rings.to_le_bytes(),
-            &numbers.capacity.to_le_bytes(),
+            &(rings as u32).to_le_bytes(),
+            &(capacity as u32).to_le_bytes(),
             // Children, how they ended and what they wrote are recorded.
-            &[kept_besides(pid, numbers), 1],
+            &[kept_besides(pid, seen), 1],
         ],
     );
     let status = look::told(pid, "status");
@@ -96,11 +100,7 @@ pub(super) fn tell_start(pid: u32, numbers: &Numbers, put: &mut dyn FnMut(&[u8])
         told(StartId::PROGRAM, &[&program]);
     }
     let variables = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-    for variable in variables
-        .strip_suffix(b"\0")
-        .unwrap_or(&variables)
-        .split(|byte| *byte == 0)
-    {
+    for variable in look::words(&variables) {
         let at = variable.iter().position(|byte| *byte == b'=');
         let (name, value) = variable.split_at(at.unwrap_or(variable.len()));
         let value = value.get(1..).unwrap_or(&[]);
@@ -135,13 +135,13 @@ pub(super) fn tell_start(pid: u32, numbers: &Numbers, put: &mut dyn FnMut(&[u8])
 }
 
 /// What the recording tells besides.
-fn kept_besides(pid: u32, numbers: &Numbers) -> u8 {
+fn kept_besides(pid: u32, seen: &Seen) -> u8 {
     u8::from(random_addresses(pid))
-        | u8::from(numbers.forked) << 1
+        | u8::from(seen.forked) << 1
         // The order of locks is recorded as well.
         | 4
-        | u8::from(numbers.one_thread) << 3
-        | u8::from(numbers.log) << 4
+        | u8::from(seen.one_thread) << 3
+        | u8::from(seen.log) << 4
         // Rings lie out of the way.
         | 32
         // Barriers, eventfds and the like are recorded.
@@ -249,25 +249,13 @@ fn terminal_size(pid: u32, fd: i32) -> Option<(u16, u16)> {
 /// itself are left out, which end with the program; one of them is the way to the recorder.
 fn descriptors(pid: u32) -> Vec<(i32, String)> {
     let udp: BTreeSet<u64> = look::udp_sockets(pid).into_iter().map(|it| it.0).collect();
-    let entries = fs::read_dir(format!("/proc/{pid}/fd"))
-        .into_iter()
-        .flatten();
-    let mut found: Vec<(i32, String)> = entries
-        .filter_map(|entry| {
-            let entry = entry.ok()?;
-            let fd = entry.file_name().to_string_lossy().parse().ok()?;
-            let target = fs::read_link(entry.path())
-                .ok()?
-                .to_string_lossy()
-                .into_owned();
-            let socket = look::socket(pid, fd);
-            match socket {
-                Some(inode) if udp.contains(&inode) => Some((fd, "udp socket".to_owned())),
-                Some(_) if flags(pid, fd) & libc::O_CLOEXEC as u32 != 0 => None,
-                _ => Some((fd, target)),
-            }
-        })
-        .collect();
+    let all = look::descriptors(pid);
+    let given = all.filter_map(|(fd, target)| match look::inode(&target) {
+        Some(inode) if udp.contains(&inode) => Some((fd, "udp socket".to_owned())),
+        Some(_) if flags(pid, fd) & libc::O_CLOEXEC as u32 != 0 => None,
+        _ => Some((fd, target)),
+    });
+    let mut found: Vec<(i32, String)> = given.collect();
     found.sort();
     found
 }

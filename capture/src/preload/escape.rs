@@ -58,8 +58,7 @@ const TABLE_MAX: usize = 4096;
 const NAMES_MAX: u64 = 1 << 20;
 
 fn check_elf(file: &File, head: &[u8]) -> Result<(), Escape> {
-    let u16_at = |at: usize| Some(u16::from_le_bytes(head.get(at..at + 2)?.try_into().ok()?));
-    let u64_at = |at: usize| Some(u64::from_le_bytes(head.get(at..at + 8)?.try_into().ok()?));
+    let (u16_at, u64_at) = (|at| u16_in(head, at), |at| u64_in(head, at));
     if head.get(..4) != Some(b"\x7fELF") {
         return Err(Escape::NotAProgram);
     }
@@ -78,14 +77,14 @@ fn check_elf(file: &File, head: &[u8]) -> Result<(), Escape> {
         let Some(entry) = entry(file, offset, size, index) else {
             break;
         };
-        const PT_INTERP: u32 = 3;
-        if u32_in(&entry, 0) == Some(PT_INTERP) {
-            interpreter = u64_in(&entry, 8).zip(u64_in(&entry, 32));
-        }
         const PT_DYNAMIC: u32 = 2;
-        if u32_in(&entry, 0) == Some(PT_DYNAMIC) {
-            dynamic = u64_in(&entry, 8).zip(u64_in(&entry, 32));
-        }
+        const PT_INTERP: u32 = 3;
+        let place = match u32_in(&entry, 0) {
+            Some(PT_DYNAMIC) => &mut dynamic,
+            Some(PT_INTERP) => &mut interpreter,
+            _ => continue,
+        };
+        *place = u64_in(&entry, 8).zip(u64_in(&entry, 32));
     }
     let sections = u64_at(40).zip(u16_at(58)).zip(u16_at(60)).zip(u16_at(62));
     if let Some((((offset, size), count), names)) = sections
@@ -145,12 +144,16 @@ fn bytes(file: &File, at: u64, length: u64) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
+fn u16_in(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
 fn u32_in(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+    Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
 }
 
 fn u64_in(bytes: &[u8], at: usize) -> Option<u64> {
-    Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
+    Some(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
 }
 
 fn read_up_to(mut file: &File, buffer: &mut [u8]) -> io::Result<usize> {
@@ -168,37 +171,33 @@ fn read_up_to(mut file: &File, buffer: &mut [u8]) -> io::Result<usize> {
 /// kernel. One without cannot go past the hooks by itself; in one with, they may be part of
 /// something else.
 pub(super) fn has_system_calls(path: &Path) -> bool {
-    let Ok(file) = File::open(path) else {
-        return true;
-    };
-    let Some(head) = bytes(&file, 0, 64) else {
-        return true;
-    };
-    let headers = u64_in(&head, 32).zip(u32_in(&head, 54));
-    let Some((offset, packed)) = headers else {
-        return true;
-    };
-    let (size, count) = (packed as u16, (packed >> 16) as usize);
+    look_for_system_calls(path).unwrap_or(true)
+}
+
+fn look_for_system_calls(path: &Path) -> Option<bool> {
+    let file = File::open(path).ok()?;
+    let head = bytes(&file, 0, 64)?;
+    let offset = u64_in(&head, 32)?;
+    let (size, count) = (u16_in(&head, 54)?, usize::from(u16_in(&head, 56)?));
     const PT_LOAD: u32 = 1;
     const EXECUTE: u32 = 1;
     let entries = (0..count.min(TABLE_MAX)).filter_map(|index| entry(&file, offset, size, index));
     let loaded: Vec<Vec<u8>> = entries
         .filter(|entry| u32_in(entry, 0) == Some(PT_LOAD))
         .collect();
+    let starts = loaded.iter().filter_map(|entry| u64_in(entry, 16));
     let ends = loaded
         .iter()
         .filter_map(|entry| u64_in(entry, 16)?.checked_add(u64_in(entry, 40)?));
-    let end = ends.max().unwrap_or(0);
-    let starts = loaded.iter().filter_map(|entry| u64_in(entry, 16));
-    let memory = starts.min().unwrap_or(0)..end;
+    let memory = starts.min().unwrap_or(0)..ends.max().unwrap_or(0);
     let length = file.metadata().map_or(0, |metadata| metadata.len());
     let is_code = |entry: &&Vec<u8>| u32_in(entry, 4).is_some_and(|flags| flags & EXECUTE != 0);
-    loaded.iter().filter(is_code).any(|entry| {
+    Some(loaded.iter().filter(is_code).any(|entry| {
         let place = u64_in(entry, 8).zip(u64_in(entry, 32));
         let text = place.and_then(|(at, size)| bytes(&file, at, size.min(length)));
         let start = u64_in(entry, 16).unwrap_or(0);
         text.is_none_or(|text| enters_kernel(&text, start, &memory))
-    })
+    }))
 }
 
 /// Whether the bytes of the instruction stand in `text` where they may be one. It lies at `start`, of a

@@ -39,10 +39,14 @@ pub(super) fn path(pid: u32) -> Option<PathBuf> {
 /// Its arguments.
 pub(super) fn arguments(pid: u32) -> Vec<String> {
     let bytes = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    let text = bytes.strip_suffix(b"\0").unwrap_or(&bytes);
+    let text = words(&bytes).map(String::from_utf8_lossy);
+    text.map(|argument| argument.into_owned()).collect()
+}
+
+/// What the kernel says in words that each end with a zero.
+pub(super) fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let text = text.strip_suffix(b"\0").unwrap_or(text);
     text.split(|byte| *byte == 0)
-        .map(|argument| String::from_utf8_lossy(argument).into_owned())
-        .collect()
 }
 
 /// A checksum of its program, with the path.
@@ -67,12 +71,10 @@ pub(super) fn socket(pid: u32, fd: i32) -> Option<u64> {
     inode(&target.to_string_lossy())
 }
 
-fn inode(target: &str) -> Option<u64> {
-    target
-        .strip_prefix("socket:[")?
-        .strip_suffix(']')?
-        .parse()
-        .ok()
+/// That of the socket which a descriptor leads to.
+pub(super) fn inode(target: &str) -> Option<u64> {
+    let number = target.strip_prefix("socket:[")?.strip_suffix(']')?;
+    number.parse().ok()
 }
 
 /// The UDP sockets that have a port, as a process or thread sees them: their inodes, and how many
@@ -93,7 +95,8 @@ pub(super) fn udp_sockets(pid: u32) -> Vec<(u64, u64)> {
 
 /// The inodes of the sockets that it has open.
 pub(super) fn sockets(pid: u32) -> BTreeSet<u64> {
-    targets(pid).filter_map(|target| inode(&target)).collect()
+    let targets = descriptors(pid).map(|(_, target)| target);
+    targets.filter_map(|target| inode(&target)).collect()
 }
 
 /// Whether it has a socket that is not known to be a Unix one.
@@ -114,14 +117,13 @@ pub(super) fn may_carry_packets(pid: u32) -> bool {
     sockets.any(|socket| !unix.contains(&socket))
 }
 
-/// What its open descriptors are.
-fn targets(pid: u32) -> impl Iterator<Item = String> {
-    let entries = fs::read_dir(format!("/proc/{pid}/fd"))
-        .into_iter()
-        .flatten();
-    entries.filter_map(|entry| {
-        let target = fs::read_link(entry.ok()?.path()).ok()?;
-        Some(target.to_string_lossy().into_owned())
+/// Its open descriptors, and what each leads to.
+pub(super) fn descriptors(pid: u32) -> impl Iterator<Item = (i32, String)> {
+    let entries = fs::read_dir(format!("/proc/{pid}/fd")).into_iter();
+    entries.flatten().flatten().filter_map(|entry| {
+        let fd = entry.file_name().to_str()?.parse().ok()?;
+        let target = fs::read_link(entry.path()).ok()?;
+        Some((fd, target.to_string_lossy().into_owned()))
     })
 }
 
@@ -145,7 +147,7 @@ impl Sockets {
     pub(super) fn of(&mut self, pid: u32) -> Descriptors {
         let mut found = Descriptors::default();
         let mut sockets = BTreeSet::new();
-        for target in targets(pid) {
+        for (_, target) in descriptors(pid) {
             found.io_uring |= target == "anon_inode:[io_uring]";
             sockets.extend(inode(&target));
         }

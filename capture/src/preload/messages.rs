@@ -38,7 +38,7 @@ fn read_hello(socket: &OwnedFd) -> Option<(Hello, Option<OwnedFd>)> {
             passed = fds.into_iter().next();
         }
     }
-    let number = |at: usize| Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
+    let number = |at: usize| Some(u32::from_ne_bytes(*bytes.get(at..)?.first_chunk()?));
     let hello = Hello {
         magic: number(0)?,
         kind: number(4)?,

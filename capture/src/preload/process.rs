@@ -1,9 +1,10 @@
 //! One recorded process.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,7 +15,7 @@ use netreel_reel::{CallId, Event, Header, PastId, ProcessEnd, Record, ThreadId};
 use netreel_transport::{Pusher, monotonic_now};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 
-use super::begun::{Numbers, tell_launched, tell_start};
+use super::begun::{Seen, tell_launched, tell_start};
 use super::look;
 use super::tripwire::Tripwire;
 use netreel_record::others::{Tally, Watch, Writer, named_like_parts};
@@ -69,19 +70,6 @@ pub(super) struct Process {
     recorder: Recorder,
     tally: Arc<Tally>,
     notes: Pusher,
-}
-
-/// How a process says that it is.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Seen {
-    /// Its number, as itself sees it.
-    pub(super) pid: u32,
-    /// Whether it is a forked child, so that its start was its parent's.
-    pub(super) forked: bool,
-    /// Whether one of its threads runs at a time.
-    pub(super) one_thread: bool,
-    /// Whether what it prints is recorded.
-    pub(super) log: bool,
 }
 
 /// What a recorded process does that may leave a gap.
@@ -256,25 +244,11 @@ impl Process {
         let Ok((_, rings, capacity)) = self.recorder.share() else {
             return;
         };
-        let numbers = Numbers {
-            process: seen.pid,
-            rings: rings as u32,
-            capacity: capacity as u32,
-            forked: seen.forked,
-            one_thread: seen.one_thread,
-            log: seen.log,
-        };
         let notes = &mut self.notes;
         let mut told = |details: &[u8]| {
-            let (call, result) = (CallId::START, 0);
-            let event = Event::Called {
-                call,
-                result,
-                details,
-            };
-            notes.push(monotonic_now(), event);
+            notes.push(monotonic_now(), called(CallId::START, 0, details));
         };
-        tell_start(self.pid, &numbers, &mut told);
+        tell_start(self.pid, seen, (rings, capacity), &mut told);
         tell_launched(self.pid, launched, &mut told);
     }
 
@@ -311,12 +285,7 @@ impl Process {
             ));
         }
         if let Some(end) = end {
-            let (call, result, details) = (CallId::STATUS, end.result(), &[][..]);
-            let event = Event::Called {
-                call,
-                result,
-                details,
-            };
+            let event = called(CallId::STATUS, end.result(), &[]);
             self.notes.push(monotonic_now(), event);
         }
         self.recorder.begin_to_end();
@@ -358,6 +327,14 @@ impl Process {
             counts: Counts::of(&self.tally),
             summary,
         }
+    }
+}
+
+fn called(call: CallId, result: i32, details: &[u8]) -> Event<'_> {
+    Event::Called {
+        call,
+        result,
+        details,
     }
 }
 
@@ -458,6 +435,7 @@ impl WithPackets {
 }
 
 fn tell_of_gaps(pid: u32, record: &Record<'_>, doings: &Telling) {
+    let thread = record.thread;
     let Event::Called {
         call,
         result,
@@ -466,52 +444,43 @@ fn tell_of_gaps(pid: u32, record: &Record<'_>, doings: &Telling) {
     else {
         return;
     };
-    if call == CallId::VDSO {
-        doings.send(Doing::Vdso { pid });
-    }
-    if call == CallId::FORK && result > 0 {
-        let child = result as u32;
-        doings.send(Doing::Forks { pid, child });
-    }
-    if call == CallId::EXEC && result < 0 {
-        let thread = record.thread;
-        doings.send(Doing::Stays { pid, thread });
-    }
-    if let (CallId::PAST, [what, calls @ ..]) = (call, details) {
-        let what = PastId(*what);
-        let calls = calls
-            .chunks_exact(2)
-            .filter_map(|pair| pair.try_into().ok().map(u16::from_le_bytes))
-            .collect();
-        doings.send(Doing::Past { pid, what, calls });
-    }
-    let queue = match call {
-        CallId::CLOSE => details.get(6..),
-        CallId::RECEIVE_QUEUE => details.get(2..),
-        _ => None,
-    };
-    if let Some([a, b, c, d, _, _, _, _, inode @ ..]) = queue
-        && let Ok(inode) = inode.try_into().map(u64::from_le_bytes)
-    {
-        let drops = u64::from(u32::from_le_bytes([*a, *b, *c, *d]));
-        if drops > 0 {
-            doings.send(Doing::Drops { pid, inode, drops });
-        }
-    }
-    if result < 0 || (call != CallId::EXEC && call != CallId::SPAWN) {
-        return;
-    }
-    if let [cleared, path @ ..] = details {
-        use std::os::unix::ffi::OsStrExt;
-        let path = std::ffi::OsStr::from_bytes(path).into();
-        let cleared = *cleared != 0;
-        let child = (call == CallId::SPAWN).then_some(result as u32);
-        doings.send(Doing::Starts {
+    doings.send(match (call, details) {
+        (CallId::VDSO, _) => Doing::Vdso { pid },
+        (CallId::FORK, _) if result > 0 => Doing::Forks {
             pid,
-            thread: record.thread,
-            child,
-            path,
-            cleared,
-        });
-    }
+            child: result as u32,
+        },
+        (CallId::EXEC, _) if result < 0 => Doing::Stays { pid, thread },
+        (CallId::PAST, [what, calls @ ..]) => Doing::Past {
+            pid,
+            what: PastId(*what),
+            calls: calls
+                .as_chunks()
+                .0
+                .iter()
+                .copied()
+                .map(u16::from_le_bytes)
+                .collect(),
+        },
+        (CallId::CLOSE, [_, _, _, _, _, _, queue @ ..])
+        | (CallId::RECEIVE_QUEUE, [_, _, queue @ ..]) => match dropped(queue) {
+            Some((drops, inode)) if drops > 0 => Doing::Drops { pid, inode, drops },
+            _ => return,
+        },
+        (CallId::EXEC | CallId::SPAWN, [cleared, path @ ..]) if result >= 0 => Doing::Starts {
+            pid,
+            thread,
+            child: (call == CallId::SPAWN).then_some(result as u32),
+            path: OsStr::from_bytes(path).into(),
+            cleared: *cleared != 0,
+        },
+        _ => return,
+    });
+}
+
+/// How many packets the kernel dropped of a socket whose receive queue is told of, and its inode.
+fn dropped(queue: &[u8]) -> Option<(u64, u64)> {
+    let (drops, rest) = queue.split_first_chunk()?;
+    let inode = rest.get(4..)?.try_into().ok()?;
+    Some((u32::from_le_bytes(*drops).into(), u64::from_le_bytes(inode)))
 }

@@ -24,7 +24,7 @@ use super::library::Unpacked;
 use super::look;
 use super::messages::{next, write_welcome};
 use super::serve::listen;
-use super::wanted::PreloadError;
+use super::wanted::{PreloadError, cannot};
 use netreel_record::others::REPLAY_FILES;
 use nudge::Nudges;
 use scratch::Scratch;
@@ -50,31 +50,27 @@ pub fn rerun(
     if !Unpacked::exists() {
         return Err(PreloadError::NoLibrary);
     }
-    let failed = |what: &str| {
-        let what = what.to_owned();
-        |error| PreloadError::Io { what, error }
-    };
     let unpacked =
-        Unpacked::in_temporary().map_err(failed("unpack the library into the temporary folder"))?;
-    let listener = listen(&unpacked.socket).map_err(failed("listen for the program"))?;
+        Unpacked::in_temporary().map_err(cannot("unpack the library into the temporary folder"))?;
+    let listener = listen(&unpacked.socket).map_err(cannot("listen for the program"))?;
     let files = unpacked.library.with_file_name(REPLAY_FILES);
     let scratch =
-        Scratch::new(files, &wanted.kept).map_err(failed("put the files back that it changes"))?;
+        Scratch::new(files, &wanted.kept).map_err(cannot("put the files back that it changes"))?;
     let mut tape = Tape::new(&wanted.tape, scratch.path().as_os_str().as_bytes())
-        .map_err(failed("make the tape"))?;
+        .map_err(cannot("make the tape"))?;
     let shown = String::from_utf8_lossy(&wanted.program).into_owned();
     let starts = format!("start {shown}");
-    let standards = Standards::open(&wanted.standard).map_err(failed(&starts))?;
-    let mut child = start::start(wanted, &standards, &unpacked).map_err(failed(&starts))?;
+    let standards = Standards::open(&wanted.standard).map_err(cannot(starts.as_str()))?;
+    let mut child = start::start(wanted, &standards, &unpacked).map_err(cannot(starts.as_str()))?;
     let relay = standards.relay();
     let watched = watch(wanted, &listener, &mut tape, &mut child, stopped);
     if watched.is_err() {
         let _ = child.kill();
     }
-    let status = child.wait().map_err(failed("wait for the program"))?;
+    let status = child.wait().map_err(cannot("wait for the program"))?;
     // All that it printed is handed on before anything is said of it.
-    drop(relay.map_err(failed("hand on what it prints"))?);
-    let watched = watched.map_err(failed("watch the program"))?;
+    drop(relay.map_err(cannot("hand on what it prints"))?);
+    let watched = watched.map_err(cannot("watch the program"))?;
     if !watched.loaded {
         let why = "Is LD_PRELOAD forbidden for it, or the temporary folder mounted noexec?";
         return Err(PreloadError::NotLoaded(shown, why));

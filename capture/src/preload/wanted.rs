@@ -71,6 +71,12 @@ pub enum PreloadError {
     Reel(#[from] RecordError),
 }
 
+/// The error of something that was tried and could not be had.
+pub(super) fn cannot(what: impl Into<String>) -> impl FnOnce(io::Error) -> PreloadError {
+    let what = what.into();
+    |error| PreloadError::Io { what, error }
+}
+
 /// What lies where a program was looked for, and what to do about it.
 fn what_is_there(name: &Path) -> String {
     match name.metadata() {
@@ -133,7 +139,7 @@ pub enum Report {
 }
 
 /// What a recording came to.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Outcome {
     /// How the program ended; `None` where recording ended before it.
     pub status: Option<ExitStatus>,

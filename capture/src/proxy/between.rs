@@ -13,6 +13,7 @@ use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use etherparse::{IpNumber, Ipv4HeaderSlice, UdpHeaderSlice};
 use netreel_reel::{Endpoint, Event, EventNumber, FaultVerdict, Header, Time};
 use netreel_system::network::{Network, wait};
 use netreel_system::thread::run_before_others;
@@ -157,14 +158,13 @@ impl Between {
         };
         let (done, is_done) = channel();
         let words = words.to_owned();
-        let asks = self.asks.as_ref();
         let ask = Ask {
             link,
             way,
             words,
             done,
         };
-        let asked = asks.and_then(|asks| asks.send(ask).ok());
+        let asked = self.asks.as_ref().and_then(|asks| asks.send(ask).ok());
         let gone = BetweenError::Gone("nobody passes packets on");
         asked.and_then(|()| is_done.recv().ok()).ok_or(gone)
     }
@@ -228,9 +228,7 @@ impl Passing {
                 Err(TryRecvError::Disconnected) => return,
             }
             let next = self.under_way.keys().next();
-            let until = next.map_or(LOOK, |(due, _)| {
-                Duration::from_nanos(due.0.saturating_sub(monotonic_now().0))
-            });
+            let until = next.map_or(LOOK, |(due, _)| due.since(monotonic_now()));
             if wait(&self.networks, until.min(LOOK)).is_err() {
                 return;
             }
@@ -252,12 +250,8 @@ impl Passing {
         let ((from, to), words) = (ask.link, &ask.words);
         let name = |place: usize| self.nodes.get(place).map_or("", String::as_str);
         let note = format!("faults on the link {} to {}: {words}", name(from), name(to));
-        self.pusher.push(
-            now,
-            Event::Note {
-                text: note.as_bytes(),
-            },
-        );
+        let text = note.as_bytes();
+        self.pusher.push(now, Event::Note { text });
         for is_udp in [true, false] {
             let link = self.link((from, to, is_udp));
             let held = match ask.way {
@@ -382,23 +376,16 @@ struct Internet {
 impl Internet {
     /// `None` where it is none: IPv6 has no addresses here.
     fn of(packet: &[u8]) -> Option<Internet> {
-        const UDP: u8 = 17;
-        let byte = |at: usize| packet.get(at).copied();
-        let two = |at: usize| Some(u16::from_be_bytes([byte(at)?, byte(at + 1)?]));
-        let four = |at: usize| <[u8; 4]>::try_from(packet.get(at..at + 4)?).ok();
-        let first = byte(0)?;
-        let header = usize::from(first & 15) * 4;
-        if first >> 4 != 4 || header < 20 || packet.len() < header {
-            return None;
-        }
-        let is_whole = two(6)? & 0x3fff == 0;
-        let is_udp = byte(9)? == UDP && is_whole && packet.len() >= header + 8;
-        let ports = is_udp.then(|| Some((two(header)?, two(header + 2)?)));
+        let header = Ipv4HeaderSlice::from_slice(packet).ok()?;
+        let carries_udp = header.protocol() == IpNumber::UDP && !header.is_fragmenting_payload();
+        let (headers, rest) = packet.split_at_checked(header.slice().len())?;
+        let udp = UdpHeaderSlice::from_slice(rest).ok();
+        let udp = udp.filter(|_| carries_udp);
         Some(Internet {
-            from: Ipv4Addr::from(four(12)?),
-            to: Ipv4Addr::from(four(16)?),
-            ports: ports.flatten(),
-            begins: header + if is_udp { 8 } else { 0 },
+            from: header.source_addr(),
+            to: header.destination_addr(),
+            begins: headers.len() + udp.as_ref().map_or(0, |udp| udp.slice().len()),
+            ports: udp.map(|udp| (udp.source_port(), udp.destination_port())),
         })
     }
 

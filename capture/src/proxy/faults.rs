@@ -71,20 +71,13 @@ impl FaultedLink {
             Ok(carried) => carried,
             Err(full) => return Treatment::dropped(full),
         };
-        let due = through + verdict.delay;
-        let due = if verdict.overtaken {
-            due
-        } else {
-            self.last = due.max(self.last);
-            self.last
-        };
+        let (due, copy) = verdict.arrivals(through, &mut self.last);
         let nanos = nanos(verdict.delay);
         let held = match (verdict.overtaken, nanos) {
             (true, nanos) => Some(FaultVerdict::Reordered { nanos }),
             (false, 0) => None,
             (false, nanos) => Some(FaultVerdict::Delayed { nanos }),
         };
-        let copy = verdict.copy.map(|delay| (through + delay).max(due));
         let twice = verdict.copy.map(|delay| FaultVerdict::Duplicated {
             nanos: self::nanos(delay),
         });

@@ -12,6 +12,7 @@ use std::process::{Child, Command};
 use super::super::again::{Descriptor, Rerun};
 use super::standard::Standards;
 use crate::preload::library::Unpacked;
+use crate::preload::serve::keep_addresses;
 use netreel_shared::hello::VARIABLE;
 use netreel_system::signals::{END, bit};
 
@@ -55,10 +56,7 @@ pub(super) fn start(
             libc::prctl(libc::PR_SET_PTRACER, libc::PR_SET_PTRACER_ANY, 0, 0, 0);
             begin_with(signals);
             if !random {
-                let before = libc::personality(0xffff_ffff);
-                if before >= 0 {
-                    libc::personality((before | libc::ADDR_NO_RANDOMIZE) as libc::c_ulong);
-                }
+                keep_addresses();
             }
             libc::syscall(
                 libc::SYS_close_range,

@@ -28,6 +28,19 @@ pub(in crate::preload) fn listen(path: &Path) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
+/// Has the program that this process becomes lie at the same addresses each time. Between fork and exec.
+pub(in crate::preload) fn keep_addresses() {
+    // SAFETY: system calls that take numbers alone.
+    unsafe {
+        let before = libc::personality(0xffff_ffff);
+        if before >= 0 {
+            let wanted = before | libc::ADDR_NO_RANDOMIZE;
+            // Where it is forbidden, the program runs all the same.
+            libc::personality(wanted as libc::c_ulong);
+        }
+    }
+}
+
 /// Starts the program with the library in it. What was ignored before `signals` it ignores.
 pub(super) fn start(wanted: &Wanted, unpacked: &Unpacked, signals: &Signals) -> io::Result<Child> {
     let (program, arguments) = wanted
@@ -49,12 +62,7 @@ pub(super) fn start(wanted: &Wanted, unpacked: &Unpacked, signals: &Signals) -> 
         // SAFETY: one system call between fork and exec.
         unsafe {
             command.pre_exec(|| {
-                let before = libc::personality(0xffff_ffff);
-                if before >= 0 {
-                    let wanted = before | libc::ADDR_NO_RANDOMIZE;
-                    // Where it is forbidden, the program runs all the same.
-                    libc::personality(wanted as libc::c_ulong);
-                }
+                keep_addresses();
                 Ok(())
             })
         };

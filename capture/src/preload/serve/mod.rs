@@ -24,6 +24,7 @@ use super::escape::{ADDRESS_SANITIZER, check_program, find_program};
 use super::library::Unpacked;
 use super::process::{Doings, Drops, Finished, Process, Telling, doings};
 use super::tripwire::{Tripwire, Watched};
+use super::wanted::cannot;
 use super::{Outcome, PreloadError, Report, Wanted, look};
 use crate::open::reel_files;
 use crate::progress::Progress;
@@ -32,8 +33,8 @@ use netreel_record::{RecordError, Summary, tidy};
 use netreel_system::ready;
 use netreel_system::signals::Signals;
 
-pub(super) use launch::listen;
 use launch::start;
+pub(super) use launch::{keep_addresses, listen};
 
 /// How often the recording's state is told.
 const LIVE_EVERY: Duration = Duration::from_millis(500);
@@ -58,11 +59,8 @@ pub(super) fn record(
     if !Unpacked::exists() {
         return Err(PreloadError::NoLibrary);
     }
-    let name = wanted
-        .command
-        .first()
-        .map(PathBuf::from)
-        .unwrap_or_default();
+    let name = wanted.command.first().map(PathBuf::from);
+    let name = name.unwrap_or_default();
     let shown = name.display().to_string();
     let program = find_program(&name).ok_or_else(|| PreloadError::NotFound(name.clone()))?;
     check_program(&program).map_err(|why| PreloadError::Escapes {
@@ -70,19 +68,19 @@ pub(super) fn record(
         why,
     })?;
     let out = &wanted.out;
-    let at_out = |what: &str| format!("{what} {}", out.display());
-    fs::create_dir_all(out).map_err(failed(at_out("make the folder")))?;
+    let at_out = |what: &str| cannot(format!("{what} {}", out.display()));
+    fs::create_dir_all(out).map_err(at_out("make the folder"))?;
     tidy(out);
-    let mut unpacked = Unpacked::new(out).map_err(failed(at_out("write into")))?;
-    let listener = listen(&unpacked.socket).map_err(failed("listen for the program".to_owned()))?;
-    let writer =
-        Writer::start_for_others().map_err(failed("start the writing thread".to_owned()))?;
-    let signals = Signals::catch_for_a_program().map_err(failed("catch signals".to_owned()))?;
+    let mut unpacked = Unpacked::new(out).map_err(at_out("write into"))?;
+    let listener = listen(&unpacked.socket).map_err(cannot("listen for the program"))?;
+    let writer = Writer::start_for_others().map_err(cannot("start the writing thread"))?;
+    let signals = Signals::catch_for_a_program().map_err(cannot("catch signals"))?;
     let library = unpacked.library.file_name().unwrap_or_default();
     let library = library.to_string_lossy();
     let descendants = wanted.children.then(|| Descendants::adopt(&library));
-    let mut child = start(wanted, &unpacked, &signals).map_err(failed(format!("start {shown}")))?;
-    let (sender, doings) = doings().map_err(failed("listen to what is written".to_owned()))?;
+    let starts = cannot(format!("start {shown}"));
+    let mut child = start(wanted, &unpacked, &signals).map_err(starts)?;
+    let (sender, doings) = doings().map_err(cannot("listen to what is written"))?;
     let mut server = Server {
         wanted,
         program: &program,
@@ -102,21 +100,15 @@ pub(super) fn record(
         doings,
         loaded: false,
         refused: None,
-        ended: Progress::default(),
         drops: Drops::default(),
-        sockets: 0,
-        connections: 0,
-        gaps: 0,
-        failed: 0,
-        not_followed: 0,
-        reels: Vec::new(),
+        done: Outcome::default(),
     };
     let status = server.run(&listener, &signals, &mut child);
     server.end();
     if server.left > 0 {
         unpacked.leave_library();
     }
-    let status = status.map_err(failed("wait for the program".to_owned()))?;
+    let status = status.map_err(cannot("wait for the program"))?;
     if let Some(error) = server.refused.take() {
         return Err(error.into());
     }
@@ -141,10 +133,6 @@ fn session_id() -> [u8; 16] {
 fn processor_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
-}
-
-fn failed(what: String) -> impl FnOnce(io::Error) -> PreloadError {
-    |error| PreloadError::Io { what, error }
 }
 
 struct Server<'a> {
@@ -178,16 +166,10 @@ struct Server<'a> {
     loaded: bool,
     /// Why the program's first reel could not be made.
     refused: Option<RecordError>,
-    /// What the processes that have ended came to.
-    ended: Progress,
-    /// What the kernel dropped of their packets.
+    /// What the kernel dropped of packets of processes that have ended.
     drops: Drops,
-    sockets: u64,
-    connections: u64,
-    gaps: u64,
-    failed: u64,
-    not_followed: u64,
-    reels: Vec<PathBuf>,
+    /// What the processes that have ended came to.
+    done: Outcome,
 }
 
 /// Why a reel is ended.
@@ -213,10 +195,11 @@ enum Ready {
     Unused(usize),
 }
 
-fn of_status(status: ExitStatus) -> Option<ProcessEnd> {
-    let byte = |number: i32| u8::try_from(number).ok();
-    let code = status.code().and_then(byte).map(ProcessEnd::Code);
-    code.or_else(|| status.signal().and_then(byte).map(ProcessEnd::Signal))
+/// An end by this code, or by this signal.
+fn end_by(code: Option<i32>, signal: Option<i32>) -> Option<ProcessEnd> {
+    let byte = |number: Option<i32>| u8::try_from(number?).ok();
+    let code = byte(code).map(ProcessEnd::Code);
+    code.or_else(|| byte(signal).map(ProcessEnd::Signal))
 }
 
 /// How a process has ended. `None` where it lives, or where another one is its parent: that one
@@ -226,11 +209,7 @@ fn how_ended(pid: u32) -> Option<ProcessEnd> {
     // It stays for whoever waits for it.
     let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     let status = waitid(WaitId::Pid(pid), look).ok()??;
-    let byte = |number: i32| u8::try_from(number).ok();
-    let code = status.exit_status().and_then(byte);
-    let signal = || status.terminating_signal().and_then(byte);
-    code.map(ProcessEnd::Code)
-        .or_else(|| signal().map(ProcessEnd::Signal))
+    end_by(status.exit_status(), status.terminating_signal())
 }
 
 impl Server<'_> {
@@ -261,7 +240,7 @@ impl Server<'_> {
             // Where a thread of it is traced, it may have stopped alone.
             if status.is_none() && how_ended(self.main).is_some() {
                 status = child.try_wait()?;
-                self.main_end = status.and_then(of_status);
+                self.main_end = status.and_then(|it| end_by(it.code(), it.signal()));
                 if status.is_some() {
                     over = Some((Instant::now(), signals.asked()));
                 }
@@ -356,13 +335,8 @@ impl Server<'_> {
         Outcome {
             status,
             live: self.live(),
-            sockets: self.sockets,
-            connections: self.connections,
-            gaps: self.gaps,
-            failed: self.failed,
-            not_followed: self.not_followed,
             outlived: self.left,
-            reels: self.reels,
+            ..self.done
         }
     }
 
@@ -420,11 +394,8 @@ impl Server<'_> {
         process.recorder().settle(SETTLE);
         self.hear();
         self.name_what_never_came(pid, why);
-        let end = if pid == self.main {
-            self.main_end.or_else(|| how_ended(pid))
-        } else {
-            how_ended(pid)
-        };
+        let known = self.main_end.filter(|_| pid == self.main);
+        let end = known.or_else(|| how_ended(pid));
         let end = end.filter(|_| why == Why::Ended);
         if let Some(process) = self.processes.get_mut(&pid) {
             let drops = self.drops.add(&process.drops);
@@ -450,13 +421,13 @@ impl Server<'_> {
         if why == Why::Ended {
             self.inherited.extend(done.tripwire.take());
         }
-        self.ended.packets += done.counts.packets;
-        self.ended.bytes += done.counts.bytes;
-        self.sockets += done.counts.sockets;
-        self.connections += done.counts.connections;
+        self.done.live.packets += done.counts.packets;
+        self.done.live.bytes += done.counts.bytes;
+        self.done.sockets += done.counts.sockets;
+        self.done.connections += done.counts.connections;
         if let Some(past) = &done.past {
             let name = &done.name;
-            self.gaps += 1;
+            self.done.gaps += 1;
             (self.report)(Report::Gap(format!(
                 "{name}: past the recorder it called {past}"
             )));
@@ -464,13 +435,13 @@ impl Server<'_> {
         let summary = match done.summary {
             Ok(ref summary) => summary.clone(),
             Err(error) => {
-                self.failed += 1;
-                self.reels.push(done.path);
+                self.done.failed += 1;
+                self.done.reels.push(done.path);
                 (self.report)(Report::Failed(error));
                 return;
             }
         };
-        self.ended.dropped += summary.dropped;
+        self.done.live.dropped += summary.dropped;
         if done.counts.sockets > 0 || done.marked {
             self.keep(done, &summary);
         } else if done.pid == self.main && why == Why::Ended {
@@ -500,7 +471,7 @@ impl Server<'_> {
             let name = done.name.clone();
             (self.report)(Report::Limit { name, reached });
         }
-        self.reels.push(done.path.clone());
+        self.done.reels.push(done.path.clone());
         (self.report)(Report::Ended {
             name: done.name,
             reel: done.path,
@@ -517,7 +488,7 @@ impl Server<'_> {
     /// has nothing to see in its reel.
     fn release(&mut self) {
         match self.held.take() {
-            Some((done, summary)) if self.reels.is_empty() => self.keep(done, &summary),
+            Some((done, summary)) if self.done.reels.is_empty() => self.keep(done, &summary),
             Some((done, _)) => remove(&done.path),
             None => {}
         }
@@ -526,16 +497,14 @@ impl Server<'_> {
     fn live(&self) -> Progress {
         let mut live = Progress {
             time: self.begun.elapsed(),
-            ..self.ended
+            ..self.done.live
         };
+        let mut drops = self.drops.clone();
         for process in self.processes.values() {
             let counts = process.counts();
             live.packets += counts.packets;
             live.bytes += counts.bytes;
             live.dropped += counts.dropped;
-        }
-        let mut drops = self.drops.clone();
-        for process in self.processes.values() {
             drops.add(&process.drops);
         }
         live.kernel_drops = drops.sum();

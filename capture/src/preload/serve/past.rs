@@ -7,7 +7,7 @@ use netreel_reel::PastId;
 
 use super::super::descendants::{LOAD_MAX, may_load};
 use super::super::escape::{check_program, find_program};
-use super::super::process::Doing;
+use super::super::process::{Doing, Process};
 use super::super::tripwire::Watched;
 use super::super::{Escape, Report, look};
 use super::Server;
@@ -20,17 +20,9 @@ impl Server<'_> {
         let Some(process) = self.processes.get_mut(&pid) else {
             return;
         };
-        let name = process.name.clone();
-        let Some(tripwire) = &mut process.tripwire else {
-            return;
-        };
-        if let Some((thread, call)) = tripwire.answer(&self.watched) {
-            self.gap(
-                pid,
-                &format!(
-                    "{name}: thread {thread} calls {call} past the C library; such calls are not recorded"
-                ),
-            );
+        let tripwire = process.tripwire.as_mut();
+        if let Some((thread, call)) = tripwire.and_then(|it| it.answer(&self.watched)) {
+            self.own_gap(pid, &past_the_library(thread, call));
         }
     }
 
@@ -38,10 +30,7 @@ impl Server<'_> {
     pub(super) fn tripped_by_heirs(&mut self, index: usize) {
         let tripwire = self.inherited.get_mut(index);
         if let Some((thread, call)) = tripwire.and_then(|it| it.answer(&self.watched)) {
-            let sentence = format!(
-                "thread {thread} calls {call} past the C library; such calls are not recorded"
-            );
-            self.gap(thread, &sentence);
+            self.gap(thread, &past_the_library(thread, call));
         }
     }
 
@@ -83,8 +72,7 @@ impl Server<'_> {
             let full = process.recorder().no_room();
             let known = std::mem::replace(&mut process.full, full.is_some());
             if let Some(error) = full.filter(|_| !known) {
-                let name = process.name.clone();
-                self.gap(pid, &format!("{name}: what finds no room in its buffers, because nothing can be written now: {error}; recording goes on when there is room"));
+                self.own_gap(pid, &format!("what finds no room in its buffers, because nothing can be written now: {error}; recording goes on when there is room"));
             }
             let Some(process) = self.processes.get_mut(&pid) else {
                 continue;
@@ -96,14 +84,14 @@ impl Server<'_> {
             process.other = other.then(|| since.unwrap_or_else(Instant::now));
             let waits = || since.is_some_and(|it| it.elapsed() < LOAD_MAX) && may_load(pid);
             if since.is_some() && !waits() {
-                let name = process.name.clone();
-                let shown = now.unwrap_or_default().display().to_string();
+                let now = now.unwrap_or_default();
                 process.program = None;
                 process.becomes = None;
-                self.gap(
+                self.own_gap(
                     pid,
                     &format!(
-                        "{name}: it has become {shown}, into which the recorder was not loaded"
+                        "it has become {}, into which the recorder was not loaded",
+                        now.display()
                     ),
                 );
             }
@@ -112,9 +100,7 @@ impl Server<'_> {
             };
             if found.io_uring && !process.io_uring {
                 process.io_uring = true;
-                let name = process.name.clone();
-                let sentence = PastId::IO_URING.sentence();
-                self.gap(pid, &format!("{name}: {sentence}"));
+                self.own_gap(pid, PastId::IO_URING.sentence());
             }
         }
         dropping
@@ -184,19 +170,10 @@ impl Server<'_> {
                         (self.report)(Report::Threads(name));
                     }
                 }
-                Doing::Vdso { pid } => {
-                    let name = self
-                        .processes
-                        .get(&pid)
-                        .map(|process| process.name.clone())
-                        .unwrap_or_else(|| format!("process {pid}"));
-                    self.gap(
-                        pid,
-                        &format!(
-                            "{name}: it looks for the kernel's own library (vDSO); clocks and random bytes that it reads there are not recorded"
-                        ),
-                    );
-                }
+                Doing::Vdso { pid } => self.own_gap(
+                    pid,
+                    "it looks for the kernel's own library (vDSO); clocks and random bytes that it reads there are not recorded",
+                ),
             }
         }
     }
@@ -209,7 +186,7 @@ impl Server<'_> {
         // Its descriptor may have been seen first.
         let seen = what == PastId::IO_URING && std::mem::replace(&mut process.io_uring, true);
         if process.past.insert(what) && !seen {
-            let mut sentence = format!("{}: {}", process.name, what.sentence());
+            let mut sentence = what.sentence().to_owned();
             if !calls.is_empty() {
                 let calls: Vec<&str> = calls.iter().map(|call| name(*call)).collect();
                 sentence += &format!(
@@ -220,7 +197,7 @@ impl Server<'_> {
                     calls.join(", ")
                 );
             }
-            self.gap(pid, &sentence);
+            self.own_gap(pid, &sentence);
         }
     }
 
@@ -298,15 +275,31 @@ impl Server<'_> {
 
     /// Says what is missing, here and in the reel.
     pub(super) fn gap(&mut self, pid: u32, sentence: &str) {
-        self.gaps += 1;
-        if let Some(process) = self.processes.get_mut(&pid) {
-            // Its own reel needs not name it.
-            let own = format!("{}: ", process.name);
-            process.note(sentence.strip_prefix(&own).unwrap_or(sentence));
-            process.marked = true;
-        }
+        self.note_gap(pid, sentence);
         (self.report)(Report::Gap(sentence.to_owned()));
     }
+
+    /// The same of what process `pid` itself does: its name stands before it here, and its own reel needs
+    /// not name it.
+    pub(super) fn own_gap(&mut self, pid: u32, sentence: &str) {
+        let told = match self.note_gap(pid, sentence) {
+            Some(process) => format!("{}: {sentence}", process.name),
+            None => format!("process {pid}: {sentence}"),
+        };
+        (self.report)(Report::Gap(told));
+    }
+
+    fn note_gap(&mut self, pid: u32, sentence: &str) -> Option<&Process> {
+        self.done.gaps += 1;
+        let process = self.processes.get_mut(&pid)?;
+        process.note(sentence);
+        process.marked = true;
+        Some(process)
+    }
+}
+
+fn past_the_library(thread: u32, call: &str) -> String {
+    format!("thread {thread} calls {call} past the C library; such calls are not recorded")
 }
 
 /// A call that the recorder makes in recorded programs.

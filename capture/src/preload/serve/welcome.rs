@@ -11,10 +11,11 @@ use netreel_shared::hello::{
 use netreel_transport::WhenFull;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
+use super::super::begun::Seen;
 use super::super::descendants::descends_from_this;
 use super::super::escape::has_system_calls;
 use super::super::messages::{next, write_welcome};
-use super::super::process::{Process, RINGS_MAX, Seen};
+use super::super::process::{Process, RINGS_MAX};
 use super::super::tripwire::{Tripwire, Watched};
 use super::super::watch::{Who, watch};
 use super::super::{Report, look};
@@ -31,65 +32,60 @@ impl Server<'_> {
             return;
         }
         let (welcome, file) = match hello.kind {
-            KIND_ATTACH => {
-                let forked = hello.flags & 1 != 0;
-                let seen = Seen {
-                    pid: hello.pid,
-                    forked,
-                    one_thread: self.wanted.one_thread,
-                    log: self.wanted.log,
-                };
-                self.attach(pid, seen)
-            }
+            KIND_ATTACH => self.attach(pid, &hello),
             KIND_MORE => self.more(pid),
-            KIND_TRIPWIRE => {
-                self.arm(pid, fd);
-                (Welcome::default(), None)
+            _ => {
+                self.hear_of(pid, hello, fd);
+                None
             }
-            KIND_UNMAPPED => {
-                self.unmapped(pid, hello.flags);
-                (Welcome::default(), None)
-            }
-            KIND_WATCH => {
-                self.watch(pid, hello, fd);
-                (Welcome::default(), None)
-            }
-            KIND_SEGMENTS => {
-                self.changes_segments(pid, fd);
-                (Welcome::default(), None)
-            }
-            _ => (Welcome::default(), None),
-        };
+        }
+        .unzip();
         // A reel is there: who pushes into it rings the bell.
         let bell = self.writer.page().filter(|_| hello.kind == KIND_ATTACH);
         let files = file.as_ref().map(|file| (file, bell));
-        write_welcome(&socket, &welcome, files);
+        write_welcome(&socket, &welcome.unwrap_or_default(), files);
     }
 
-    fn attach(&mut self, pid: u32, seen: Seen) -> (Welcome, Option<File>) {
+    /// A process tells of something that gives it no ring.
+    fn hear_of(&mut self, pid: u32, hello: Hello, fd: Option<OwnedFd>) {
+        match hello.kind {
+            KIND_TRIPWIRE => self.arm(pid, fd),
+            KIND_UNMAPPED => self.unmapped(pid, hello.flags),
+            KIND_WATCH => self.watch(pid, hello, fd),
+            KIND_SEGMENTS => self.changes_segments(pid, fd),
+            _ => {}
+        }
+    }
+
+    fn attach(&mut self, pid: u32, hello: &Hello) -> Option<(Welcome, File)> {
         if pid == self.main {
             self.loaded = true;
         } else if !self.wanted.children {
-            self.not_followed += 1;
-            return (Welcome::default(), None);
+            self.done.not_followed += 1;
+            return None;
         }
         // The same process as another program.
         self.finish(pid, Why::Replaced);
         if let Some(descendants) = &mut self.descendants {
             descendants.comes(pid);
         }
-        let welcome = self.new_process(pid, seen).unwrap_or_default();
+        let seen = Seen {
+            pid: hello.pid,
+            forked: hello.flags & 1 != 0,
+            one_thread: self.wanted.one_thread,
+            log: self.wanted.log,
+        };
+        let welcome = self.new_process(pid, seen);
         if let Some(process) = self.processes.get_mut(&pid) {
             process.same_numbers = seen.pid == pid;
         }
         welcome
     }
 
-    fn new_process(&mut self, pid: u32, seen: Seen) -> Option<(Welcome, Option<File>)> {
+    fn new_process(&mut self, pid: u32, seen: Seen) -> Option<(Welcome, File)> {
         let ended = pidfd_open(Pid::from_raw(pid as i32)?, PidfdFlags::empty()).ok()?;
         let options = self.wanted.options.clone();
-        let sender = self.sender.clone();
-        let told = (self.writer.clone(), sender, self.session);
+        let told = (self.writer.clone(), self.sender.clone(), self.session);
         let program = format!("{}.{pid}", look::program(pid));
         let name = match &self.wanted.name {
             None => program,
@@ -101,12 +97,12 @@ impl Server<'_> {
         let made = Process::new(whose, launched, ended, &self.wanted.out, options, told);
         let process = match made {
             Ok(process) => process,
-            Err(error) if pid == self.main && self.reels.is_empty() => {
+            Err(error) if pid == self.main && self.done.reels.is_empty() => {
                 self.refused = Some(error);
                 return None;
             }
             Err(error) => {
-                self.failed += 1;
+                self.done.failed += 1;
                 (self.report)(Report::Failed(error));
                 return None;
             }
@@ -130,13 +126,11 @@ impl Server<'_> {
             reel: process.path.clone(),
         });
         self.processes.insert(pid, process);
-        Some((welcome, Some(file)))
+        Some((welcome, file))
     }
 
-    fn more(&mut self, pid: u32) -> (Welcome, Option<File>) {
-        let Some(process) = self.processes.get(&pid) else {
-            return (Welcome::default(), None);
-        };
+    fn more(&mut self, pid: u32) -> Option<(Welcome, File)> {
+        let process = self.processes.get(&pid)?;
         let added = process.recorder().add_ring().and_then(|index| {
             let (file, _, capacity) = process.recorder().share()?;
             Ok((index, file, capacity))
@@ -145,7 +139,7 @@ impl Server<'_> {
             Ok(added) => added,
             Err(error) => {
                 self.no_ring(pid, &error);
-                return (Welcome::default(), None);
+                return None;
             }
         };
         let welcome = Welcome {
@@ -155,7 +149,7 @@ impl Server<'_> {
             capacity: capacity as u32,
             ..Welcome::default()
         };
-        (welcome, Some(file))
+        Some((welcome, file))
     }
 
     /// A thread has no room to push into. Said once, however many threads there are.
@@ -166,31 +160,29 @@ impl Server<'_> {
         if std::mem::replace(&mut process.ringless, true) {
             return;
         }
-        let name = process.name.clone();
         let sentence = match error.kind() {
             io::ErrorKind::QuotaExceeded if error.raw_os_error().is_none() => format!(
-                "{name}: what further threads do, because {} are recorded at a time, and no more",
+                "what further threads do, because {} are recorded at a time, and no more",
                 RINGS_MAX - 2
             ),
             _ => format!(
-                "{name}: what a thread does, because there is no room for its buffer beside the reel: \
+                "what a thread does, because there is no room for its buffer beside the reel: \
                  {error}. Make room there, or record with smaller buffers: --buffer 256k"
             ),
         };
-        self.gap(pid, &sentence);
+        self.own_gap(pid, &sentence);
     }
 
     /// It has the ring file and cannot map it, or has no room for what each thread remembers.
     fn unmapped(&mut self, pid: u32, code: u32) {
-        let Some(process) = self.processes.get(&pid) else {
+        if !self.processes.contains_key(&pid) {
             return;
-        };
-        let name = process.name.clone();
+        }
         let error = io::Error::from_raw_os_error(code as i32);
-        self.gap(
+        self.own_gap(
             pid,
             &format!(
-                "{name}: nothing that it does, because its buffers have no room in its memory: {error}. \
+                "nothing that it does, because its buffers have no room in its memory: {error}. \
                  Raise its limit of address space (ulimit -v), or record with smaller buffers: --buffer 256k"
             ),
         );
@@ -209,10 +201,10 @@ impl Server<'_> {
             (other.pid, other.name.clone())
         });
         for (other, name) in told.collect::<Vec<_>>() {
-            self.gap(
+            self.own_gap(
                 other,
                 &format!(
-                    "{name}: process {pid} changes how the kernel cuts or joins packets (UDP_SEGMENT, UDP_GRO) on a socket that both have; what {name} sends or receives there may be recorded as other packets than it was"
+                    "process {pid} changes how the kernel cuts or joins packets (UDP_SEGMENT, UDP_GRO) on a socket that both have; what {name} sends or receives there may be recorded as other packets than it was"
                 ),
             );
         }
@@ -249,15 +241,10 @@ impl Server<'_> {
         };
         match listener {
             Some(listener) => process.tripwire = Some(Tripwire::new(listener)),
-            None => {
-                let name = process.name.clone();
-                self.gap(
-                    pid,
-                    &format!(
-                        "{name}: it is recorded, but not watched: it holds instructions that may enter the kernel past the recorder, and the kernel refuses to watch them (another program above it is watched, or a sandbox forbids it)"
-                    ),
-                );
-            }
+            None => self.own_gap(
+                pid,
+                "it is recorded, but not watched: it holds instructions that may enter the kernel past the recorder, and the kernel refuses to watch them (another program above it is watched, or a sandbox forbids it)",
+            ),
         }
     }
 }

@@ -1,7 +1,5 @@
 //! Who is served, and who no longer.
 
-use std::time::Duration;
-
 use netreel_reel::{Endpoint, Event, Time};
 use netreel_system::udp::Socket;
 use netreel_transport::{LinkEnd, monotonic_now};
@@ -18,7 +16,6 @@ impl Proxy {
         place: usize,
         address: Endpoint,
         now: Time,
-        report: &mut dyn FnMut(Report),
     ) -> Result<usize, (i32, String)> {
         let max = self.wanted.clients_max;
         if self.slots.len() >= max {
@@ -82,7 +79,7 @@ impl Proxy {
         self.slots.insert((place, address), slot);
         self.counts.clients += 1;
         let client = address;
-        report(Report::Came { client, local });
+        self.told.push(Report::Came { client, local });
         Ok(slot)
     }
 
@@ -107,10 +104,10 @@ impl Proxy {
         }
     }
 
-    pub(super) fn forget_the_silent(&mut self, report: &mut dyn FnMut(Report)) {
+    pub(super) fn forget_the_silent(&mut self) {
         self.tell_new_file_of_clients();
         let now = monotonic_now();
-        let silent = |client: &Client| Duration::from_nanos(now.0.saturating_sub(client.latest.0));
+        let silent = |client: &Client| now.since(client.latest);
         let idle = self.wanted.idle;
         for slot in 0..self.clients.len() {
             let place = self.clients.get_mut(slot);
@@ -120,15 +117,9 @@ impl Proxy {
             let Some(client) = gone else { continue };
             self.slots.remove(&(client.listener, client.address));
             // Its drops count, whoever comes next has none.
-            let more = client
-                .socket
-                .drops()
-                .map_or(0, |now| now.wrapping_sub(client.drops));
-            if more > 0 {
-                let count = u64::from(more);
-                self.counts.kernel_drops += count;
-                self.pusher.push(now, Event::CaptureDrops { count });
-            }
+            let drops = client.socket.drops();
+            let more = drops.map_or(0, |now| now.wrapping_sub(client.drops));
+            self.dropped(now, more.into());
             let silent = silent(&client);
             self.pusher
                 .push(now, Event::SocketClosed { socket: client.id });
@@ -138,7 +129,7 @@ impl Proxy {
                 silent.as_secs_f64()
             ));
             self.said.retain(|(who, _)| *who != client.address);
-            report(Report::Went {
+            self.told.push(Report::Went {
                 client: client.address,
                 silent,
             });
@@ -160,10 +151,13 @@ impl Proxy {
         for client in self.clients.iter_mut().flatten() {
             add(&client.socket, &mut client.drops);
         }
+        self.dropped(monotonic_now(), count);
+    }
+
+    fn dropped(&mut self, now: Time, count: u64) {
         if count > 0 {
             self.counts.kernel_drops += count;
-            self.pusher
-                .push(monotonic_now(), Event::CaptureDrops { count });
+            self.pusher.push(now, Event::CaptureDrops { count });
         }
     }
 }

@@ -82,14 +82,14 @@ impl Proxy {
             }
             self.waits.wait(TICK, &mut ready).map_err(cannot_wait)?;
             for number in &ready {
-                self.read(Token::of(*number), &mut batch, report);
+                self.read(Token::of(*number), &mut batch);
             }
-            self.let_go(report);
+            self.let_go();
             self.tell_new_file_of_clients();
             if lived.elapsed() >= LIVE_EVERY {
                 lived = Instant::now();
                 self.ask_for_drops();
-                report(Report::Live {
+                self.told.push(Report::Live {
                     progress: self.progress(begun),
                     clients: self.slots.len(),
                     held: self.held.len(),
@@ -101,15 +101,16 @@ impl Proxy {
                         .recorder
                         .why_ended()
                         .unwrap_or_else(|| "its writing thread died".to_owned());
-                    report(Report::Trouble(format!(
+                    self.told.push(Report::Trouble(format!(
                         "{reel}: recording has stopped: {why}; packets are still passed on"
                     )));
                 }
             }
             if looked.elapsed() >= LOOK_EVERY {
                 looked = Instant::now();
-                self.forget_the_silent(report);
+                self.forget_the_silent();
             }
+            self.told.drain(..).for_each(&mut *report);
         }
         Ok(self.end(begun))
     }
@@ -125,7 +126,7 @@ impl Proxy {
     }
 
     /// Takes what has arrived at a socket.
-    fn read(&mut self, token: Token, batch: &mut Batch, report: &mut dyn FnMut(Report)) {
+    fn read(&mut self, token: Token, batch: &mut Batch) {
         for _ in 0..ROUNDS {
             let (socket, id) = match token {
                 Token::Listener(place) => match self.listeners.get(place) {
@@ -150,46 +151,31 @@ impl Proxy {
                         match token {
                             Token::Listener(listener) => {
                                 if let Some(from) = from {
-                                    self.take_from_client(listener, from, payload, now, report);
+                                    self.take_from_client(listener, from, payload, now);
                                 }
                             }
-                            Token::Client(slot) => {
-                                self.take_from_server(slot, payload, now, report)
-                            }
+                            Token::Client(slot) => self.take_from_server(slot, payload, now),
                         }
                     }
                     if !batch.was_full() {
                         return;
                     }
                 }
-                Err(error) => self.receive_failed(token, id, error, report),
+                Err(error) => self.receive_failed(token, id, error),
             }
         }
     }
 
-    fn receive_failed(
-        &mut self,
-        token: Token,
-        socket: SocketId,
-        error: io::Error,
-        report: &mut dyn FnMut(Report),
-    ) {
+    fn receive_failed(&mut self, token: Token, socket: SocketId, error: io::Error) {
         let code = error.raw_os_error().unwrap_or(0);
         self.pusher
             .push(monotonic_now(), Event::ReceiveFailed { socket, code });
         if let Token::Client(slot) = token {
-            self.answered(slot, &error, report);
+            self.answered(slot, &error);
         }
     }
 
-    fn take_from_client(
-        &mut self,
-        listener: usize,
-        from: Endpoint,
-        payload: &[u8],
-        now: Time,
-        report: &mut dyn FnMut(Report),
-    ) {
+    fn take_from_client(&mut self, listener: usize, from: Endpoint, payload: &[u8], now: Time) {
         let Some(socket) = self.listeners.get(listener).map(|each| each.id) else {
             return;
         };
@@ -201,28 +187,23 @@ impl Proxy {
         let of = self.pusher.push(now, received);
         let slot = match self.slots.get(&(listener, from)) {
             Some(&slot) => slot,
-            None => match self.admit(listener, from, now, report) {
+            None => match self.admit(listener, from, now) {
                 Ok(slot) => slot,
                 Err((code, why)) => {
                     self.counts.refused += 1;
                     self.fault(now, of, FaultVerdict::Refused);
                     if self.said.len() < NAMED_MAX && self.said.insert((from, code)) {
-                        report(Report::Refused(format!("{from} is not served: {why}")));
+                        self.told
+                            .push(Report::Refused(format!("{from} is not served: {why}")));
                     }
                     return;
                 }
             },
         };
-        self.pass(Toward::Up, slot, of, payload, now, report);
+        self.pass(Toward::Up, slot, of, payload, now);
     }
 
-    fn take_from_server(
-        &mut self,
-        slot: usize,
-        payload: &[u8],
-        now: Time,
-        report: &mut dyn FnMut(Report),
-    ) {
+    fn take_from_server(&mut self, slot: usize, payload: &[u8], now: Time) {
         let Some(Some(client)) = self.clients.get(slot) else {
             return;
         };
@@ -236,7 +217,7 @@ impl Proxy {
             payload,
         };
         let of = self.pusher.push(now, received);
-        self.pass(Toward::Down, slot, of, payload, now, report);
+        self.pass(Toward::Down, slot, of, payload, now);
     }
 
     fn progress(&self, begun: Instant) -> Progress {

@@ -2,8 +2,8 @@
 
 use std::io::ErrorKind;
 
-use netreel_reel::{Event, EventNumber, FaultVerdict, SendOutcome, Time};
-use netreel_transport::{monotonic_now, turn_bit};
+use netreel_reel::{Event, EventNumber, FaultVerdict, Time};
+use netreel_transport::{monotonic_now, send_outcome, turn_bit};
 
 use super::super::Report;
 use super::super::faults::Treatment;
@@ -23,7 +23,6 @@ impl Proxy {
         of: Option<EventNumber>,
         payload: &[u8],
         now: Time,
-        report: &mut dyn FnMut(Report),
     ) {
         let Some(Some(client)) = self.clients.get_mut(slot) else {
             return;
@@ -60,7 +59,7 @@ impl Proxy {
             if due > now {
                 self.hold(due, way, slot, payload);
             } else {
-                self.send(way, slot, payload, report);
+                self.send(way, slot, payload);
             }
         }
     }
@@ -80,7 +79,7 @@ impl Proxy {
     }
 
     /// Sends what was held back long enough, and sets the timer for the next.
-    pub(super) fn let_go(&mut self, report: &mut dyn FnMut(Report)) {
+    pub(super) fn let_go(&mut self) {
         if self.held.is_empty() {
             return;
         }
@@ -94,7 +93,7 @@ impl Proxy {
             if let Some(Some(client)) = self.clients.get_mut(held.slot) {
                 client.held -= 1;
             }
-            self.send(held.way, held.slot, &held.payload, report);
+            self.send(held.way, held.slot, &held.payload);
         }
         let next = self.held.keys().next().map(|&(due, _)| due);
         if next != self.timer_at {
@@ -103,7 +102,7 @@ impl Proxy {
         }
     }
 
-    fn send(&mut self, way: Toward, slot: usize, payload: &[u8], report: &mut dyn FnMut(Report)) {
+    fn send(&mut self, way: Toward, slot: usize, payload: &[u8]) {
         let Some(Some(client)) = self.clients.get_mut(slot) else {
             return;
         };
@@ -141,22 +140,18 @@ impl Proxy {
                 .push(now, Event::ReceiveFailed { socket: id, code });
             result = socket.send(at, payload);
         }
-        let outcome = match &result {
-            Ok(taken) if *taken == payload.len() => SendOutcome::Sent,
-            Ok(taken) => SendOutcome::Short(u32::try_from(*taken).unwrap_or(u32::MAX)),
-            Err(error) => SendOutcome::Failed(error.raw_os_error().unwrap_or(0)),
-        };
         if let Some(of) = of {
+            let outcome = send_outcome(&result, payload.len());
             self.pusher.push(now, Event::SendResult { of, outcome });
         }
         if let Some(code) = refused.filter(|_| way == Toward::Up) {
             let error = std::io::Error::from_raw_os_error(code);
-            self.answered(slot, &error, report);
+            self.answered(slot, &error);
         }
         if let Err(error) = result {
             self.counts.failed += 1;
             if self.said.insert((to, error.raw_os_error().unwrap_or(0))) {
-                report(Report::Trouble(format!(
+                self.told.push(Report::Trouble(format!(
                     "a packet of {} bytes to {to} could not be sent: {error}; it goes on",
                     payload.len()
                 )));

@@ -89,6 +89,7 @@ impl Proxy {
             counts: Counts::default(),
             answers: BTreeMap::new(),
             said: BTreeSet::new(),
+            told: Vec::new(),
             told_rotations: 0,
         };
         proxy.introduce();

@@ -33,6 +33,8 @@ pub struct Proxy {
     pub(super) answers: BTreeMap<(Endpoint, i32), u64>,
     /// What was said once and is not said again.
     pub(super) said: BTreeSet<(Endpoint, i32)>,
+    /// What has happened and is still to be reported.
+    pub(super) told: Vec<Report>,
     /// How often the reel had gone on in a new file when it was told last who the clients are.
     pub(super) told_rotations: u64,
 }
@@ -143,12 +145,7 @@ impl Proxy {
     }
 
     /// Counts what the network says of packets to the server of a client, and says it once.
-    pub(super) fn answered(
-        &mut self,
-        slot: usize,
-        error: &io::Error,
-        report: &mut dyn FnMut(Report),
-    ) {
+    pub(super) fn answered(&mut self, slot: usize, error: &io::Error) {
         let code = error.raw_os_error().unwrap_or(0);
         let Some(Some(client)) = self.clients.get(slot) else {
             return;
@@ -158,7 +155,7 @@ impl Proxy {
         };
         *self.answers.entry((target, code)).or_default() += 1;
         if self.said.insert((client.address, code)) {
-            report(Report::Trouble(format!(
+            self.told.push(Report::Trouble(format!(
                 "{target} answers the packets of {}: {error}; they are still passed on",
                 client.address
             )));
