@@ -24,17 +24,17 @@ use crate::series::{Done, Series, code};
 
 /// What the recorder and its drainer share.
 pub(crate) struct Shared {
-    pub(crate) rings: Mutex<RingFile>,
-    pub(crate) finishing: AtomicBool,
+    pub rings: Mutex<RingFile>,
+    pub finishing: AtomicBool,
     /// The process that is recorded goes on without its recorder.
-    pub(crate) let_go: AtomicBool,
+    pub let_go: AtomicBool,
     /// The limit that has ended the recording.
-    pub(crate) limit: OnceLock<Reached>,
+    pub limit: OnceLock<Reached>,
     /// The failed write that has ended it.
-    pub(crate) failed: OnceLock<String>,
+    pub failed: OnceLock<String>,
     /// The operating system's code where the disk has no room now; 0 where it has.
-    pub(crate) no_room: AtomicI32,
-    pub(crate) tally: Arc<Tally>,
+    pub no_room: AtomicI32,
+    pub tally: Arc<Tally>,
 }
 
 /// What was recorded so far.
@@ -91,11 +91,11 @@ pub type Watch = Box<dyn FnMut(&Record<'_>) + Send>;
 /// How a recording ended, seen from the drainer.
 #[derive(Debug)]
 pub(crate) struct Drained {
-    pub(crate) done: Done,
+    pub done: Done,
     /// The first file of the recording, which may lie in a folder that was renamed.
-    pub(crate) base: PathBuf,
+    pub base: PathBuf,
     /// The error that stopped it, and the first number that is not in the reel.
-    pub(crate) failed: Option<(WriteError, EventNumber)>,
+    pub failed: Option<(WriteError, EventNumber)>,
 }
 
 /// Since when the disk has no room.
@@ -156,7 +156,7 @@ struct DrainLane {
 const AHEAD: u64 = 512 << 10;
 
 impl Drainer {
-    pub(crate) fn new(
+    pub fn new(
         shared: Arc<Shared>,
         series: Series,
         watch: Option<Watch>,
@@ -188,7 +188,7 @@ impl Drainer {
     ///
     /// # Errors
     /// How the recording has ended: the recorder finishes, a limit is reached, or a write failed.
-    pub(crate) fn pass(&mut self, fresh: bool) -> Result<Pause, Result<(), WriteError>> {
+    pub fn pass(&mut self, fresh: bool) -> Result<Pause, Result<(), WriteError>> {
         match self.try_pass(fresh) {
             Ok(Some(pause)) => Ok(pause),
             Ok(None) => Err(Ok(())),
@@ -197,7 +197,7 @@ impl Drainer {
     }
 
     /// Whether nothing has been pushed since the latest pass.
-    pub(crate) fn is_quiet(&self) -> bool {
+    pub fn is_quiet(&self) -> bool {
         let (taken, rings) = self.rings(|rings| {
             let control = rings.control();
             let home = control.gate.0.home.load(Ordering::Relaxed);
@@ -207,7 +207,7 @@ impl Drainer {
     }
 
     /// Ends the reel, after a pass that said so.
-    pub(crate) fn finish(mut self, result: Result<(), WriteError>) -> Drained {
+    pub fn finish(mut self, result: Result<(), WriteError>) -> Drained {
         if let Err(error) = &result {
             let _ = self.shared.failed.set(error.to_string());
         }

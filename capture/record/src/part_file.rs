@@ -29,7 +29,7 @@ const OPEN_MAX: u64 = 512;
 const OPEN_MIN: u64 = 8;
 
 impl PartFile {
-    pub(crate) fn open(path: &Path) -> io::Result<Arc<PartFile>> {
+    pub fn open(path: &Path) -> io::Result<Arc<PartFile>> {
         let file = File::open(path)?;
         let part = Arc::new(PartFile {
             path: path.to_owned(),

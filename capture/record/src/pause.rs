@@ -15,7 +15,7 @@ pub(crate) enum Pause {
 
 impl Pause {
     /// The shorter and lighter of both.
-    pub(crate) fn and(self, other: Pause) -> Pause {
+    pub fn and(self, other: Pause) -> Pause {
         let sooner = |a: Option<Instant>, b: Option<Instant>| match (a, b) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),

@@ -68,7 +68,7 @@ pub(crate) struct MappedRing {
 impl RingFile {
     /// Makes the file with one ring in it. `capacity` is a multiple of a page; `begins`: of which
     /// this many bytes have storage at first.
-    pub(crate) fn create(
+    pub fn create(
         path: &Path,
         (capacity, begins): (usize, usize),
         identity: u64,
@@ -118,32 +118,32 @@ impl RingFile {
         Ok(ring_file)
     }
 
-    pub(crate) fn gate(&self) -> &GateRef {
+    pub fn gate(&self) -> &GateRef {
         &self.gate
     }
 
-    pub(crate) fn control(&self) -> &RingControl {
+    pub fn control(&self) -> &RingControl {
         // SAFETY: `create` wrote one there, and the page stays mapped with `self.control`.
         unsafe { &*self.control.as_ptr().cast() }
     }
 
-    pub(crate) fn rings(&self) -> &[Arc<MappedRing>] {
+    pub fn rings(&self) -> &[Arc<MappedRing>] {
         &self.rings
     }
 
     /// The right to push into a ring that nobody pushes to and that is empty.
-    pub(crate) fn lease(&self) -> Option<Lease> {
+    pub fn lease(&self) -> Option<Lease> {
         let idle = self.rings.iter().find(|ring| ring.head().try_lease());
         idle.map(|ring| Lease(ring.clone()))
     }
 
     /// A second descriptor of the file, and the length of each ring's data.
-    pub(crate) fn share(&self) -> io::Result<(File, usize)> {
+    pub fn share(&self) -> io::Result<(File, usize)> {
         Ok((self.file.try_clone()?, self.capacity))
     }
 
     /// Adds a ring to the file, which may grow to [`RINGS_MAX`].
-    pub(crate) fn grow(&mut self) -> io::Result<&Arc<MappedRing>> {
+    pub fn grow(&mut self) -> io::Result<&Arc<MappedRing>> {
         let length = RING_PAGE + self.capacity;
         let offset = RING_PAGE + self.rings.len() * length;
         if (offset + length) as u64 > RINGS_MAX {
@@ -179,13 +179,13 @@ impl RingFile {
 }
 
 impl MappedRing {
-    pub(crate) fn head(&self) -> &RingHead {
+    pub fn head(&self) -> &RingHead {
         // SAFETY: the page is mapped as long as `self.map` lives; zeros are a valid head.
         unsafe { &*self.map.as_ptr().cast() }
     }
 
     /// Where the ring is. Valid for as long as `self` lives.
-    pub(crate) fn memory(&self) -> RingMemory {
+    pub fn memory(&self) -> RingMemory {
         let head = self.map.as_ptr();
         RingMemory {
             control: self.control.as_ptr().cast(),
@@ -196,7 +196,7 @@ impl MappedRing {
         }
     }
 
-    pub(crate) fn gate(&self) -> &GateRef {
+    pub fn gate(&self) -> &GateRef {
         &self.gate
     }
 
@@ -206,7 +206,7 @@ impl MappedRing {
     ///
     /// # Errors
     /// The disk has no room for what a push waits for. What is given ahead of need may wait.
-    pub(crate) fn back(&self, again: &mut Option<Instant>) -> io::Result<()> {
+    pub fn back(&self, again: &mut Option<Instant>) -> io::Result<()> {
         let head = self.head();
         let backed = head.backed.0.load(Ordering::Relaxed);
         let pushed = head.tail.0.load(Ordering::Acquire);
@@ -246,12 +246,12 @@ impl MappedRing {
     }
 
     /// The most room that it takes in the file, in bytes.
-    pub(crate) fn length(&self) -> u64 {
+    pub fn length(&self) -> u64 {
         (RING_PAGE + self.capacity) as u64
     }
 
     /// Wakes the thread that empties it.
-    pub(crate) fn bell(&self) -> BellRef {
+    pub fn bell(&self) -> BellRef {
         self.bell
     }
 
@@ -262,7 +262,7 @@ impl MappedRing {
     ///
     /// What another process pushes into is left to it: the right to write is each process's own, and
     /// pages that nobody has used take no memory.
-    pub(crate) fn prepare(&self, from: u64, length: u64) {
+    pub fn prepare(&self, from: u64, length: u64) {
         if self.pushed_by == PushedBy::Another {
             return;
         }
@@ -282,7 +282,7 @@ impl MappedRing {
     }
 
     /// Whether a pusher has it.
-    pub(crate) fn is_leased(&self) -> bool {
+    pub fn is_leased(&self) -> bool {
         self.head().is_leased()
     }
 }
@@ -291,7 +291,7 @@ impl MappedRing {
 pub(crate) struct Lease(Arc<MappedRing>);
 
 impl Lease {
-    pub(crate) fn ring(&self) -> &Arc<MappedRing> {
+    pub fn ring(&self) -> &Arc<MappedRing> {
         &self.0
     }
 }

@@ -54,9 +54,9 @@ struct Own {
 /// A file that was ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Ended {
-    pub(crate) path: PathBuf,
-    pub(crate) bytes: u64,
-    pub(crate) events: u64,
+    pub path: PathBuf,
+    pub bytes: u64,
+    pub events: u64,
 }
 
 /// How a file ends.
@@ -71,11 +71,11 @@ enum How {
 #[derive(Debug, Default)]
 pub(crate) struct Done {
     /// What is told of it, but for its limit and where it was moved to.
-    pub(crate) summary: Summary,
+    pub summary: Summary,
     /// Written, also into files that were deleted.
-    pub(crate) bytes_written: u64,
+    pub bytes_written: u64,
     /// Files that somebody else has removed, replaced or renamed.
-    pub(crate) files_gone: u32,
+    pub files_gone: u32,
 }
 
 /// How long a recording stays in its file after a rotation failed.
@@ -83,7 +83,7 @@ const AGAIN_AFTER: Duration = Duration::from_secs(1);
 
 impl Series {
     /// Makes the first file.
-    pub(crate) fn create(
+    pub fn create(
         base: &Path,
         header: &Header,
         identity: u64,
@@ -127,15 +127,15 @@ impl Series {
         })
     }
 
-    pub(crate) fn next_number(&self) -> EventNumber {
+    pub fn next_number(&self) -> EventNumber {
         self.writer.next_number()
     }
 
-    pub(crate) fn sealed_number(&self) -> EventNumber {
+    pub fn sealed_number(&self) -> EventNumber {
         self.writer.sealed_number()
     }
 
-    pub(crate) fn push(&mut self, record: &Record<'_>) -> Result<(), WriteError> {
+    pub fn push(&mut self, record: &Record<'_>) -> Result<(), WriteError> {
         self.writer.push(record)?;
         match record.event {
             Event::SocketOpened { socket, local } => {
@@ -158,12 +158,12 @@ impl Series {
         self.next.sockets.retain(|(open, _)| *open != socket);
     }
 
-    pub(crate) fn seal(&mut self) -> Result<(), WriteError> {
+    pub fn seal(&mut self) -> Result<(), WriteError> {
         self.writer.seal()
     }
 
     /// Whether it is time to go on in a new file.
-    pub(crate) fn rotation_is_due(&self) -> bool {
+    pub fn rotation_is_due(&self) -> bool {
         let Some(limits) = &self.rotation else {
             return false;
         };
@@ -174,7 +174,7 @@ impl Series {
 
     /// When time alone makes something due: a new file, an old one to delete, the end. `at_work`:
     /// events are to be expected.
-    pub(crate) fn due(&self, now: Instant, at_work: bool) -> Option<Instant> {
+    pub fn due(&self, now: Instant, at_work: bool) -> Option<Instant> {
         let some = at_work || self.next_number() > self.next.first;
         let time = self.rotation.and_then(|limits| limits.time);
         let rotation = time
@@ -192,7 +192,7 @@ impl Series {
     /// Goes on in a new file. All that was pushed is sealed. Where a new file cannot be had, the
     /// recording stays in the one it has, and tries again later. In ring mode the file that was
     /// ended is the caller's from then on.
-    pub(crate) fn rotate(&mut self) -> Option<Ended> {
+    pub fn rotate(&mut self) -> Option<Ended> {
         self.follow_folder();
         let mut given = None;
         let mut next = self.next.clone();
@@ -234,17 +234,17 @@ impl Series {
     }
 
     /// The ring file has grown.
-    pub(crate) fn add_beside(&mut self, bytes: u64) {
+    pub fn add_beside(&mut self, bytes: u64) {
         self.beside += bytes;
     }
 
     /// The file under way.
-    pub(crate) fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         &self.file.path
     }
 
     /// Whether a new file may be tried: the latest try was not just now.
-    pub(crate) fn may_rotate(&self) -> bool {
+    pub fn may_rotate(&self) -> bool {
         self.again_at.is_none_or(|at| Instant::now() >= at)
     }
 
@@ -325,14 +325,14 @@ impl Series {
     }
 
     /// Deletes what has become too old.
-    pub(crate) fn tidy(&mut self) {
+    pub fn tidy(&mut self) {
         if self.options.keep.time.is_some() {
             self.delete_oldest();
         }
     }
 
     /// The limit that ends the recording.
-    pub(crate) fn limit_reached(&self) -> Option<Reached> {
+    pub fn limit_reached(&self) -> Option<Reached> {
         let max = self.options.max;
         let bytes = self.done.bytes_written + self.writer.length();
         let size = max.bytes.filter(|limit| bytes >= *limit);
@@ -342,7 +342,7 @@ impl Series {
 
     /// Ends the recording: in order, or, where it had to stop, as it is. The path is that of the
     /// first file, also where that was deleted.
-    pub(crate) fn finish(mut self, in_order: bool) -> (Done, PathBuf, Result<(), WriteError>) {
+    pub fn finish(mut self, in_order: bool) -> (Done, PathBuf, Result<(), WriteError>) {
         self.follow_folder();
         let how = if in_order { How::Last } else { How::Stopped };
         let (file, result) = self.file.end(self.writer, how, &mut self.done);

@@ -16,7 +16,7 @@ pub(crate) struct Deflate(CCtx<'static>);
 
 impl Deflate {
     /// `None` where there is no memory for it.
-    pub(crate) fn new() -> Option<Deflate> {
+    pub fn new() -> Option<Deflate> {
         let mut compressor = CCtx::try_create()?;
         // The frame around a block has a checksum, and this format says the length itself.
         for parameter in [
@@ -29,7 +29,7 @@ impl Deflate {
     }
 
     /// The compressed form of a body; `None` where it is not shorter.
-    pub(crate) fn body(&mut self, body: &[u8]) -> Option<Vec<u8>> {
+    pub fn body(&mut self, body: &[u8]) -> Option<Vec<u8>> {
         let mut compressed = Vec::with_capacity(compress_bound(body.len()));
         self.0.compress2(&mut compressed, body).ok()?;
         if compressed.len() + LENGTH >= body.len() {

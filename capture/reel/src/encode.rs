@@ -33,8 +33,8 @@ pub(crate) struct BlockEncoder {
 /// The number and the time of a block's first event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Start {
-    pub(crate) number: u64,
-    pub(crate) time: u64,
+    pub number: u64,
+    pub time: u64,
 }
 
 /// The latest item, where the next event may still be folded into it.
@@ -56,7 +56,7 @@ struct Packet {
 }
 
 impl BlockEncoder {
-    pub(crate) fn new() -> BlockEncoder {
+    pub fn new() -> BlockEncoder {
         BlockEncoder {
             body: vec![0; FRAME_HEAD],
             state: State::new(0),
@@ -71,28 +71,28 @@ impl BlockEncoder {
     }
 
     /// The bytes so far: first number, first time, items.
-    pub(crate) fn body(&self) -> &[u8] {
+    pub fn body(&self) -> &[u8] {
         self.body.get(FRAME_HEAD..).unwrap_or_default()
     }
 
     /// The same behind the head of a frame.
-    pub(crate) fn framed(&mut self, head: [u8; FRAME_HEAD]) -> &[u8] {
+    pub fn framed(&mut self, head: [u8; FRAME_HEAD]) -> &[u8] {
         if let Some(room) = self.body.first_chunk_mut() {
             *room = head;
         }
         &self.body
     }
 
-    pub(crate) fn start(&self) -> Option<Start> {
+    pub fn start(&self) -> Option<Start> {
         self.first
     }
 
-    pub(crate) fn events(&self) -> u64 {
+    pub fn events(&self) -> u64 {
         self.events
     }
 
     /// Forgets all events; the memory stays.
-    pub(crate) fn clear(&mut self) {
+    pub fn clear(&mut self) {
         self.body.truncate(FRAME_HEAD);
         self.state = State::new(0);
         self.first = None;
@@ -103,7 +103,7 @@ impl BlockEncoder {
     }
 
     /// Appends an event. Its number must be above those of the events before it.
-    pub(crate) fn push(&mut self, record: &Record<'_>) {
+    pub fn push(&mut self, record: &Record<'_>) {
         let number = record.number.0;
         if self.first.is_none() {
             self.first = Some(Start {

@@ -83,13 +83,13 @@ pub fn compressed_frame(stored: &[u8]) -> Vec<u8> {
 /// What the start of a frame claims.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FrameHead {
-    pub(crate) magic: [u8; 4],
-    pub(crate) length: u32,
-    pub(crate) checksum: u32,
+    pub magic: [u8; 4],
+    pub length: u32,
+    pub checksum: u32,
 }
 
 impl FrameHead {
-    pub(crate) fn read(bytes: &[u8]) -> Option<FrameHead> {
+    pub fn read(bytes: &[u8]) -> Option<FrameHead> {
         let mut from = Cursor::new(bytes);
         Some(FrameHead {
             magic: from.array()?,
@@ -98,7 +98,7 @@ impl FrameHead {
         })
     }
 
-    pub(crate) fn fits(&self, body: &[u8]) -> bool {
+    pub fn fits(&self, body: &[u8]) -> bool {
         body.len() == self.length as usize
             && checksum(&[&self.magic, &self.length.to_le_bytes(), body]) == self.checksum
     }
@@ -107,13 +107,13 @@ impl FrameHead {
 /// What the last bytes of a reel that was ended in order say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Footer {
-    pub(crate) index_at: u64,
+    pub index_at: u64,
     /// Whether the recording goes on in the next part.
-    pub(crate) goes_on: bool,
+    pub goes_on: bool,
 }
 
 impl Footer {
-    pub(crate) fn bytes(self) -> [u8; FOOTER] {
+    pub fn bytes(self) -> [u8; FOOTER] {
         let magic = if self.goes_on {
             FOOTER_NEXT_MAGIC
         } else {
@@ -127,7 +127,7 @@ impl Footer {
         out
     }
 
-    pub(crate) fn read(bytes: &[u8]) -> Option<Footer> {
+    pub fn read(bytes: &[u8]) -> Option<Footer> {
         let mut from = Cursor::new(bytes);
         let index_at = from.u64()?;
         let sum = from.u32()?;

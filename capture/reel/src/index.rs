@@ -206,7 +206,7 @@ pub(crate) struct Index {
 }
 
 impl Index {
-    pub(crate) fn new(blocks: &[BlockInfo], totals: Totals) -> Index {
+    pub fn new(blocks: &[BlockInfo], totals: Totals) -> Index {
         let mut index = Index {
             totals,
             ..Index::default()
@@ -225,7 +225,7 @@ impl Index {
 
     /// The blocks, which fill the reel from `start` to `end` without a gap, and the totals.
     /// `None` where the columns contradict that or each other.
-    pub(crate) fn blocks(self, start: u64, end: u64) -> Option<(Vec<BlockInfo>, Totals)> {
+    pub fn blocks(self, start: u64, end: u64) -> Option<(Vec<BlockInfo>, Totals)> {
         let count = self.lengths.len();
         if [self.gaps.len(), self.events.len(), self.times.len()] != [count; 3] {
             return None;

@@ -14,15 +14,15 @@ use crate::{EventNumber, meta};
 
 /// One file, read by itself.
 pub(crate) struct OneReel {
-    pub(crate) start: Start,
-    pub(crate) length: u64,
-    pub(crate) scan: Scan,
+    pub start: Start,
+    pub length: u64,
+    pub scan: Scan,
     /// Bodies of the last blocks: what the rings and a torn block held.
-    pub(crate) recovered: Vec<Arc<Body>>,
-    pub(crate) ending: Ending,
+    pub recovered: Vec<Arc<Body>>,
+    pub ending: Ending,
     /// It was ended in order, and the recording goes on in another part.
-    pub(crate) goes_on: bool,
-    pub(crate) recovery: Recovery,
+    pub goes_on: bool,
+    pub recovery: Recovery,
 }
 
 pub(crate) fn open(

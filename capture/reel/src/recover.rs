@@ -20,15 +20,15 @@ use crate::{Event, EventNumber, Record, ThreadId, Time};
 /// The bytes of a ring file, and what they say.
 #[derive(Debug)]
 pub(crate) struct RingImage<'a> {
-    pub(crate) identity: u64,
+    pub identity: u64,
     /// The number that the next event would have taken.
-    pub(crate) next: u64,
+    pub next: u64,
     /// Why recording stopped, and at which number.
-    pub(crate) stop: Option<(i32, u64)>,
+    pub stop: Option<(i32, u64)>,
     /// Events that were dropped and that no event tells of.
-    pub(crate) dropped: u64,
+    pub dropped: u64,
     /// The events by number, with their threads.
-    pub(crate) records: BTreeMap<u64, (ThreadId, RingRecord<'a>)>,
+    pub records: BTreeMap<u64, (ThreadId, RingRecord<'a>)>,
 }
 
 /// An event that was pushed; `None` where it cannot be read.
@@ -42,7 +42,7 @@ pub(crate) fn pushed_event<'a>(thread: ThreadId, pushed: &RingRecord<'a>) -> Opt
 }
 
 impl<'a> RingImage<'a> {
-    pub(crate) fn read(bytes: &'a [u8]) -> Result<RingImage<'a>, RingError> {
+    pub fn read(bytes: &'a [u8]) -> Result<RingImage<'a>, RingError> {
         let control = bytes.get(..RING_PAGE).ok_or(RingError::NotRings)?;
         if control.get(..8) != Some(&RING_MAGIC) {
             return Err(RingError::NotRings);

@@ -110,7 +110,7 @@ pub struct Walk {
     /// The blocks that could not be read, or not to their end.
     pub damaged: Vec<BlockError>,
     /// The event numbers that are missing for it.
-    pub(crate) gaps: Vec<Gap>,
+    pub gaps: Vec<Gap>,
 }
 
 impl Reel {

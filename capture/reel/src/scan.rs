@@ -15,17 +15,17 @@ use crate::stored::{Found, frame_at};
 /// What a pass over the blocks found.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scan {
-    pub(crate) blocks: Vec<BlockInfo>,
-    pub(crate) totals: Totals,
-    pub(crate) gaps: Vec<Gap>,
-    pub(crate) damage: Vec<Damage>,
+    pub blocks: Vec<BlockInfo>,
+    pub totals: Totals,
+    pub gaps: Vec<Gap>,
+    pub damage: Vec<Damage>,
     /// The number after the last event of a good block.
-    pub(crate) next: u64,
+    pub next: u64,
     /// The body of a last block that was not written to its end.
-    pub(crate) torn: Option<Vec<u8>>,
+    pub torn: Option<Vec<u8>>,
     /// Where the last whole block ends.
-    pub(crate) end: u64,
-    pub(crate) why: Option<CutWhy>,
+    pub end: u64,
+    pub why: Option<CutWhy>,
 }
 
 /// How many bytes are looked at in one go for the start of the next block: few at first, because
@@ -158,7 +158,7 @@ impl Scan {
         });
     }
 
-    pub(crate) fn gap(&mut self, first: EventNumber, count: u64, why: GapWhy) {
+    pub fn gap(&mut self, first: EventNumber, count: u64, why: GapWhy) {
         self.totals.add_hole(first, count);
         self.gaps.push(Gap { first, count, why });
     }

@@ -91,13 +91,13 @@ pub(crate) const SHORT: u8 = 0xa0;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ShortPacket {
     /// [`SENT_TAKEN`], [`RECEIVED`] or [`RECEIVED_LAST`].
-    pub(crate) kind: u8,
+    pub kind: u8,
     /// Below 4.
-    pub(crate) endpoint: usize,
+    pub endpoint: usize,
     /// Below 2^14 ns.
-    pub(crate) delta_ns: u64,
+    pub delta_ns: u64,
     /// Below 32.
-    pub(crate) length: usize,
+    pub length: usize,
 }
 
 /// The kinds of short packets, in the order of their numbers in a tag.
@@ -123,12 +123,12 @@ pub(crate) fn short_parts(tag: u8, low: [u8; 2]) -> (u64, usize) {
 
 impl ShortPacket {
     /// Whether a packet is small and soon enough.
-    pub(crate) fn fits(endpoint: usize, delta_ns: u64, length: usize) -> bool {
+    pub fn fits(endpoint: usize, delta_ns: u64, length: usize) -> bool {
         endpoint < 4 && short_fits(delta_ns, length)
     }
 
     /// The three bytes; only for a packet that [`fits`](ShortPacket::fits).
-    pub(crate) fn bytes(&self) -> [u8; 3] {
+    pub fn bytes(&self) -> [u8; 3] {
         let kind = SHORT_KINDS
             .iter()
             .position(|kind| *kind == self.kind)
@@ -140,7 +140,7 @@ impl ShortPacket {
     }
 
     /// What the three bytes say, if the first is a tag from [`SHORT`] on.
-    pub(crate) fn read(bytes: [u8; 3]) -> Option<ShortPacket> {
+    pub fn read(bytes: [u8; 3]) -> Option<ShortPacket> {
         let number = bytes[0].checked_sub(SHORT)?;
         let combined = usize::from(number >> 3);
         let (delta_ns, length) = short_parts(number, [bytes[1], bytes[2]]);
@@ -156,37 +156,37 @@ impl ShortPacket {
 /// One (thread, socket) pair of a block.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Context {
-    pub(crate) thread: u16,
-    pub(crate) socket: u16,
+    pub thread: u16,
+    pub socket: u16,
     /// Number and time of the latest send here.
-    pub(crate) sent: Option<(u64, Time)>,
+    pub sent: Option<(u64, Time)>,
 }
 
 /// The latest tick of a block, from which the next one is predicted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LastTick {
-    pub(crate) tick: u64,
+    pub tick: u64,
     /// Virtual time, in nanoseconds.
-    pub(crate) virtual_ns: u64,
+    pub virtual_ns: u64,
     /// The length of a tick in virtual time; 0 where it is not known.
-    pub(crate) step_ns: u64,
+    pub step_ns: u64,
     /// When it was.
-    pub(crate) at: u64,
+    pub at: u64,
 }
 
 impl LastTick {
     /// The virtual time of the next tick, if all goes on as it went.
-    pub(crate) fn next_virtual_ns(&self) -> u64 {
+    pub fn next_virtual_ns(&self) -> u64 {
         self.virtual_ns.wrapping_add(self.step_ns)
     }
 
     /// When the next tick should be.
-    pub(crate) fn next_at(&self) -> u64 {
+    pub fn next_at(&self) -> u64 {
         self.at.wrapping_add(self.step_ns)
     }
 
     /// From the virtual time of the tick before, if there is one, to this one.
-    pub(crate) fn step_to(before: Option<LastTick>, virtual_ns: u64) -> u64 {
+    pub fn step_to(before: Option<LastTick>, virtual_ns: u64) -> u64 {
         before.map_or(0, |before| virtual_ns.wrapping_sub(before.virtual_ns))
     }
 }
@@ -194,30 +194,30 @@ impl LastTick {
 /// A program's clock in one block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ClockState {
-    pub(crate) clock: ClockId,
+    pub clock: ClockId,
     /// The latest value in nanoseconds.
-    pub(crate) value: u64,
+    pub value: u64,
     /// The value less the time of the event: the clock's distance from the reel's clock.
-    pub(crate) ahead: u64,
+    pub ahead: u64,
 }
 
 /// What the coder and the decoder of one block both know at the same item.
 #[derive(Clone, Debug)]
 pub(crate) struct State {
     /// The time of the latest event.
-    pub(crate) time: u64,
-    pub(crate) contexts: Vec<Context>,
+    pub time: u64,
+    pub contexts: Vec<Context>,
     /// The current one, an index into `contexts`.
-    pub(crate) context: usize,
-    pub(crate) endpoints: Vec<Endpoint>,
-    pub(crate) tick: Option<LastTick>,
-    pub(crate) clocks: Vec<ClockState>,
+    pub context: usize,
+    pub endpoints: Vec<Endpoint>,
+    pub tick: Option<LastTick>,
+    pub clocks: Vec<ClockState>,
     /// The current one, an index into `clocks`.
-    pub(crate) clock: usize,
+    pub clock: usize,
 }
 
 impl State {
-    pub(crate) fn new(time: u64) -> State {
+    pub fn new(time: u64) -> State {
         State {
             time,
             contexts: vec![Context::default()],
@@ -230,7 +230,7 @@ impl State {
     }
 
     /// Declares the next context, which is the current one from here on.
-    pub(crate) fn declare(&mut self, thread: u16, socket: u16) {
+    pub fn declare(&mut self, thread: u16, socket: u16) {
         self.context = self.contexts.len();
         self.contexts.push(Context {
             thread,
@@ -240,12 +240,12 @@ impl State {
     }
 
     /// The place of a clock that was read before.
-    pub(crate) fn place_of(&self, clock: ClockId) -> Option<usize> {
+    pub fn place_of(&self, clock: ClockId) -> Option<usize> {
         self.clocks.iter().position(|known| known.clock == clock)
     }
 
     /// Keeps what the current clock was told, be it known or the next one.
-    pub(crate) fn read_clock(&mut self, read: ClockState) {
+    pub fn read_clock(&mut self, read: ClockState) {
         match self.clocks.get_mut(self.clock) {
             Some(known) => *known = read,
             None => self.clocks.push(read),

@@ -16,13 +16,13 @@ use super::look::{self, field, signals};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seen {
     /// Its number, as itself sees it.
-    pub(super) pid: u32,
+    pub pid: u32,
     /// Whether it is a forked child, so that its start was its parent's.
-    pub(super) forked: bool,
+    pub forked: bool,
     /// Whether one of its threads runs at a time.
-    pub(super) one_thread: bool,
+    pub one_thread: bool,
     /// Whether what it prints is recorded.
-    pub(super) log: bool,
+    pub log: bool,
 }
 
 /// Hands `put` what was asked to be started, `command`, found at `file`, where process `pid` is another

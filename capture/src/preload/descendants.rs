@@ -47,14 +47,14 @@ struct Expected {
 
 /// What is not recorded, and why.
 pub(super) struct Missing {
-    pub(super) pid: u32,
-    pub(super) sentence: String,
+    pub pid: u32,
+    pub sentence: String,
 }
 
 impl Descendants {
     /// Lets processes that lose their parent become children of this one. Before the program
     /// starts.
-    pub(super) fn adopt(library: &str) -> Descendants {
+    pub fn adopt(library: &str) -> Descendants {
         // Where the kernel has no such thing, children that outlive the program are not seen.
         let _ = set_child_subreaper(Some(rustix::process::getpid()));
         Descendants {
@@ -68,7 +68,7 @@ impl Descendants {
     }
 
     /// A process has attached.
-    pub(super) fn comes(&mut self, pid: u32) {
+    pub fn comes(&mut self, pid: u32) {
         if self.expected.remove(&pid).is_none() {
             self.came.insert(pid, Instant::now());
         }
@@ -77,7 +77,7 @@ impl Descendants {
     }
 
     /// Its parent says that it has started process `pid`.
-    pub(super) fn expect(&mut self, pid: u32, what: String, program: Option<PathBuf>) {
+    pub fn expect(&mut self, pid: u32, what: String, program: Option<PathBuf>) {
         if self.came.remove(&pid).is_none() && !self.named.contains(&pid) {
             let since = Instant::now();
             self.expected.insert(
@@ -92,12 +92,12 @@ impl Descendants {
     }
 
     /// Process `pid` runs no program of its own after all.
-    pub(super) fn forget(&mut self, pid: u32) {
+    pub fn forget(&mut self, pid: u32) {
         self.expected.remove(&pid);
     }
 
     /// It was told that the process is not recorded.
-    pub(super) fn name(&mut self, pid: u32) {
+    pub fn name(&mut self, pid: u32) {
         self.expected.remove(&pid);
         self.named.insert(pid);
     }
@@ -106,7 +106,7 @@ impl Descendants {
     /// Returns how many live, and who is found not to be recorded. Who comes or goes at this very
     /// moment may be missed, unless the look is `thorough`, which costs a look at all processes of
     /// the machine.
-    pub(super) fn look(
+    pub fn look(
         &mut self,
         main: u32,
         recorded: impl Fn(u32) -> bool,

@@ -15,8 +15,8 @@ static LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libnetreel_pre
 /// The unpacked library and the recorder's socket, gone when this is dropped.
 #[derive(Debug)]
 pub(super) struct Unpacked {
-    pub(super) library: PathBuf,
-    pub(super) socket: PathBuf,
+    pub library: PathBuf,
+    pub socket: PathBuf,
     /// The folder that was made for them.
     own: Option<PathBuf>,
     /// The library, locked: whoever finds it without the lock knows that its recorder was killed.
@@ -30,14 +30,14 @@ const SOCKET_PATH_MAX: usize = 107;
 
 impl Unpacked {
     /// Whether this command has a library for its machine.
-    pub(super) fn exists() -> bool {
+    pub fn exists() -> bool {
         !LIBRARY.is_empty()
     }
 
     /// Writes the library into `folder`; into a folder of its own in the system's temporary folder
     /// where the path could not be named to the loader (a space or a colon in it) or to a socket
     /// (too long), or where a program that drops root's rights could not reach it.
-    pub(super) fn new(folder: &Path) -> io::Result<Unpacked> {
+    pub fn new(folder: &Path) -> io::Result<Unpacked> {
         let folder = fs::canonicalize(folder)?;
         let stem = format!("{OWN}{}", std::process::id());
         let socket = folder.join(format!("{stem}.socket"));
@@ -69,7 +69,7 @@ impl Unpacked {
 
     /// Writes the library into a folder of its own in the system's temporary folder, by a path as
     /// short as can be.
-    pub(super) fn in_temporary() -> io::Result<Unpacked> {
+    pub fn in_temporary() -> io::Result<Unpacked> {
         let mut again = 0;
         let folder = loop {
             let name = format!("{TEMPORARY_REPLAY}{}.{again}", std::process::id());
@@ -93,7 +93,7 @@ impl Unpacked {
 
     /// Leaves the library where it is: the loader would complain to the programs that those start
     /// which go on. It is tidied up once nobody uses it.
-    pub(super) fn leave_library(&mut self) {
+    pub fn leave_library(&mut self) {
         self.stays = true;
     }
 

@@ -131,10 +131,10 @@ pub(super) fn descriptors(pid: u32) -> impl Iterator<Item = (i32, String)> {
 #[derive(Debug, Default)]
 pub(super) struct Descriptors {
     /// Whether one of them is an io_uring.
-    pub(super) io_uring: bool,
+    pub io_uring: bool,
     /// Of each of its UDP sockets, by inode, how many packets the kernel dropped because the
     /// receive buffer was full.
-    pub(super) drops: Vec<(u64, u64)>,
+    pub drops: Vec<(u64, u64)>,
 }
 
 /// The UDP sockets of the machine during one look at several processes: processes that share a
@@ -144,7 +144,7 @@ pub(super) struct Sockets(BTreeMap<PathBuf, BTreeMap<u64, u64>>);
 
 impl Sockets {
     /// Looks at the descriptors of a process; what cannot be read counts as nothing.
-    pub(super) fn of(&mut self, pid: u32) -> Descriptors {
+    pub fn of(&mut self, pid: u32) -> Descriptors {
         let mut found = Descriptors::default();
         let mut sockets = BTreeSet::new();
         for (_, target) in descriptors(pid) {

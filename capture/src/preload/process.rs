@@ -36,36 +36,36 @@ random bytes and clocks by rarer ways than the documentation names";
 
 /// A process that pushes into a ring file, and its reel under way.
 pub(super) struct Process {
-    pub(super) pid: u32,
-    pub(super) name: String,
-    pub(super) path: PathBuf,
+    pub pid: u32,
+    pub name: String,
+    pub path: PathBuf,
     /// Readable when the process has ended.
-    pub(super) ended: OwnedFd,
-    pub(super) tripwire: Option<Tripwire>,
+    pub ended: OwnedFd,
+    pub tripwire: Option<Tripwire>,
     /// Marks that were made, each once.
-    pub(super) io_uring: bool,
-    pub(super) past: BTreeSet<PastId>,
-    pub(super) drops: Drops,
+    pub io_uring: bool,
+    pub past: BTreeSet<PastId>,
+    pub drops: Drops,
     /// Whether it was told that a thread has no ring.
-    pub(super) ringless: bool,
+    pub ringless: bool,
     /// Whether it was told that another process cuts or joins packets of its sockets.
-    pub(super) segments_told: bool,
+    pub segments_told: bool,
     /// Whether it was told that a limit has ended its reel.
-    pub(super) limited: bool,
+    pub limited: bool,
     /// Whether the disk was full at the latest look.
-    pub(super) full: bool,
+    pub full: bool,
     /// Its program.
-    pub(super) program: Option<PathBuf>,
+    pub program: Option<PathBuf>,
     /// What it says that it becomes: for a sentence, and the program's file.
-    pub(super) becomes: Option<(String, PathBuf)>,
+    pub becomes: Option<(String, PathBuf)>,
     /// Which thread started a process latest, and which one.
-    pub(super) started: Option<(ThreadId, u32)>,
+    pub started: Option<(ThreadId, u32)>,
     /// Whether it calls processes by the numbers that they have here.
-    pub(super) same_numbers: bool,
+    pub same_numbers: bool,
     /// Since when looks have found it to be another program than that.
-    pub(super) other: Option<Instant>,
+    pub other: Option<Instant>,
     /// Whether its reel tells of a gap.
-    pub(super) marked: bool,
+    pub marked: bool,
     ending: bool,
     recorder: Recorder,
     tally: Arc<Tally>,
@@ -121,7 +121,7 @@ pub(super) fn doings() -> io::Result<(Telling, Doings)> {
 }
 
 impl Telling {
-    pub(super) fn send(&self, doing: Doing) {
+    pub fn send(&self, doing: Doing) {
         // The receiver outlives every recorder.
         let _ = self.0.send(doing);
         let _ = rustix::io::write(&self.1, &1u64.to_ne_bytes());
@@ -130,16 +130,16 @@ impl Telling {
 
 impl Doings {
     /// Readable when there is something to hear.
-    pub(super) fn fd(&self) -> BorrowedFd<'_> {
+    pub fn fd(&self) -> BorrowedFd<'_> {
         self.1.as_fd()
     }
 
     /// It is heard of again only when there is more.
-    pub(super) fn heard(&self) {
+    pub fn heard(&self) {
         let _ = rustix::io::read(&*self.1, &mut [0; 8]);
     }
 
-    pub(super) fn next(&self) -> Option<Doing> {
+    pub fn next(&self) -> Option<Doing> {
         self.0.try_recv().ok()
     }
 }
@@ -167,7 +167,7 @@ fn free_name(folder: &Path, wanted: String) -> (String, PathBuf) {
 impl Process {
     /// Makes the reel of process `pid` in `folder`. Both are called as is wanted, or, where there is such
     /// a reel, with a number behind that. `session` is the same for all processes of the recording.
-    pub(super) fn new(
+    pub fn new(
         (pid, wanted, seen): (u32, String, Seen),
         launched: (&Path, &[OsString]),
         ended: OwnedFd,
@@ -253,24 +253,24 @@ impl Process {
     }
 
     /// Writes a sentence into the reel.
-    pub(super) fn note(&mut self, text: &str) {
+    pub fn note(&mut self, text: &str) {
         let text = text.as_bytes();
         self.notes.push(monotonic_now(), Event::Note { text });
     }
 
-    pub(super) fn recorder(&self) -> &Recorder {
+    pub fn recorder(&self) -> &Recorder {
         &self.recorder
     }
 
     /// Packets, bytes of their payloads, events dropped.
-    pub(super) fn counts(&self) -> Counts {
+    pub fn counts(&self) -> Counts {
         Counts::of(&self.tally)
     }
 
     /// Has the reel end soon, with what was seen past the hooks and how the process ended, where that
     /// is known, as its last words. The kernel dropped `drops` packets of its sockets that no other
     /// reel tells of.
-    pub(super) fn say_last(&mut self, drops: u64, end: Option<ProcessEnd>) {
+    pub fn say_last(&mut self, drops: u64, end: Option<ProcessEnd>) {
         if let Some(past) = self.past_the_hooks() {
             self.note(&format!("system calls past the recorder: {past}"));
         }
@@ -293,18 +293,18 @@ impl Process {
     }
 
     /// Whether the process has not ended.
-    pub(super) fn lives(&self) -> bool {
+    pub fn lives(&self) -> bool {
         let mut ended = [PollFd::new(&self.ended, PollFlags::IN)];
         matches!(poll(&mut ended, Some(&Timespec::default())), Ok(0))
     }
 
     /// Whether its last words were said.
-    pub(super) fn is_ending(&self) -> bool {
+    pub fn is_ending(&self) -> bool {
         self.ending
     }
 
     /// Ends the reel.
-    pub(super) fn end(&mut self) -> Result<Summary, RecordError> {
+    pub fn end(&mut self) -> Result<Summary, RecordError> {
         self.recorder.end()
     }
 
@@ -313,7 +313,7 @@ impl Process {
     }
 
     /// What is left of it once its reel has ended, as `summary` tells.
-    pub(super) fn finished(self, summary: Result<Summary, RecordError>) -> Finished {
+    pub fn finished(self, summary: Result<Summary, RecordError>) -> Finished {
         let past = self.past_the_hooks();
         let moved = summary.as_ref().ok().and_then(|it| it.moved_to.clone());
         Finished {
@@ -345,7 +345,7 @@ pub(super) struct Drops(BTreeMap<u64, u64>);
 
 impl Drops {
     /// Whether they are more than anybody saw before.
-    pub(super) fn see(&mut self, inode: u64, drops: u64) -> bool {
+    pub fn see(&mut self, inode: u64, drops: u64) -> bool {
         if drops == 0 {
             return false;
         }
@@ -356,7 +356,7 @@ impl Drops {
     }
 
     /// Sees what `others` have seen; how many more they are now.
-    pub(super) fn add(&mut self, others: &Drops) -> u64 {
+    pub fn add(&mut self, others: &Drops) -> u64 {
         let before = self.sum();
         for (inode, drops) in &others.0 {
             self.see(*inode, *drops);
@@ -364,7 +364,7 @@ impl Drops {
         self.sum() - before
     }
 
-    pub(super) fn sum(&self) -> u64 {
+    pub fn sum(&self) -> u64 {
         self.0.values().sum()
     }
 }
@@ -373,15 +373,15 @@ impl Drops {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Counts {
     /// Sent and received.
-    pub(super) packets: u64,
+    pub packets: u64,
     /// Of their payloads.
-    pub(super) bytes: u64,
+    pub bytes: u64,
     /// Events that could not be recorded.
-    pub(super) dropped: u64,
+    pub dropped: u64,
     /// UDP sockets that were opened.
-    pub(super) sockets: u64,
+    pub sockets: u64,
     /// TCP connections.
-    pub(super) connections: u64,
+    pub connections: u64,
 }
 
 impl Counts {
@@ -399,16 +399,16 @@ impl Counts {
 
 /// A reel that was ended.
 pub(super) struct Finished {
-    pub(super) pid: u32,
-    pub(super) name: String,
-    pub(super) path: PathBuf,
-    pub(super) past: Option<String>,
+    pub pid: u32,
+    pub name: String,
+    pub path: PathBuf,
+    pub past: Option<String>,
     /// Its children, and the program that it becomes, have the same one.
-    pub(super) tripwire: Option<Tripwire>,
-    pub(super) marked: bool,
-    pub(super) limited: bool,
-    pub(super) counts: Counts,
-    pub(super) summary: Result<Summary, RecordError>,
+    pub tripwire: Option<Tripwire>,
+    pub marked: bool,
+    pub limited: bool,
+    pub counts: Counts,
+    pub summary: Result<Summary, RecordError>,
 }
 
 /// Which threads of a process have sent or received packets.

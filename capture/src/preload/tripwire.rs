@@ -9,9 +9,9 @@ use super::look;
 #[derive(Debug, Default)]
 pub(super) struct Watched {
     /// What is to be said of it, should it come to packets: in whose reel, and the sentence.
-    pub(super) gap: Option<(u32, String)>,
+    pub gap: Option<(u32, String)>,
     /// Whether it kept apart from packets to its end, once that is known.
-    pub(super) apart: Option<bool>,
+    pub apart: Option<bool>,
 }
 
 /// The listener of one process's tripwire.
@@ -27,7 +27,7 @@ pub(super) struct Tripwire {
 const SOCKETS_MAX: usize = 1024;
 
 impl Tripwire {
-    pub(super) fn new(listener: OwnedFd) -> Tripwire {
+    pub fn new(listener: OwnedFd) -> Tripwire {
         Tripwire {
             listener,
             seen: BTreeMap::new(),
@@ -35,16 +35,13 @@ impl Tripwire {
         }
     }
 
-    pub(super) fn fd(&self) -> &OwnedFd {
+    pub fn fd(&self) -> &OwnedFd {
         &self.listener
     }
 
     /// Lets one call go on, and names it where it is the first of its kind, and not of a program that is
     /// `watched` whatever it calls. To be asked when the listener is readable.
-    pub(super) fn answer(
-        &mut self,
-        watched: &BTreeMap<u32, Watched>,
-    ) -> Option<(u32, &'static str)> {
+    pub fn answer(&mut self, watched: &BTreeMap<u32, Watched>) -> Option<(u32, &'static str)> {
         let fd = self.listener.as_raw_fd();
         // SAFETY: a structure of plain numbers, which the kernel wants to be zero.
         let mut call: libc::seccomp_notif = unsafe { std::mem::zeroed() };
@@ -99,7 +96,7 @@ impl Tripwire {
     }
 
     /// What was seen, in words: `sendto 12 times`.
-    pub(super) fn summary(&self) -> Option<String> {
+    pub fn summary(&self) -> Option<String> {
         let counts = self.seen.iter();
         let words: Vec<String> = counts
             .map(|(number, count)| match count {

@@ -28,23 +28,23 @@ pub struct RecordedSocket {
 /// What the clones of a socket have in common.
 #[derive(Debug)]
 pub(crate) struct Opened {
-    pub(crate) id: SocketId,
+    pub id: SocketId,
     peer: Mutex<Option<Endpoint>>,
 }
 
 impl Opened {
-    pub(crate) fn new(journal: &Journal, local: Endpoint, peer: Option<Endpoint>) -> Opened {
+    pub fn new(journal: &Journal, local: Endpoint, peer: Option<Endpoint>) -> Opened {
         Opened {
             id: journal.open_socket(local),
             peer: Mutex::new(peer),
         }
     }
 
-    pub(crate) fn peer(&self) -> Option<Endpoint> {
+    pub fn peer(&self) -> Option<Endpoint> {
         *locked(&self.peer)
     }
 
-    pub(crate) fn set_peer(&self, peer: Option<Endpoint>) {
+    pub fn set_peer(&self, peer: Option<Endpoint>) {
         *locked(&self.peer) = peer;
     }
 }

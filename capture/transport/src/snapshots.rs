@@ -37,7 +37,7 @@ pub(crate) struct Snapshots {
 }
 
 impl Snapshots {
-    pub(crate) fn new(plan: SnapshotPlan) -> Snapshots {
+    pub fn new(plan: SnapshotPlan) -> Snapshots {
         Snapshots {
             plan,
             latest: None,
@@ -48,24 +48,24 @@ impl Snapshots {
     }
 
     /// How many bytes were recorded.
-    pub(crate) fn recorded(&mut self, bytes: usize) {
+    pub fn recorded(&mut self, bytes: usize) {
         self.since = self.since.saturating_add(bytes as u64);
     }
 
     /// Something was not recorded: nothing behind it can be replayed without a snapshot.
-    pub(crate) fn lost(&mut self) {
+    pub fn lost(&mut self) {
         self.wanted = true;
     }
 
     /// Whether one is due.
-    pub(crate) fn due(&mut self, now: Time) -> bool {
+    pub fn due(&mut self, now: Time) -> bool {
         let latest = *self.latest.get_or_insert(now);
         let is_time = now.since(latest) >= self.plan.every;
         self.wanted || (is_time && self.since >= self.size.saturating_mul(self.plan.others))
     }
 
     /// One was written, or cannot be.
-    pub(crate) fn taken(&mut self, now: Time, size: usize) {
+    pub fn taken(&mut self, now: Time, size: usize) {
         self.latest = Some(now);
         self.size = size as u64;
         self.since = 0;

@@ -16,7 +16,7 @@ const ROOM_EVERY: Duration = Duration::from_millis(500);
 impl Drainer {
     /// Nothing could be written. Where the disk is full, what was pushed stays in the rings, and
     /// what finds no room there is dropped and counted, until there is room again.
-    pub(super) fn wait_for_room(&mut self, error: WriteError) -> Result<Pause, WriteError> {
+    pub fn wait_for_room(&mut self, error: WriteError) -> Result<Pause, WriteError> {
         let code = code(&error);
         if ![NO_ROOM, NO_ROOM_FOR_USER].contains(&code)
             || self.shared.finishing.load(Ordering::Acquire)
@@ -37,7 +37,7 @@ impl Drainer {
     }
 
     /// Tries whether there is room again, and names the hole.
-    pub(super) fn look_for_room(&mut self) -> Result<(), WriteError> {
+    pub fn look_for_room(&mut self) -> Result<(), WriteError> {
         let Some(full) = &self.full else {
             return Ok(());
         };
@@ -57,7 +57,7 @@ impl Drainer {
     }
 
     /// Writes the note, whose turn it is.
-    pub(super) fn write_note(&mut self) -> Result<(), WriteError> {
+    pub fn write_note(&mut self) -> Result<(), WriteError> {
         if let Some((number, text)) = &self.note {
             let text = text.as_bytes();
             let note = own(*number, self.latest, Event::Note { text });
@@ -68,7 +68,7 @@ impl Drainer {
     }
 
     /// The number of the note, where there is one.
-    pub(super) fn note_number(&self) -> Option<u64> {
+    pub fn note_number(&self) -> Option<u64> {
         self.note.as_ref().map(|(number, _)| *number)
     }
 }

@@ -23,7 +23,7 @@ enum Order {
 
 impl Keeper {
     /// `folder` is where the recording is.
-    pub(crate) fn start(
+    pub fn start(
         folder: PathBuf,
         triggers: Triggers,
         requests: Arc<Requests>,
@@ -52,13 +52,13 @@ impl Keeper {
         })
     }
 
-    pub(crate) fn order(&self, actions: Vec<Action>) {
+    pub fn order(&self, actions: Vec<Action>) {
         if !actions.is_empty() {
             self.tell(Order::Do(actions));
         }
     }
 
-    pub(crate) fn done(&self, requests: usize) {
+    pub fn done(&self, requests: usize) {
         if requests > 0 {
             self.tell(Order::Done(requests));
         }

@@ -31,7 +31,7 @@ pub(crate) struct RingRecording {
 
 impl RingRecording {
     /// For the recording at `path`.
-    pub(crate) fn start(
+    pub fn start(
         path: &Path,
         ring: Ring,
         requests: Arc<Requests>,
@@ -52,12 +52,12 @@ impl RingRecording {
     }
 
     /// Whether something that was asked for is still to be done.
-    pub(crate) fn is_waiting(&self) -> bool {
+    pub fn is_waiting(&self) -> bool {
         self.requests.is_waiting() || !self.ready.is_empty() || self.windows.are_open()
     }
 
     /// Whether the part under way is to end before `event`, so that the next one starts with it.
-    pub(crate) fn ends_before(&self, event: &Event<'_>) -> bool {
+    pub fn ends_before(&self, event: &Event<'_>) -> bool {
         let snapshot = matches!(event, Event::Snapshot { .. });
         snapshot
             && self.snapshot.is_some()
@@ -65,7 +65,7 @@ impl RingRecording {
     }
 
     /// An event was written into the part under way.
-    pub(crate) fn wrote(&mut self, event: &Event<'_>) {
+    pub fn wrote(&mut self, event: &Event<'_>) {
         if self.snapshot.is_none() {
             self.snapshot = Some(matches!(event, Event::Snapshot { .. }));
         }
@@ -73,7 +73,7 @@ impl RingRecording {
 
     /// Whether the part under way is to end now: what was asked for, up to the event before
     /// `written`, wants it. Where it cannot be ended, [`act`](RingRecording::act) goes on without.
-    pub(crate) fn wants_cut(&mut self, written: EventNumber) -> bool {
+    pub fn wants_cut(&mut self, written: EventNumber) -> bool {
         if self.requests.is_waiting() {
             self.ready.extend(self.requests.take(written));
         }
@@ -84,7 +84,7 @@ impl RingRecording {
     }
 
     /// The part under way was ended.
-    pub(crate) fn ended(&mut self, file: Ended) {
+    pub fn ended(&mut self, file: Ended) {
         let now = monotonic_now();
         let part = FinishedPart {
             file,
@@ -98,7 +98,7 @@ impl RingRecording {
     }
 
     /// Deals with what was asked for, and with what is due.
-    pub(crate) fn act(&mut self) {
+    pub fn act(&mut self) {
         let now = monotonic_now();
         let requests = std::mem::take(&mut self.ready);
         for request in &requests {
@@ -112,7 +112,7 @@ impl RingRecording {
     }
 
     /// Nothing can be written now, as `why` says: no window is kept.
-    pub(crate) fn refuse(&mut self, why: &str) {
+    pub fn refuse(&mut self, why: &str) {
         let all = EventNumber(u64::MAX);
         self.ready.extend(self.requests.take(all));
         for _ in &self.ready {
@@ -125,7 +125,7 @@ impl RingRecording {
     }
 
     /// A part that a window wants could not be ended; the recording goes on in it.
-    pub(crate) fn could_not_end(&mut self, path: &Path) {
+    pub fn could_not_end(&mut self, path: &Path) {
         if std::mem::replace(&mut self.stuck, true) {
             return;
         }
@@ -138,7 +138,7 @@ impl RingRecording {
     /// The recording has ended with the part at `path`, of which all else is counted in `done`.
     /// Waits until all is kept, and counts the other parts. `why` it has ended is told to triggers
     /// that come later.
-    pub(crate) fn finish(mut self, path: PathBuf, why: &str, done: &mut Summary) {
+    pub fn finish(mut self, path: PathBuf, why: &str, done: &mut Summary) {
         let base = self.base.display();
         let why = format!("{base}: no window is kept any more, because recording has ended: {why}");
         self.ready.extend(self.requests.close(why));

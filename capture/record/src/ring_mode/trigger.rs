@@ -133,14 +133,14 @@ pub(crate) struct Requests {
 /// One trigger, as a recorder's writing thread sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Request {
-    pub(crate) trigger: Trigger,
+    pub trigger: Trigger,
     /// Its event; `None` where it could not be recorded.
-    pub(crate) number: Option<EventNumber>,
+    pub number: Option<EventNumber>,
 }
 
 impl Requests {
     /// For a writing thread that is woken by `bell`.
-    pub(crate) fn new(bell: BellRef) -> Requests {
+    pub fn new(bell: BellRef) -> Requests {
         let bell = Some(bell);
         Requests {
             bell,
@@ -148,13 +148,13 @@ impl Requests {
         }
     }
 
-    pub(crate) fn is_waiting(&self) -> bool {
+    pub fn is_waiting(&self) -> bool {
         self.waiting.load(Ordering::Acquire)
     }
 
     /// Takes what is asked for, up to the events that are written: what was pushed before a
     /// trigger belongs into its window.
-    pub(crate) fn take(&self, written: EventNumber) -> Vec<Request> {
+    pub fn take(&self, written: EventNumber) -> Vec<Request> {
         let mut queue = locked(&self.queue);
         let (ready, later) = std::mem::take(&mut *queue)
             .into_iter()
@@ -165,13 +165,13 @@ impl Requests {
     }
 
     /// Says that this many of those taken were dealt with.
-    pub(crate) fn done(&self, count: usize) {
+    pub fn done(&self, count: usize) {
         self.done.fetch_add(count as u64, Ordering::Release);
     }
 
     /// Takes none from now on, and returns those that nobody has taken. `why` is told to whoever
     /// asks later.
-    pub(crate) fn close(&self, why: String) -> Vec<Request> {
+    pub fn close(&self, why: String) -> Vec<Request> {
         let mut queue = locked(&self.queue);
         let _ = self.closed.set(why);
         self.waiting.store(false, Ordering::Release);

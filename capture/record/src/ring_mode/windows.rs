@@ -19,11 +19,11 @@ use crate::series::Ended;
 /// A part that was ended. Times are those of the writing thread's clock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FinishedPart {
-    pub(crate) file: Ended,
-    pub(crate) from: Time,
-    pub(crate) until: Time,
+    pub file: Ended,
+    pub from: Time,
+    pub until: Time,
     /// Whether it starts with a snapshot of the engine.
-    pub(crate) snapshot: bool,
+    pub snapshot: bool,
 }
 
 /// What is to be done with files. Folders are names beside the recording.
@@ -67,8 +67,8 @@ pub(crate) struct Windows {
 /// What was deleted of a recording.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Deleted {
-    pub(crate) parts: u32,
-    pub(crate) events: u64,
+    pub parts: u32,
+    pub events: u64,
 }
 
 /// A trigger's moment on the calendar, and its id. The first trigger of a window names it.
@@ -119,7 +119,7 @@ const REMEMBERED: Duration = Duration::from_secs(35);
 const ASKED_MAX: usize = 256;
 
 impl Windows {
-    pub(crate) fn new(ring: Ring) -> Windows {
+    pub fn new(ring: Ring) -> Windows {
         Windows {
             ring,
             parts: VecDeque::new(),
@@ -132,12 +132,12 @@ impl Windows {
     }
 
     /// A part that is so old is ended before a snapshot, so that the next one starts with it.
-    pub(crate) fn part_time_at_snapshot(&self) -> Duration {
+    pub fn part_time_at_snapshot(&self) -> Duration {
         self.ring.part_time() / 2
     }
 
     /// A part was ended.
-    pub(crate) fn finished(&mut self, part: FinishedPart, now: Time) -> Vec<Action> {
+    pub fn finished(&mut self, part: FinishedPart, now: Time) -> Vec<Action> {
         let mut actions = Vec::new();
         for window in &mut self.windows {
             if window.state == State::Open && part.from < window.until {
@@ -152,7 +152,7 @@ impl Windows {
 
     /// Whether the part under way has to be ended before [`request`](Windows::request) is called:
     /// the trigger opens a window.
-    pub(crate) fn wants_cut_for(&self, trigger: &Trigger) -> bool {
+    pub fn wants_cut_for(&self, trigger: &Trigger) -> bool {
         let asked = Asked::new(trigger, Time::ZERO, trigger.utc_ns);
         let near = |first: &Asked| {
             let (first, later) = if first.named <= asked.named {
@@ -169,7 +169,7 @@ impl Windows {
 
     /// A trigger. `utc_ns` is the calendar's time at `now`. The part under way was ended if that was
     /// wanted.
-    pub(crate) fn request(&mut self, request: &Request, now: Time, utc_ns: i64) -> Vec<Action> {
+    pub fn request(&mut self, request: &Request, now: Time, utc_ns: i64) -> Vec<Action> {
         self.forget(now);
         let fresh = Asked::new(&request.trigger, now, utc_ns);
         let place = self
@@ -317,24 +317,24 @@ impl Windows {
     }
 
     /// Whether the part under way has to be ended so that an open window gets its last part.
-    pub(crate) fn wants_cut_to_close(&self, now: Time) -> bool {
+    pub fn wants_cut_to_close(&self, now: Time) -> bool {
         let mut open = self.windows.iter().filter(|it| it.state == State::Open);
         open.any(|window| now > window.settles && self.ended < window.until)
     }
 
     /// Whether a window still waits for a part.
-    pub(crate) fn are_open(&self) -> bool {
+    pub fn are_open(&self) -> bool {
         self.windows.iter().any(|it| it.state == State::Open)
     }
 
     /// What is due by now, the part under way having been ended if that was wanted.
-    pub(crate) fn tick(&mut self, now: Time) -> Vec<Action> {
+    pub fn tick(&mut self, now: Time) -> Vec<Action> {
         let ended = self.ended;
         self.close_where(|window| now > window.settles && ended >= window.until)
     }
 
     /// No further part belongs to any window.
-    pub(crate) fn close(&mut self) -> Vec<Action> {
+    pub fn close(&mut self) -> Vec<Action> {
         self.close_where(|_| true)
     }
 
@@ -368,11 +368,11 @@ impl Windows {
     }
 
     /// The files of the parts that are there.
-    pub(crate) fn there(&self) -> impl ExactSizeIterator<Item = &Ended> {
+    pub fn there(&self) -> impl ExactSizeIterator<Item = &Ended> {
         self.parts.iter().map(|part| &part.file)
     }
 
-    pub(crate) fn deleted(&self) -> Deleted {
+    pub fn deleted(&self) -> Deleted {
         self.deleted
     }
 

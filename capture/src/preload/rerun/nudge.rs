@@ -32,7 +32,7 @@ pub(super) struct Nudges(Option<u64>);
 impl Nudges {
     /// Sends process `pid`, which has not come further than `next` for this long, the signal that it
     /// waits for, if it does.
-    pub(super) fn look(&mut self, tape: &Tape, pid: u32, (next, since): (u64, Duration)) {
+    pub fn look(&mut self, tape: &Tape, pid: u32, (next, since): (u64, Duration)) {
         if since < ASLEEP || self.0 == Some(next) {
             return;
         }

@@ -17,7 +17,7 @@ pub(super) struct Scratch(PathBuf);
 
 impl Scratch {
     /// Makes the folder, and the files in it.
-    pub(super) fn new(folder: PathBuf, files: &[FoundFile]) -> io::Result<Scratch> {
+    pub fn new(folder: PathBuf, files: &[FoundFile]) -> io::Result<Scratch> {
         fs::create_dir(&folder)?;
         let scratch = Scratch(folder);
         fs::set_permissions(&scratch.0, Permissions::from_mode(0o755))?;
@@ -41,7 +41,7 @@ impl Scratch {
         Ok(scratch)
     }
 
-    pub(super) fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         &self.0
     }
 

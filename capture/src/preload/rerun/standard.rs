@@ -19,9 +19,9 @@ use super::super::again::Standard;
 /// The program's ends, and ours.
 pub(super) struct Standards {
     /// What the program gets under the numbers 0, 1 and 2; `None`: that number is not open.
-    pub(super) given: [Option<OwnedFd>; 3],
+    pub given: [Option<OwnedFd>; 3],
     /// Which of them is the terminal by which the program is steered.
-    pub(super) terminal: Option<RawFd>,
+    pub terminal: Option<RawFd>,
     outlets: Vec<Outlet>,
     /// What is open so that nothing ends.
     open: Vec<OwnedFd>,
@@ -38,7 +38,7 @@ enum Outlet {
 }
 
 impl Standards {
-    pub(super) fn open(wanted: &[Option<Standard>; 3]) -> io::Result<Standards> {
+    pub fn open(wanted: &[Option<Standard>; 3]) -> io::Result<Standards> {
         let mut made = Standards {
             given: [None, None, None],
             terminal: None,
@@ -120,7 +120,7 @@ impl Standards {
     }
 
     /// Hands on what comes out of them, once the program has its ends.
-    pub(super) fn relay(self) -> io::Result<Relay> {
+    pub fn relay(self) -> io::Result<Relay> {
         drop(self.given);
         let (over, until) = io::pipe()?;
         let (mut outlets, over) = (self.outlets, OwnedFd::from(over));

@@ -21,7 +21,7 @@ pub(super) struct Watchdog {
 const AT_WORK: u32 = 12;
 
 impl Watchdog {
-    pub(super) fn new(pid: u32, patience: Option<Duration>) -> Watchdog {
+    pub fn new(pid: u32, patience: Option<Duration>) -> Watchdog {
         let now = Instant::now();
         Watchdog {
             pid,
@@ -34,12 +34,12 @@ impl Watchdog {
     }
 
     /// How long it has not come further, as of the latest look.
-    pub(super) fn stands(&self) -> Duration {
+    pub fn stands(&self) -> Duration {
         self.since.elapsed()
     }
 
     /// Looks at the program; a sentence where it stands still.
-    pub(super) fn look(&mut self, next: u64) -> Option<String> {
+    pub fn look(&mut self, next: u64) -> Option<String> {
         let now = Instant::now();
         let status = look::told(self.pid, "status");
         if next != self.next || is_held(&status) {

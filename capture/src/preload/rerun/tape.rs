@@ -15,12 +15,12 @@ use super::super::again::{Came, Printed};
 
 /// The tape's memory.
 pub(super) struct Tape {
-    pub(super) file: File,
-    pub(super) memory: MmapMut,
+    pub file: File,
+    pub memory: MmapMut,
 }
 
 impl Tape {
-    pub(super) fn new(bytes: &[u8], scratch: &[u8]) -> io::Result<Tape> {
+    pub fn new(bytes: &[u8], scratch: &[u8]) -> io::Result<Tape> {
         let fd = rustix::fs::memfd_create("netreel-tape", MemfdFlags::CLOEXEC)?;
         let mut file = File::from(fd);
         file.write_all(bytes)?;
@@ -38,12 +38,12 @@ impl Tape {
         Ok(Tape { file, memory })
     }
 
-    pub(super) fn control(&self) -> &TapeControl {
+    pub fn control(&self) -> &TapeControl {
         // SAFETY: the memory is longer, begins at a page, and any bytes are a control page.
         unsafe { &*self.memory.as_ptr().cast::<TapeControl>() }
     }
 
-    pub(super) fn came(&self) -> Option<Came> {
+    pub fn came(&self) -> Option<Came> {
         let control = self.control();
         if control.state.load(Ordering::Acquire) != state::PARTED {
             return None;
@@ -55,7 +55,7 @@ impl Tape {
         Some(Came { what, bytes })
     }
 
-    pub(super) fn opened(&self) -> Vec<Opened> {
+    pub fn opened(&self) -> Vec<Opened> {
         let count = self.control().opened.load(Ordering::Acquire) as usize;
         let all = self.memory.get(OPENED_AT..SCRATCH_AT).unwrap_or(&[]);
         let (all, _) = all.as_chunks::<{ size_of::<Opened>() }>();
@@ -71,7 +71,7 @@ impl Tape {
         .collect()
     }
 
-    pub(super) fn printed(&self, index: usize) -> Printed {
+    pub fn printed(&self, index: usize) -> Printed {
         let Some(printed) = self.control().printed.get(index) else {
             return Printed::default();
         };

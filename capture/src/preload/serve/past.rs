@@ -16,7 +16,7 @@ use super::Server;
 const TOLD: Duration = Duration::from_millis(200);
 
 impl Server<'_> {
-    pub(super) fn tripped(&mut self, pid: u32) {
+    pub fn tripped(&mut self, pid: u32) {
         let Some(process) = self.processes.get_mut(&pid) else {
             return;
         };
@@ -27,7 +27,7 @@ impl Server<'_> {
     }
 
     /// A process calls whose parent, or who itself as another program, had the tripwire set.
-    pub(super) fn tripped_by_heirs(&mut self, index: usize) {
+    pub fn tripped_by_heirs(&mut self, index: usize) {
         let tripwire = self.inherited.get_mut(index);
         if let Some((thread, call)) = tripwire.and_then(|it| it.answer(&self.watched)) {
             self.gap(thread, &past_the_library(thread, call));
@@ -35,7 +35,7 @@ impl Server<'_> {
     }
 
     /// Whoever runs unrecorded is named. `thorough`: nobody may be missed.
-    pub(super) fn look_at_descendants(&mut self, thorough: bool) {
+    pub fn look_at_descendants(&mut self, thorough: bool) {
         let Some(descendants) = &mut self.descendants else {
             return;
         };
@@ -49,7 +49,7 @@ impl Server<'_> {
 
     /// Looks at what processes have open; whether the kernel dropped packets of theirs since the last
     /// look.
-    pub(super) fn look(&mut self) -> bool {
+    pub fn look(&mut self) -> bool {
         let mut dropping = false;
         let pids: Vec<u32> = self.processes.keys().copied().collect();
         let mut sockets = look::Sockets::default();
@@ -107,7 +107,7 @@ impl Server<'_> {
     }
 
     /// What recorded programs have done that may leave a gap.
-    pub(super) fn hear(&mut self) {
+    pub fn hear(&mut self) {
         while let Some(doing) = self.doings.next() {
             match doing {
                 Doing::Starts {
@@ -256,7 +256,7 @@ impl Server<'_> {
 
     /// Whoever is watched still when the recording ends is named. Of those that have ended it is told at
     /// once what came of it.
-    pub(super) fn name_who_is_watched(&mut self) {
+    pub fn name_who_is_watched(&mut self) {
         self.hear();
         let until = Instant::now() + TOLD;
         let has_ended = |(pid, watched): (&u32, &Watched)| {
@@ -274,14 +274,14 @@ impl Server<'_> {
     }
 
     /// Says what is missing, here and in the reel.
-    pub(super) fn gap(&mut self, pid: u32, sentence: &str) {
+    pub fn gap(&mut self, pid: u32, sentence: &str) {
         self.note_gap(pid, sentence);
         (self.report)(Report::Gap(sentence.to_owned()));
     }
 
     /// The same of what process `pid` itself does: its name stands before it here, and its own reel needs
     /// not name it.
-    pub(super) fn own_gap(&mut self, pid: u32, sentence: &str) {
+    pub fn own_gap(&mut self, pid: u32, sentence: &str) {
         let told = match self.note_gap(pid, sentence) {
             Some(process) => format!("{}: {sentence}", process.name),
             None => format!("process {pid}: {sentence}"),

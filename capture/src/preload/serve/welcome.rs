@@ -23,7 +23,7 @@ use super::{Server, Why};
 
 impl Server<'_> {
     /// A process asks for something.
-    pub(super) fn welcome(&mut self, listener: &OwnedFd) {
+    pub fn welcome(&mut self, listener: &OwnedFd) {
         let Some((socket, pid, user, hello, fd)) = next(listener) else {
             return;
         };

@@ -41,30 +41,30 @@ pub struct Proxy {
 
 /// A socket that clients send to.
 pub(super) struct Listener {
-    pub(super) socket: Socket,
-    pub(super) id: SocketId,
-    pub(super) local: Endpoint,
-    pub(super) name: String,
-    pub(super) target: Endpoint,
-    pub(super) seed: u64,
+    pub socket: Socket,
+    pub id: SocketId,
+    pub local: Endpoint,
+    pub name: String,
+    pub target: Endpoint,
+    pub seed: u64,
     /// How many links were numbered.
-    pub(super) links: u16,
-    pub(super) drops: u32,
+    pub links: u16,
+    pub drops: u32,
 }
 
 /// A client, and the socket towards the server that is its own.
 pub(super) struct Client {
-    pub(super) address: Endpoint,
-    pub(super) listener: usize,
-    pub(super) socket: Socket,
-    pub(super) id: SocketId,
-    pub(super) up: FaultedLink,
-    pub(super) down: FaultedLink,
+    pub address: Endpoint,
+    pub listener: usize,
+    pub socket: Socket,
+    pub id: SocketId,
+    pub up: FaultedLink,
+    pub down: FaultedLink,
     /// When something last went to or from it.
-    pub(super) latest: Time,
+    pub latest: Time,
     /// How many packets are held back on its link.
-    pub(super) held: usize,
-    pub(super) drops: u32,
+    pub held: usize,
+    pub drops: u32,
 }
 
 /// Where a packet goes.
@@ -76,20 +76,20 @@ pub(super) enum Toward {
 
 /// A packet that waits for its time.
 pub(super) struct Held {
-    pub(super) way: Toward,
-    pub(super) slot: usize,
-    pub(super) payload: Box<[u8]>,
+    pub way: Toward,
+    pub slot: usize,
+    pub payload: Box<[u8]>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
-    pub(super) packets: u64,
-    pub(super) bytes: u64,
-    pub(super) clients: u64,
-    pub(super) refused: u64,
-    pub(super) failed: u64,
-    pub(super) lost: u64,
-    pub(super) kernel_drops: u64,
+    pub packets: u64,
+    pub bytes: u64,
+    pub clients: u64,
+    pub refused: u64,
+    pub failed: u64,
+    pub lost: u64,
+    pub kernel_drops: u64,
 }
 
 /// What a socket is, in the number that belongs to it.
@@ -100,14 +100,14 @@ pub(super) enum Token {
 }
 
 impl Token {
-    pub(super) fn number(self) -> u64 {
+    pub fn number(self) -> u64 {
         match self {
             Token::Listener(place) => 1 + 2 * place as u64,
             Token::Client(slot) => 2 * slot as u64,
         }
     }
 
-    pub(super) fn of(number: u64) -> Token {
+    pub fn of(number: u64) -> Token {
         match number % 2 {
             1 => Token::Listener((number / 2) as usize),
             _ => Token::Client((number / 2) as usize),
