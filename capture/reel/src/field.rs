@@ -121,6 +121,16 @@ made_of! {
     TriggerCause: u8, |it| it.0, |number| Some(TriggerCause(number));
     SendOutcome: (u8, u32), SendOutcome::to_numbers, SendOutcome::from_numbers;
     FaultVerdict: (u8, u64), FaultVerdict::to_numbers, FaultVerdict::from_numbers;
+    Trigger: ((TriggerCause, bool), ((u64, i64), (u32, u32))),
+        |it| ((it.cause, it.from_peer), ((it.id, it.utc_ns), (it.before_ms, it.after_ms))),
+        |((cause, from_peer), ((id, utc_ns), (before_ms, after_ms)))| Some(Trigger {
+            cause,
+            id,
+            utc_ns,
+            before_ms,
+            after_ms,
+            from_peer,
+        });
 }
 
 impl<'a, A: Field<'a>, B: Field<'a>> Field<'a> for (A, B) {
@@ -163,27 +173,6 @@ impl<'a> Field<'a> for SocketAddr {
             }
             _ => None,
         }
-    }
-}
-
-impl<'a> Field<'a> for Trigger {
-    #[inline(always)]
-    fn put(self, head: &mut PlainHead, tail: &mut &'a [u8]) {
-        (self.cause, self.from_peer).put(head, tail);
-        (self.id, self.utc_ns).put(head, tail);
-        (self.before_ms, self.after_ms).put(head, tail);
-    }
-
-    #[inline(always)]
-    fn read(from: &mut Cursor<'a>) -> Option<Self> {
-        Some(Trigger {
-            cause: Field::read(from)?,
-            from_peer: Field::read(from)?,
-            id: Field::read(from)?,
-            utc_ns: Field::read(from)?,
-            before_ms: Field::read(from)?,
-            after_ms: Field::read(from)?,
-        })
     }
 }
 

@@ -173,10 +173,9 @@ impl Joining {
         self.between(reel, &part);
         let base = self.length;
         let from = reel.blocks.len();
-        let in_file = one.scan.blocks.len() - one.recovered.len().min(one.scan.blocks.len());
-        for (place, body) in one.recovered.into_iter().enumerate() {
-            reel.in_memory.insert(from + in_file + place, body);
-        }
+        let in_file = one.scan.blocks.len().saturating_sub(one.recovered.len());
+        let in_memory = (from + in_file..).zip(one.recovered);
+        reel.in_memory.extend(in_memory);
         for mut block in one.scan.blocks {
             block.offset = block.offset.saturating_add(base);
             reel.blocks.push(block);

@@ -43,7 +43,7 @@ pub(crate) fn open(
             recovery: Recovery::default(),
         });
     }
-    let mut scan = scan(source, &start, length, known)?;
+    let (mut scan, mut why) = scan(source, &start, length, known)?;
     let mut recovery = Recovery::default();
     let image = match rings.map(RingImage::read) {
         Some(Ok(image)) if image.identity == start.identity => Ok(image),
@@ -53,7 +53,6 @@ pub(crate) fn open(
     };
     let image = image.map_err(|why| recovery.rings = why).ok();
     let mut at_byte = scan.end;
-    let mut why = scan.why.unwrap_or(CutWhy::NoFooter);
     let recovered = recover(&mut scan, image.as_ref(), &mut recovery, &mut at_byte);
     if let Some((code, _)) = image.and_then(|image| image.stop) {
         why = CutWhy::WriteFailed(code);

@@ -25,7 +25,6 @@ pub(crate) struct Scan {
     pub torn: Option<Vec<u8>>,
     /// Where the last whole block ends.
     pub end: u64,
-    pub why: Option<CutWhy>,
 }
 
 /// How many bytes are looked at in one go for the start of the next block: few at first, because
@@ -56,7 +55,6 @@ impl Known {
         if scan.damage.is_empty() {
             self.scan = Scan {
                 torn: None,
-                why: None,
                 ..scan.clone()
             };
         }
@@ -64,13 +62,13 @@ impl Known {
 }
 
 /// Finds the blocks from the end of the start of a file on, up to the byte `length`. Whole blocks
-/// that `known` has are not read again.
+/// that `known` has are not read again. Beside what is found: what is missing at the end.
 pub(crate) fn scan(
     source: &dyn ReadAt,
     start: &Start,
     length: u64,
     known: &mut Known,
-) -> Result<Scan, ReadError> {
+) -> Result<(Scan, CutWhy), ReadError> {
     let first = start.part.as_ref().map_or(0, |part| part.first.0);
     let fresh = || Scan {
         end: start.end,
@@ -78,29 +76,28 @@ pub(crate) fn scan(
         ..Scan::default()
     };
     let mut scan = known.of(start, length).unwrap_or_else(fresh);
-    scan.go_on(source, length)?;
+    let why = scan.go_on(source, length)?;
     known.keep(&scan);
-    Ok(scan)
+    Ok((scan, why))
 }
 
 impl Scan {
-    fn go_on(&mut self, source: &dyn ReadAt, length: u64) -> Result<(), ReadError> {
+    /// Reads on to the end; what is missing there.
+    fn go_on(&mut self, source: &dyn ReadAt, length: u64) -> Result<CutWhy, ReadError> {
         let mut at = self.end;
         // Bytes that may still be checked in vain: a file of nothing but block starts, each claiming
         // to be long, must not cost the square of its length.
         let mut budget = length.saturating_mul(4).saturating_add(WINDOW_MAX as u64);
-        let mut last_region = None;
+        let mut is_behind_damage = false;
         while at < length {
             match frame_at(source, at, length)? {
                 Found::Block(body, end) => {
-                    self.block(at..end, &body, last_region.take());
+                    self.block(at..end, &body, is_behind_damage);
+                    is_behind_damage = false;
                     at = end;
                     self.end = end;
                 }
-                Found::Index(..) => {
-                    self.why = Some(CutWhy::NoFooter);
-                    return Ok(());
-                }
+                Found::Index(..) => break,
                 found => {
                     let resumed = next_block(source, at + 1, length, &mut budget)?;
                     let region = at..resumed.unwrap_or(length);
@@ -108,25 +105,21 @@ impl Scan {
                         return self.tail(source, &found, region);
                     }
                     let why = "the checksum does not fit the block, or its start is not one";
-                    self.damage.push(Damage {
-                        bytes: region.clone(),
-                        why,
-                    });
-                    last_region = Some(region.clone());
                     at = region.end;
+                    self.damage.push(Damage { bytes: region, why });
+                    is_behind_damage = true;
                 }
             }
         }
-        self.why = Some(CutWhy::NoFooter);
-        Ok(())
+        Ok(CutWhy::NoFooter)
     }
 
-    fn block(&mut self, bytes: Range<u64>, body: &[u8], damaged: Option<Range<u64>>) {
+    fn block(&mut self, bytes: Range<u64>, body: &[u8], is_behind_damage: bool) {
         let mut records = Records::new(body);
         let first = records.next_number();
         let time = records.time();
         if first.0 > self.next {
-            let why = if damaged.is_some() {
+            let why = if is_behind_damage {
                 GapWhy::Damaged
             } else {
                 GapWhy::NeverPublished
@@ -169,29 +162,27 @@ impl Scan {
         source: &dyn ReadAt,
         found: &Found,
         region: Range<u64>,
-    ) -> Result<(), ReadError> {
-        let rest = region.end - region.start;
+    ) -> Result<CutWhy, ReadError> {
         if let Found::Beyond(ZSTD_MAGIC) = found {
-            self.why = Some(CutWhy::TornCompressed);
-        } else if let Found::Beyond(BLOCK_MAGIC) = found {
+            return Ok(CutWhy::TornCompressed);
+        }
+        if let Found::Beyond(BLOCK_MAGIC) = found {
             let body_at = region.start + FRAME_HEAD as u64;
             let length = usize::try_from(region.end.saturating_sub(body_at)).unwrap_or(0);
             self.torn = Some(read_vec(source, body_at, length.min(BLOCK_MAX))?);
-            self.why = Some(CutWhy::TornBlock);
-        } else if rest < FRAME_HEAD as u64 {
-            self.why = Some(CutWhy::TornBlock);
-        } else {
-            let mut head = [0; 4];
-            source.read_at(region.start, &mut head)?;
-            if head == INDEX_MAGIC {
-                self.why = Some(CutWhy::BrokenIndex);
-                return Ok(());
-            }
-            let why = "no block starts here, and none behind it";
-            self.damage.push(Damage { bytes: region, why });
-            self.why = Some(CutWhy::DamagedEnd);
+            return Ok(CutWhy::TornBlock);
         }
-        Ok(())
+        if region.end - region.start < FRAME_HEAD as u64 {
+            return Ok(CutWhy::TornBlock);
+        }
+        let mut head = [0; 4];
+        source.read_at(region.start, &mut head)?;
+        if head == INDEX_MAGIC {
+            return Ok(CutWhy::BrokenIndex);
+        }
+        let why = "no block starts here, and none behind it";
+        self.damage.push(Damage { bytes: region, why });
+        Ok(CutWhy::DamagedEnd)
     }
 }
 
