@@ -168,6 +168,11 @@ impl Journal {
     }
 }
 
+/// Whether a call found nothing, or no room.
+pub(crate) fn would_block(error: &std::io::Error) -> bool {
+    error.kind() == std::io::ErrorKind::WouldBlock
+}
+
 /// What the reel says of a send call that was to take `length` bytes.
 pub fn send_outcome(result: &std::io::Result<usize>, length: usize) -> SendOutcome {
     match result {

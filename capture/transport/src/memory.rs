@@ -24,16 +24,13 @@ impl MemoryRecorder {
 
     /// A pusher with a thread number of its own.
     pub fn pusher(&self) -> Pusher {
-        let mut reel = locked(&self.reel);
-        let thread = reel.open_thread();
-        drop(reel);
+        let thread = locked(&self.reel).open_thread();
         Pusher::into_memory(self.reel.clone(), thread)
     }
 
     /// Ends the reel and returns its bytes. Pushers that still live record nothing any more.
     /// A second call returns no bytes.
     pub fn finish(&self) -> Vec<u8> {
-        let mut reel = locked(&self.reel);
-        reel.finish()
+        locked(&self.reel).finish()
     }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use netreel_reel::{Endpoint, SocketId};
 use netreel_system::locked;
 
-use crate::journal::{Journal, send_outcome};
+use crate::journal::{Journal, send_outcome, would_block};
 
 /// A [`UdpSocket`], recorded: the same methods with the same answers, so that code which calls
 /// them needs no change but the type. Waiting calls wait; threads may share it.
@@ -61,7 +61,7 @@ pub(crate) fn write_down(
             let payload = buffer.get(..*length).unwrap_or(&[]);
             journal.received(socket, *from, payload);
         }
-        Err(error) if error.kind() == io::ErrorKind::WouldBlock => journal.poll_empty(socket),
+        Err(error) if would_block(error) => journal.poll_empty(socket),
         Err(error) => journal.receive_failed(socket, error.raw_os_error().unwrap_or(0)),
     }
 }

@@ -9,7 +9,7 @@ use rustix::net::{RecvFlags, SendFlags};
 use tokio::io::{Interest, ReadBuf, Ready};
 use tokio::net::{ToSocketAddrs, UdpSocket};
 
-use crate::journal::{Journal, send_outcome};
+use crate::journal::{Journal, send_outcome, would_block};
 use crate::recorded_socket::{NOWHERE, Opened, no_address, write_down};
 
 /// A tokio [`UdpSocket`], recorded: the same methods with the same answers. Tasks may share it.
@@ -113,7 +113,7 @@ impl RecordedSocket {
         let receive = || self.receive_now(buffer);
         let result = self.socket.try_io(Interest::READABLE, receive);
         if let Err(error) = &result
-            && error.kind() == io::ErrorKind::WouldBlock
+            && would_block(error)
         {
             self.journal.poll_empty(self.id());
         }
@@ -135,7 +135,7 @@ impl RecordedSocket {
         loop {
             ready!(self.socket.poll_send_ready(context))?;
             match self.try_send_to(packet, to) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) if would_block(&error) => {}
                 result => return Poll::Ready(result),
             }
         }
@@ -152,7 +152,7 @@ impl RecordedSocket {
             let room = buffer.initialize_unfilled();
             let receive = || self.receive_now(room);
             match self.socket.try_io(Interest::READABLE, receive) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) if would_block(&error) => {}
                 Err(error) => return Poll::Ready(Err(error)),
                 Ok((length, from)) => {
                     buffer.advance(length);
@@ -213,7 +213,7 @@ impl RecordedSocket {
                 (length, from.unwrap_or_else(|| self.peer()))
             });
         match &result {
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) if would_block(error) => {}
             _ => write_down(&self.journal, self.id(), &result, buffer),
         }
         result

@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use netreel_reel::{Endpoint, Time};
 
-use crate::journal::send_outcome;
+use crate::journal::{send_outcome, would_block};
 use crate::recorded::monotonic_now;
 use crate::{Datagram, Draw, ReceiveError, SendError, Transport};
 
@@ -83,7 +83,7 @@ impl Transport for UdpTransport {
     fn receive(&mut self, buffer: &mut [u8]) -> Result<Option<Datagram>, ReceiveError> {
         match self.socket.recv_from(buffer) {
             Ok((length, from)) => Ok(Some(Datagram { from, length })),
-            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => Ok(None),
+            Err(error) if would_block(&error) => Ok(None),
             Err(error) => Err(ReceiveError(error.raw_os_error().unwrap_or(0))),
         }
     }
