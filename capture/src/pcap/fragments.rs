@@ -1,11 +1,10 @@
 //! IP packets that wait for their fragments.
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 
 use etherparse::defrag::IpDefragBuf;
 
-use super::layers::Fragment;
+use super::layers::{Fragment, Fragmented};
 
 /// Packets that wait at the same time, at most; each holds up to 64 KiB. The oldest goes first.
 const WAITING_MAX: usize = 256;
@@ -16,18 +15,9 @@ const WAIT_NS: u64 = 30_000_000_000;
 /// bounds, and a capture may come from anybody.
 #[derive(Debug, Default)]
 pub(super) struct Fragments {
-    waiting: BTreeMap<Key, Waiting>,
+    waiting: BTreeMap<Fragmented, Waiting>,
     added: u64,
     given_up: u64,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Key {
-    source: IpAddr,
-    destination: IpAddr,
-    identification: u32,
-    vlan: Vec<u16>,
-    protocol: u8,
 }
 
 #[derive(Debug)]
@@ -40,19 +30,13 @@ struct Waiting {
 impl Fragments {
     /// Takes a fragment; the payload of the whole packet, where this was the last one missing.
     pub fn add(&mut self, fragment: &Fragment<'_>, time: u64) -> Option<Vec<u8>> {
-        let key = Key {
-            source: fragment.source,
-            destination: fragment.destination,
-            identification: fragment.identification,
-            vlan: fragment.vlan.clone(),
-            protocol: fragment.protocol.0,
-        };
+        let key = &fragment.of;
         // The number comes round again: what has waited for too long is another packet's.
         let stale = |waiting: &Waiting| time.saturating_sub(waiting.since) > WAIT_NS;
-        if self.waiting.get(&key).is_some_and(stale) {
-            self.give_up(&key);
+        if self.waiting.get(key).is_some_and(stale) {
+            self.give_up(key);
         }
-        if !self.waiting.contains_key(&key) && self.waiting.len() >= WAITING_MAX {
+        if !self.waiting.contains_key(key) && self.waiting.len() >= WAITING_MAX {
             let oldest = self
                 .waiting
                 .iter()
@@ -65,19 +49,19 @@ impl Fragments {
         let waiting = self.waiting.entry(key.clone()).or_insert_with(|| Waiting {
             since: time,
             number,
-            buffer: IpDefragBuf::new(fragment.protocol, Vec::new(), Vec::new()),
+            buffer: IpDefragBuf::new(key.protocol, Vec::new(), Vec::new()),
         });
         let added = waiting
             .buffer
             .add(fragment.offset, fragment.more, fragment.payload);
         if added.is_err() {
-            self.give_up(&key);
+            self.give_up(key);
             return None;
         }
         if !waiting.buffer.is_complete() {
             return None;
         }
-        let whole = self.waiting.remove(&key)?;
+        let whole = self.waiting.remove(key)?;
         Some(whole.buffer.take_bufs().0)
     }
 
@@ -91,7 +75,7 @@ impl Fragments {
         self.waiting.len() as u64
     }
 
-    fn give_up(&mut self, key: &Key) {
+    fn give_up(&mut self, key: &Fragmented) {
         self.given_up += u64::from(self.waiting.remove(key).is_some());
     }
 }

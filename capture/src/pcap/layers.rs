@@ -28,14 +28,20 @@ pub(super) struct Datagram<'a> {
     pub length: u32,
 }
 
-/// A part of an IP packet that carries UDP, or another IP packet.
-pub(super) struct Fragment<'a> {
+/// What tells an IP packet that comes in fragments from others.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Fragmented {
     pub source: IpAddr,
     pub destination: IpAddr,
     pub identification: u32,
     pub vlan: Vec<u16>,
     /// What the packet carries.
     pub protocol: IpNumber,
+}
+
+/// A part of an IP packet that carries UDP, or another IP packet.
+pub(super) struct Fragment<'a> {
+    pub of: Fragmented,
     /// How many IP packets it is in.
     pub tunnels: usize,
     pub offset: IpFragOffset,
@@ -104,14 +110,15 @@ pub(super) fn slice(link_type: i32, frame: &[u8]) -> Sliced<'_> {
 
 /// What an IP packet carries that was put together from fragments.
 pub(super) fn whole<'a>(fragment: &Fragment<'_>, payload: &'a [u8]) -> Sliced<'a> {
-    let (source, destination) = (fragment.source, fragment.destination);
-    match fragment.protocol {
+    let packet = &fragment.of;
+    match packet.protocol {
         IpNumber::UDP => {
-            udp(source, destination, payload, false).map_or(Sliced::Unreadable, Sliced::Udp)
+            let datagram = udp(packet.source, packet.destination, payload, false);
+            datagram.map_or(Sliced::Unreadable, Sliced::Udp)
         }
         _ => {
             let around = Outer {
-                vlan: fragment.vlan.clone(),
+                vlan: packet.vlan.clone(),
                 links: 0,
                 tunnels: fragment.tunnels + 1,
             };
@@ -233,11 +240,13 @@ fn sort<'a>(packet: &LaxSlicedPacket<'a>, outer: &Outer) -> Sliced<'a> {
     if ip.fragmented {
         return match fragment(packet, net) {
             Some((identification, offset, more)) if !ip.incomplete => Sliced::Fragment(Fragment {
-                source,
-                destination,
-                identification,
-                vlan,
-                protocol: ip.ip_number,
+                of: Fragmented {
+                    source,
+                    destination,
+                    identification,
+                    vlan,
+                    protocol: ip.ip_number,
+                },
                 tunnels: outer.tunnels,
                 offset,
                 more,

@@ -73,10 +73,7 @@ fn check_elf(file: &File, head: &[u8]) -> Result<(), Escape> {
     let headers = u64_at(32).zip(u16_at(54)).zip(u16_at(56));
     let ((offset, size), count) = headers.ok_or(Escape::NotAProgram)?;
     let (mut interpreter, mut dynamic) = (None, None);
-    for index in 0..usize::from(count).min(TABLE_MAX) {
-        let Some(entry) = entry(file, offset, size, index) else {
-            break;
-        };
+    for entry in entries(file, (offset, size, count)) {
         const PT_DYNAMIC: u32 = 2;
         const PT_INTERP: u32 = 3;
         let place = match u32_in(&entry, 0) {
@@ -126,11 +123,15 @@ fn is_go(file: &File, offset: u64, size: u16, count: u16, names: u16) -> bool {
         .and_then(|names| u64_in(&names, 24).zip(u64_in(&names, 32)))
         .and_then(|(at, length)| bytes(file, at, length.min(NAMES_MAX)));
     let Some(names) = names else { return false };
-    let count = usize::from(count).min(TABLE_MAX);
-    (0..count)
-        .filter_map(|index| entry(file, offset, size, index))
+    entries(file, (offset, size, count))
         .filter_map(|section| names.get(u32_in(&section, 0)? as usize..))
         .any(|name| name.starts_with(b".go.buildinfo\0") || name.starts_with(b".note.go.buildid\0"))
+}
+
+/// The entries of a table: where it begins, how long each is, and how many there are.
+fn entries(file: &File, (offset, size, count): (u64, u16, u16)) -> impl Iterator<Item = Vec<u8>> {
+    let places = 0..usize::from(count).min(TABLE_MAX);
+    places.filter_map(move |index| entry(file, offset, size, index))
 }
 
 fn entry(file: &File, offset: u64, size: u16, index: usize) -> Option<Vec<u8>> {
@@ -177,12 +178,10 @@ pub(super) fn has_system_calls(path: &Path) -> bool {
 fn look_for_system_calls(path: &Path) -> Option<bool> {
     let file = File::open(path).ok()?;
     let head = bytes(&file, 0, 64)?;
-    let offset = u64_in(&head, 32)?;
-    let (size, count) = (u16_in(&head, 54)?, usize::from(u16_in(&head, 56)?));
+    let table = (u64_in(&head, 32)?, u16_in(&head, 54)?, u16_in(&head, 56)?);
     const PT_LOAD: u32 = 1;
     const EXECUTE: u32 = 1;
-    let entries = (0..count.min(TABLE_MAX)).filter_map(|index| entry(&file, offset, size, index));
-    let loaded: Vec<Vec<u8>> = entries
+    let loaded: Vec<Vec<u8>> = entries(&file, table)
         .filter(|entry| u32_in(entry, 0) == Some(PT_LOAD))
         .collect();
     let starts = loaded.iter().filter_map(|entry| u64_in(entry, 16));

@@ -24,14 +24,5 @@ pub use again::{
 };
 pub use escape::{check_program, find_program};
 pub use rerun::rerun;
+pub use serve::record;
 pub use wanted::{Escape, Outcome, PreloadError, Report, Wanted, sum_of, sum_of_file};
-
-/// Runs the program and records it until it and all that descends from it have ended, or until
-/// it was asked to stop twice (Ctrl-C, SIGTERM, SIGHUP; the first goes to the program), or once
-/// after the program has ended.
-///
-/// Where children are wanted, this process is meanwhile the one that orphans of its descendants
-/// get as their parent, and reaps them.
-pub fn record(wanted: &Wanted, report: &mut dyn FnMut(Report)) -> Result<Outcome, PreloadError> {
-    serve::record(wanted, report)
-}

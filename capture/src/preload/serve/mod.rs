@@ -52,10 +52,13 @@ const LAST_LOOK_EVERY: Duration = Duration::from_millis(50);
 /// How long the last events of a process that has ended are waited for.
 const SETTLE: Duration = Duration::from_secs(2);
 
-pub(super) fn record(
-    wanted: &Wanted,
-    report: &mut dyn FnMut(Report),
-) -> Result<Outcome, PreloadError> {
+/// Runs the program and records it until it and all that descends from it have ended, or until
+/// it was asked to stop twice (Ctrl-C, SIGTERM, SIGHUP; the first goes to the program), or once
+/// after the program has ended.
+///
+/// Where children are wanted, this process is meanwhile the one that orphans of its descendants
+/// get as their parent, and reaps them.
+pub fn record(wanted: &Wanted, report: &mut dyn FnMut(Report)) -> Result<Outcome, PreloadError> {
     if !Unpacked::exists() {
         return Err(PreloadError::NoLibrary);
     }
