@@ -2,6 +2,12 @@
 
 use netreel_sample_engine::{Fault, Mode, Peer, Topology};
 
+pub const HOST: Peer = Peer(0);
+pub const A: Peer = Peer(1);
+
+pub const P2P: Topology = Topology::PeerToPeer;
+pub const SERVER: Topology = Topology::ClientServer;
+
 /// A fault to be planted.
 #[derive(Clone, Copy, Debug)]
 pub struct Planted {
@@ -13,18 +19,22 @@ pub struct Planted {
     pub rule: Option<&'static str>,
 }
 
-pub const fn plant(
-    fault: Fault,
-    at: Peer,
-    mode: Mode,
-    topology: Topology,
-    rule: Option<&'static str>,
-) -> Planted {
+pub const fn plant(fault: Fault, at: Peer, mode: Mode, topology: Topology) -> Planted {
     Planted {
         fault,
         at,
         mode,
         topology,
-        rule,
+        rule: None,
     }
+}
+
+/// A has it, as most have.
+pub const fn at_a(fault: Fault) -> Planted {
+    plant(fault, A, Mode::Owner, P2P)
+}
+
+/// HOST has it, as a server.
+pub const fn at_server(fault: Fault) -> Planted {
+    plant(fault, HOST, Mode::Owner, SERVER)
 }
