@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::bits::{BitReader, BitWriter, Malformed};
-use crate::message::{Argument, ObjectId, Peer, read_text, write_text};
+use crate::message::{Argument, ObjectId, Peer, read_rpc, read_text, write_rpc, write_text};
 use crate::types::Value;
 
 /// One call of the game into the layer.
@@ -114,13 +114,7 @@ impl Call {
                 out.flag(to.is_some());
                 out.bits(to.map_or(0, |peer| u64::from(peer.0)), 4);
                 out.flag(*reliable);
-                write_text(name, 8, &mut out);
-                let count = arguments.len().min(15);
-                out.bits(count as u64, 4);
-                arguments
-                    .iter()
-                    .take(count)
-                    .for_each(|argument| argument.write(&mut out));
+                write_rpc(name, arguments, &mut out);
             }
             Call::Leave => out.bits(6, 4),
             Call::TimeOuts { on } => {
@@ -162,11 +156,7 @@ impl Call {
                 let to_one = bits.flag()?;
                 let to = Peer(bits.bits(4)? as u8);
                 let reliable = bits.flag()?;
-                let name = read_text(8, &mut bits)?;
-                let count = bits.bits(4)?;
-                let arguments = (0..count)
-                    .map(|_| Argument::read(&mut bits))
-                    .collect::<Result<_, _>>()?;
+                let (name, arguments) = read_rpc(&mut bits)?;
                 Call::Rpc {
                     to: to_one.then_some(to),
                     reliable,

@@ -9,12 +9,13 @@ use netreel_transport::{Transport, mix};
 
 use crate::bits::BitWriter;
 use crate::fault::Fault;
-use crate::message::{Message, ObjectId, Peer};
+use crate::message::{Body, Message, ObjectId, Peer};
 use crate::mode::Mode;
 use crate::packet::{FRAME_BITS_MAX, MESSAGES_MAX, PacketHeader, write_packet};
 use crate::sequence::{FIRST, Received, unwrap_near};
 use crate::start::Tuning;
 use crate::stream::{StreamIn, StreamOut};
+use crate::types::Types;
 
 /// How many sent packets are remembered at most.
 const SENT_MAX: usize = 1024;
@@ -424,9 +425,9 @@ impl Room {
 }
 
 /// Writes an unreliable message.
-pub fn write_unreliable(message: &Message, types: &crate::types::Types) -> BitWriter {
+pub fn write_unreliable(origin: Peer, body: Body, types: &Types) -> BitWriter {
     let mut bits = BitWriter::new();
-    message.write(types, &mut bits);
+    Message::new(origin, body).write(types, &mut bits);
     bits
 }
 
@@ -434,8 +435,7 @@ pub fn write_unreliable(message: &Message, types: &crate::types::Types) -> BitWr
 mod tests {
     use super::*;
     use crate::layer::tests::stage::StageIo;
-    use crate::message::Body;
-    use crate::types::{BOXES, Types};
+    use crate::types::BOXES;
 
     const MS: u64 = 1_000_000;
 

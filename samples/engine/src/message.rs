@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::bits::{BitReader, BitWriter, Malformed};
 use crate::mode::Topology;
-use crate::types::{Types, Value};
+use crate::types::{ObjectType, Types, Value};
 
 /// A peer's number in the session; HOST is 0. At most 15.
 #[derive(
@@ -173,6 +173,15 @@ const ASSIGN: u64 = 10;
 const CONFIRM: u64 = 11;
 
 impl Message {
+    /// One that has no place in a reliable stream yet.
+    pub(crate) fn new(origin: Peer, body: Body) -> Message {
+        Message {
+            origin,
+            reliable: None,
+            body,
+        }
+    }
+
     /// Writes the message. Names are cut to 255 bytes, arguments to 15 and their texts to 65 535.
     pub fn write(&self, types: &Types, out: &mut BitWriter) {
         out.bits(self.body.code(), 4);
@@ -189,7 +198,7 @@ impl Message {
         let code = bits.bits(4)?;
         let reliable = bits.flag()?;
         let origin = Peer(bits.bits(4)? as u8);
-        let reliable = if reliable { Some(bits.short()?) } else { None };
+        let reliable = reliable.then(|| bits.short()).transpose()?;
         Ok(Message {
             origin,
             reliable,
@@ -272,13 +281,7 @@ impl Body {
                 out.leb128(counter.0);
             }
             Body::Rpc { name, arguments } => {
-                write_text(name, 8, out);
-                let count = arguments.len().min(15);
-                out.bits(count as u64, 4);
-                arguments
-                    .iter()
-                    .take(count)
-                    .for_each(|argument| argument.write(out));
+                write_rpc(name, arguments, out);
             }
             Body::Fragment { index, total, data } => {
                 out.bits(u64::from(*index), 8);
@@ -294,11 +297,9 @@ impl Body {
         Ok(match code {
             CONNECT => {
                 let version = bits.byte()?;
-                let client_server = bits.flag()?;
-                let topology = if client_server {
-                    Topology::ClientServer
-                } else {
-                    Topology::PeerToPeer
+                let topology = match bits.flag()? {
+                    true => Topology::ClientServer,
+                    false => Topology::PeerToPeer,
                 };
                 Body::Connect {
                     version,
@@ -317,14 +318,11 @@ impl Body {
                 let object = ObjectId(bits.leb128()?);
                 let counter = read_counter(bits)?;
                 let kind = bits.bits(4)? as u8;
-                let Some(object_type) = types.get(kind) else {
-                    return Err(bits.malformed("an object type that nobody declared"));
-                };
                 Body::Update {
                     object,
                     counter,
                     kind,
-                    changes: object_type.read_changes(bits)?,
+                    changes: declared(kind, types, bits)?.read_changes(bits)?,
                 }
             }
             DESTROY => Body::Destroy {
@@ -346,11 +344,7 @@ impl Body {
                 counter: Counter(bits.leb128()?),
             },
             RPC => {
-                let name = read_text(8, bits)?;
-                let count = bits.bits(4)?;
-                let arguments = (0..count)
-                    .map(|_| Argument::read(bits))
-                    .collect::<Result<_, _>>()?;
+                let (name, arguments) = read_rpc(bits)?;
                 Body::Rpc { name, arguments }
             }
             FRAGMENT => {
@@ -404,13 +398,8 @@ impl State {
 
     fn read(types: &Types, bits: &mut BitReader<'_>) -> Result<State, Malformed> {
         let kind = bits.bits(4)? as u8;
-        let Some(object_type) = types.get(kind) else {
-            return Err(bits.malformed("an object type that nobody declared"));
-        };
-        Ok(State {
-            kind,
-            values: object_type.read(bits)?,
-        })
+        let values = declared(kind, types, bits)?.read(bits)?;
+        Ok(State { kind, values })
     }
 }
 
@@ -462,11 +451,33 @@ fn write_counter(counter: Option<Counter>, out: &mut BitWriter) {
 }
 
 fn read_counter(bits: &mut BitReader<'_>) -> Result<Option<Counter>, Malformed> {
-    if bits.flag()? {
-        Ok(Some(Counter(bits.leb128()?)))
-    } else {
-        Ok(None)
-    }
+    let is_there = bits.flag()?;
+    is_there.then(|| bits.leb128().map(Counter)).transpose()
+}
+
+fn declared<'t>(
+    kind: u8,
+    types: &'t Types,
+    bits: &BitReader<'_>,
+) -> Result<&'t ObjectType, Malformed> {
+    let known = types.get(kind);
+    known.ok_or_else(|| bits.malformed("an object type that nobody declared"))
+}
+
+/// Writes the name of a procedure, and the arguments of its call.
+pub(crate) fn write_rpc(name: &str, arguments: &[Argument], out: &mut BitWriter) {
+    write_text(name, 8, out);
+    let arguments = arguments.get(..15).unwrap_or(arguments);
+    out.bits(arguments.len() as u64, 4);
+    arguments.iter().for_each(|argument| argument.write(out));
+}
+
+/// Reads what [`write_rpc`] wrote.
+pub(crate) fn read_rpc(bits: &mut BitReader<'_>) -> Result<(String, Vec<Argument>), Malformed> {
+    let name = read_text(8, bits)?;
+    let count = bits.bits(4)?;
+    let arguments = (0..count).map(|_| Argument::read(bits));
+    Ok((name, arguments.collect::<Result<_, _>>()?))
 }
 
 /// Writes a length of `length_bits` bits and as much of the text as that can say.

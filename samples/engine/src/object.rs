@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::message::{Counter, Migration, ObjectId, Peer, State};
+use crate::message::{Body, Counter, Migration, ObjectId, Peer, State};
 use crate::types::Value;
 
 /// An object that lives at this node.
@@ -31,6 +31,27 @@ impl Object {
             new_owner: self.owner,
             full,
         }
+    }
+
+    /// An UPDATE of some fields; with its counter where UPDATEs are counted.
+    pub(crate) fn update(
+        &self,
+        object: ObjectId,
+        counts: bool,
+        changes: Vec<Option<Value>>,
+    ) -> Body {
+        Body::Update {
+            object,
+            counter: counts.then_some(self.counter),
+            kind: self.state.kind,
+            changes,
+        }
+    }
+
+    /// An UPDATE of all fields.
+    pub(crate) fn whole_update(&self, object: ObjectId, counts: bool) -> Body {
+        let changes = self.state.values.iter().cloned().map(Some);
+        self.update(object, counts, changes.collect())
     }
 
     /// Takes a change of the last field for one of the field before it, as a fault does.
@@ -113,14 +134,10 @@ impl CopyField {
 impl Copy {
     /// A copy that has (`versions`) or has not (`None`) the values of now.
     pub fn new(epoch: u64, announced: Announced, fields: usize, versions: Option<&[u64]>) -> Copy {
-        let acked = |place| {
-            versions
-                .and_then(|all: &[u64]| all.get(place))
-                .copied()
-                .unwrap_or(0)
-        };
         let field = |place| CopyField {
-            acked: acked(place),
+            acked: versions
+                .and_then(|all| all.get(place).copied())
+                .unwrap_or(0),
             flying: None,
         };
         Copy {

@@ -1,7 +1,7 @@
 //! Sequence numbers of sixteen bits that wrap around, and the numbers behind them that do not.
 
 use crate::bits::Malformed;
-use crate::state::{StateReader, StateWriter};
+use crate::state::{Restore, Save, StateReader, StateWriter};
 
 /// The full number nearest to `near` whose lowest sixteen bits are `short`.
 pub fn unwrap_near(short: u16, near: u64) -> u64 {
@@ -58,14 +58,16 @@ impl Received {
     }
 }
 
-impl Received {
-    pub(crate) fn save(&self, out: &mut StateWriter) {
-        out.optional(self.newest);
+impl Save for Received {
+    fn save(&self, out: &mut StateWriter<'_>) {
+        self.newest.save(out);
         out.fixed(&self.window.to_le_bytes());
     }
+}
 
-    pub(crate) fn restore(from: &mut StateReader<'_>) -> Result<Received, Malformed> {
-        let newest = from.optional()?;
+impl Restore for Received {
+    fn restore(from: &mut StateReader<'_>) -> Result<Received, Malformed> {
+        let newest = from.read()?;
         let window = u128::from_le_bytes(from.array()?);
         Ok(Received { newest, window })
     }

@@ -74,11 +74,7 @@ impl StreamOut {
         let mut bits = BitWriter::new();
         message.write(types, &mut bits);
         if bits.len() <= self.message_bits_max {
-            self.queue.push_back(Pending {
-                bits,
-                state: State::Waiting,
-            });
-            return Ok(self.end() - 1);
+            return Ok(self.wait(bits));
         }
         let whole = bits.finish();
         let chunks = whole.chunks(self.fragment_bytes_max);
@@ -95,12 +91,16 @@ impl StreamOut {
             };
             let mut bits = BitWriter::new();
             piece.write(types, &mut bits);
-            self.queue.push_back(Pending {
-                bits,
-                state: State::Waiting,
-            });
+            self.wait(bits);
         }
         Ok(self.end() - 1)
+    }
+
+    /// Puts what was written at the end: its place.
+    fn wait(&mut self, bits: BitWriter) -> u64 {
+        let state = State::Waiting;
+        self.queue.push_back(Pending { bits, state });
+        self.end() - 1
     }
 
     /// Whether everything up to this place is acked.

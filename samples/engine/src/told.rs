@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 
 use crate::bits::Malformed;
 use crate::event::Event;
-use crate::message::{Argument, Peer};
-use crate::state::{FNV_START, StateReader, StateWriter, fnv};
+use crate::message::Argument;
+use crate::state::{FNV_START, Restore, Save, StateReader, StateWriter, fnv};
+use crate::types::NO_TYPES;
 
 /// Events on their way to the game. What was told is part of the layer's state, so that a layer
 /// which swallows an event is not in the state of one that told it; what was polled is not, because
@@ -29,8 +30,8 @@ impl Default for EventQueue {
 
 impl EventQueue {
     pub fn push_back(&mut self, event: Event) {
-        let mut out = StateWriter::default();
-        write(&event, &mut out);
+        let mut out = StateWriter::new(&NO_TYPES);
+        event.save(&mut out);
         self.count += 1;
         self.digest = fnv(self.digest, out.as_bytes());
         self.waiting.push_back(event);
@@ -49,129 +50,76 @@ impl EventQueue {
     pub fn so_far(&self) -> (u64, u64) {
         (self.count, self.digest)
     }
+}
 
-    pub fn save(&self, out: &mut StateWriter) {
+impl Save for EventQueue {
+    fn save(&self, out: &mut StateWriter<'_>) {
         out.number(self.count);
         out.fixed(&self.digest.to_le_bytes());
     }
+}
 
-    pub fn restore(from: &mut StateReader<'_>) -> Result<EventQueue, Malformed> {
+impl Restore for EventQueue {
+    fn restore(from: &mut StateReader<'_>) -> Result<EventQueue, Malformed> {
         Ok(EventQueue {
             waiting: VecDeque::new(),
-            count: from.number()?,
+            count: from.read()?,
             digest: u64::from_le_bytes(from.array()?),
         })
     }
 }
 
 /// Writes an event so that two that differ have different bytes.
-fn write(event: &Event, out: &mut StateWriter) {
-    match event {
-        Event::Joined { peer, name } => {
-            out.byte(0);
-            out.peer(*peer);
-            out.bytes(name.as_bytes());
-        }
-        Event::Left { peer } => {
-            out.byte(1);
-            out.peer(*peer);
-        }
-        Event::SessionEnded { because } => {
-            out.byte(2);
-            out.byte(*because as u8);
-        }
-        Event::Created { object, owner } => {
-            out.byte(3);
-            out.number(object.0);
-            out.peer(*owner);
-        }
-        Event::Updated { object } => numbered(out, 4, object.0),
-        Event::Destroyed { object } => numbered(out, 5, object.0),
-        Event::Migrated {
-            object,
-            owner,
-            created,
-        } => {
-            out.byte(6);
-            out.number(object.0);
-            out.peer(*owner);
-            out.flag(*created);
-        }
-        Event::Ignored {
-            message,
-            object,
-            because,
-        } => {
-            out.byte(7);
-            out.byte(*message as u8);
-            out.number(object.0);
-            out.byte(*because as u8);
-        }
-        Event::Requested { object, by } => {
-            out.byte(8);
-            out.number(object.0);
-            out.peer(*by);
-        }
-        Event::Called {
-            from,
-            name,
-            arguments,
-        } => {
-            out.byte(9);
-            out.peer(*from);
-            out.bytes(name.as_bytes());
-            out.length(arguments.len());
-            arguments
-                .iter()
-                .for_each(|argument| write_argument(argument, out));
-        }
-        Event::Arrived { to, ticket } => ticketed(out, 10, *to, *ticket),
-        Event::Lost { to, ticket } => ticketed(out, 11, *to, *ticket),
-        Event::Refused { because } => {
-            out.byte(12);
-            out.byte(*because as u8);
-        }
-        Event::BadPacket { from, malformed } => {
-            out.byte(13);
-            out.bytes(from.to_string().as_bytes());
-            out.length(malformed.at_bit);
-            out.bytes(malformed.why.as_bytes());
+impl Save for Event {
+    fn save(&self, out: &mut StateWriter<'_>) {
+        match self {
+            Event::Joined { peer, name } => (0_u8, peer, name.as_str()).save(out),
+            Event::Left { peer } => (1_u8, peer).save(out),
+            Event::SessionEnded { because } => (2_u8, *because as u8).save(out),
+            Event::Created { object, owner } => (3_u8, object, owner).save(out),
+            Event::Updated { object } => (4_u8, object).save(out),
+            Event::Destroyed { object } => (5_u8, object).save(out),
+            Event::Migrated {
+                object,
+                owner,
+                created,
+            } => (6_u8, object, owner, created).save(out),
+            Event::Ignored {
+                message,
+                object,
+                because,
+            } => (7_u8, *message as u8, object, *because as u8).save(out),
+            Event::Requested { object, by } => (8_u8, object, by).save(out),
+            Event::Called {
+                from,
+                name,
+                arguments,
+            } => (9_u8, from, name.as_str(), arguments).save(out),
+            Event::Arrived { to, ticket } => (10_u8, to, ticket).save(out),
+            Event::Lost { to, ticket } => (11_u8, to, ticket).save(out),
+            Event::Refused { because } => (12_u8, *because as u8).save(out),
+            Event::BadPacket { from, malformed } => {
+                let (from, at_bit) = (from.to_string(), malformed.at_bit as u64);
+                (13_u8, from.as_str(), at_bit, malformed.why).save(out);
+            }
         }
     }
 }
 
-fn numbered(out: &mut StateWriter, kind: u8, number: u64) {
-    out.byte(kind);
-    out.number(number);
-}
-
-fn ticketed(out: &mut StateWriter, kind: u8, to: Peer, ticket: u64) {
-    out.byte(kind);
-    out.peer(to);
-    out.number(ticket);
-}
-
-fn write_argument(argument: &Argument, out: &mut StateWriter) {
-    match argument {
-        Argument::Int(number) => {
-            out.byte(0);
-            out.fixed(&number.to_le_bytes());
-        }
-        Argument::Float(number) => {
-            out.byte(1);
-            out.fixed(&number.to_bits().to_le_bytes());
-        }
-        Argument::Bool(yes) => {
-            out.byte(2);
-            out.flag(*yes);
-        }
-        Argument::Text(text) => {
-            out.byte(3);
-            out.bytes(text.as_bytes());
-        }
-        Argument::Object(object) => {
-            out.byte(4);
-            out.number(object.0);
+impl Save for Argument {
+    fn save(&self, out: &mut StateWriter<'_>) {
+        match self {
+            Argument::Int(number) => {
+                out.byte(0);
+                out.fixed(&number.to_le_bytes());
+            }
+            Argument::Float(number) => {
+                out.byte(1);
+                out.fixed(&number.to_bits().to_le_bytes());
+            }
+            Argument::Bool(yes) => (2_u8, yes).save(out),
+            Argument::Text(text) => (3_u8, text.as_str()).save(out),
+            Argument::Object(object) => (4_u8, object).save(out),
         }
     }
 }

@@ -18,6 +18,9 @@ pub struct Types {
     types: Vec<ObjectType>,
 }
 
+/// Of those who speak of no objects.
+pub(crate) static NO_TYPES: Types = Types { types: Vec::new() };
+
 /// A type of object.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]

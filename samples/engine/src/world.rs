@@ -16,6 +16,7 @@ use crate::game::{
 use crate::layer::NetLayer;
 use crate::message::{Counter, ObjectId, Peer, State, node_name};
 use crate::mode::{Mode, Topology};
+use crate::object::Object;
 use crate::start::{PeerStart, Start, StartError, Tuning};
 
 /// What a simulated session is made of. Everything that happens in it follows from this and the
@@ -304,23 +305,13 @@ impl SimWorld {
 
     /// What a node believes of every object that lives there.
     pub fn table(&self, peer: Peer) -> BTreeMap<ObjectId, TableRow> {
-        let objects = self
-            .node(peer)
-            .into_iter()
-            .flat_map(|node| node.layer.objects());
-        objects
-            .map(|(id, object)| {
-                let state = object.state.clone();
-                (
-                    id,
-                    TableRow {
-                        owner: object.owner,
-                        counter: object.counter,
-                        state,
-                    },
-                )
-            })
-            .collect()
+        let objects = self.layer(peer).into_iter().flat_map(NetLayer::objects);
+        let row = |object: &Object| TableRow {
+            owner: object.owner,
+            counter: object.counter,
+            state: object.state.clone(),
+        };
+        objects.map(|(id, object)| (id, row(object))).collect()
     }
 
     /// The nodes that run.
@@ -334,7 +325,7 @@ impl SimWorld {
 
     /// Makes a call of a node's game into its layer.
     pub fn call(&mut self, peer: Peer, call: &Call) {
-        if let Some(node) = self.nodes.get_mut(usize::from(peer.0)) {
+        if let Some(node) = self.node_mut(peer) {
             let mut game = Listening {
                 game: node.game.as_mut(),
                 events: &mut node.events,
@@ -347,20 +338,24 @@ impl SimWorld {
 
     /// Gives a node another game.
     pub fn set_game(&mut self, peer: Peer, game: Box<dyn Game>) {
-        if let Some(node) = self.nodes.get_mut(usize::from(peer.0)) {
+        if let Some(node) = self.node_mut(peer) {
             node.game = game;
         }
     }
 
     /// Stops a node at once, as a crash does.
     pub fn stop(&mut self, peer: Peer) {
-        if let Some(node) = self.nodes.get_mut(usize::from(peer.0)) {
+        if let Some(node) = self.node_mut(peer) {
             node.is_running = false;
         }
     }
 
     fn node(&self, peer: Peer) -> Option<&SimPlayer> {
         self.nodes.get(usize::from(peer.0))
+    }
+
+    fn node_mut(&mut self, peer: Peer) -> Option<&mut SimPlayer> {
+        self.nodes.get_mut(usize::from(peer.0))
     }
 }
 

@@ -49,13 +49,7 @@ impl Boxes {
     }
 
     fn push(&mut self, id: ObjectId, object: &Object, hands: &mut Hands<'_>) {
-        let mut set = |field, value| {
-            hands.call(&Call::Set {
-                object: id,
-                field,
-                value,
-            })
-        };
+        let mut set = |field, value| hands.call(&set(id, field, value));
         let draw = &mut self.draw;
         let mut place = |size: f64| (draw.unit() - 0.5) * size;
         let position = Value::Vector(vec![place(1000.0), place(1000.0), place(100.0)]);
@@ -105,24 +99,18 @@ impl Game for Boxes {
         if tick == 0 {
             hands.call(&player(&format!("player {}", own.0), [0.0, 0.0, 0.0]));
         }
-        let all = hands
-            .layer()
-            .objects()
-            .map(|(id, object)| (id, object.clone()));
-        let (mine, others): (Vec<_>, Vec<_>) = all.partition(|(_, object)| object.owner == own);
+        let all = hands.layer().objects();
+        let all = all.map(|(id, object)| (id, object.clone()));
+        let (mine, mut others): (Vec<_>, Vec<_>) = all.partition(|(_, it)| it.owner == own);
         for (id, object) in &mine {
             if self.draw.chance(0.2) {
                 self.push(*id, object, hands);
             }
         }
-        let boxes: Vec<_> = mine
-            .into_iter()
-            .filter(|(_, o)| o.state.kind == BOX)
-            .collect();
-        let others: Vec<_> = others
-            .into_iter()
-            .filter(|(_, o)| o.state.kind == BOX)
-            .collect();
+        let is_box = |it: &(ObjectId, Object)| it.1.state.kind == BOX;
+        let mut boxes = mine;
+        boxes.retain(is_box);
+        others.retain(is_box);
         if self.draw.chance(0.06) && boxes.len() < BOXES_MAX {
             let place = [self.draw.unit() * 100.0, self.draw.unit() * 100.0, 0.0];
             hands.call(&cube(place, self.draw.below(256) as i64));
@@ -182,49 +170,37 @@ pub(super) fn player(name: &str, position: [f64; 3]) -> Call {
     }
 }
 
-/// The call that pushes a box or a player somewhere.
-pub(super) fn place(object: ObjectId, position: [f64; 3]) -> Call {
+fn set(object: ObjectId, field: u8, value: Value) -> Call {
     Call::Set {
         object,
-        field: BOX_POSITION,
-        value: Value::Vector(position.to_vec()),
+        field,
+        value,
     }
+}
+
+/// The call that pushes a box or a player somewhere.
+pub(super) fn place(object: ObjectId, position: [f64; 3]) -> Call {
+    set(object, BOX_POSITION, Value::Vector(position.to_vec()))
 }
 
 /// The call that turns a box. Degrees, -180 to 180.
 pub(super) fn turn(object: ObjectId, yaw: f64) -> Call {
-    Call::Set {
-        object,
-        field: BOX_YAW,
-        value: Value::Number(yaw),
-    }
+    set(object, BOX_YAW, Value::Number(yaw))
 }
 
 /// The call that paints a box. 0 to 255.
 pub(super) fn paint(object: ObjectId, color: i64) -> Call {
-    Call::Set {
-        object,
-        field: BOX_COLOR,
-        value: Value::Integer(color),
-    }
+    set(object, BOX_COLOR, Value::Integer(color))
 }
 
 /// The call that hurts or heals a player. 0 to 100.
 pub(super) fn heal(object: ObjectId, health: i64) -> Call {
-    Call::Set {
-        object,
-        field: PLAYER_HEALTH,
-        value: Value::Integer(health),
-    }
+    set(object, PLAYER_HEALTH, Value::Integer(health))
 }
 
 /// The call that takes a box in hand or lets it go.
 pub(super) fn hold(object: ObjectId, held: bool) -> Call {
-    Call::Set {
-        object,
-        field: BOX_HELD,
-        value: Value::Integer(i64::from(held)),
-    }
+    set(object, BOX_HELD, Value::Integer(held.into()))
 }
 
 /// A call of a procedure.

@@ -26,6 +26,7 @@ use crate::mode::Topology;
 const A: Peer = Peer(1);
 const B: Peer = Peer(2);
 const X: Peer = Peer(3);
+const OBJECT: ObjectId = Demonstration::OBJECT;
 
 /// How long A, then B, pushes the box about, and how long all play on after its end. Ticks.
 const FIRST_PUSH_TICKS: u64 = 16;
@@ -120,7 +121,7 @@ impl Demonstration {
     }
 
     fn grant(&mut self, hands: &mut Hands<'_>) {
-        let object = Demonstration::OBJECT;
+        let object = OBJECT;
         if let Some(to) = self.progress.wanted_by
             && hands.layer().object(object).is_some()
         {
@@ -155,7 +156,7 @@ impl Demonstration {
     }
 
     fn play_b(&mut self, hands: &mut Hands<'_>) {
-        let object = Demonstration::OBJECT;
+        let object = OBJECT;
         let Some(since) = self.progress.owned_since else {
             return;
         };
@@ -177,11 +178,8 @@ impl Demonstration {
     }
 
     fn play_a(&mut self, hands: &mut Hands<'_>) {
-        let id = Demonstration::OBJECT;
-        let owned = hands
-            .layer()
-            .object(id)
-            .is_some_and(|object| object.owner == A);
+        let id = OBJECT;
+        let owned = hands.layer().object(id).is_some_and(|it| it.owner == A);
         if !owned || self.progress.offered {
             return;
         }
@@ -237,9 +235,7 @@ impl Game for Demonstration {
                     self.progress.seen.insert(*from);
                 }
                 "take it" if own == B && *from == A => {
-                    hands.call(&Call::Request {
-                        object: Demonstration::OBJECT,
-                    });
+                    hands.call(&Call::Request { object: OBJECT });
                 }
                 "migrated" if own == B => {
                     self.progress.migrated.insert(*from);
@@ -247,23 +243,23 @@ impl Game for Demonstration {
                 "migrated" if own == Peer::HOST && *from == A => self.heard_that_a_knows(hands),
                 _ => {}
             },
-            Event::Requested { object, by } if *object == Demonstration::OBJECT => {
+            Event::Requested { object, by } if *object == OBJECT => {
                 self.progress.wanted_by = Some(*by);
                 self.grant(hands);
             }
-            Event::Created { object, .. } if *object == Demonstration::OBJECT => {
+            Event::Created { object, .. } if *object == OBJECT => {
                 self.progress.create_seen = true;
                 self.grant(hands);
             }
-            Event::Migrated { object, owner, .. } if *object == Demonstration::OBJECT => {
+            Event::Migrated { object, owner, .. } if *object == OBJECT => {
                 self.heard_migrate(Some(*owner), hands);
             }
-            Event::Destroyed { object } if *object == Demonstration::OBJECT => {
+            Event::Destroyed { object } if *object == OBJECT => {
                 self.heard_destroy(hands);
             }
             Event::Ignored {
                 message, object, ..
-            } if *object == Demonstration::OBJECT => match message {
+            } if *object == OBJECT => match message {
                 ObjectMessage::Create => self.progress.create_seen = true,
                 ObjectMessage::Migrate => self.heard_migrate(None, hands),
                 ObjectMessage::Destroy => self.heard_destroy(hands),

@@ -76,37 +76,33 @@ impl<'a> Hands<'a> {
 
     /// Shuts the gate of the link from `from` to this node.
     pub fn shut(&mut self, from: Peer) {
-        self.shut_link(from, self.layer.own());
+        self.set_gate(from, self.layer.own(), false);
     }
 
     /// Opens it again.
     pub fn open(&mut self, from: Peer) {
-        self.open_link(from, self.layer.own());
+        self.set_gate(from, self.layer.own(), true);
     }
 
     /// Shuts the gate of the link from this node to `to`.
     pub fn shut_to(&mut self, to: Peer) {
-        self.shut_link(self.layer.own(), to);
+        self.set_gate(self.layer.own(), to, false);
     }
 
     /// Opens it again.
     pub fn open_to(&mut self, to: Peer) {
-        self.open_link(self.layer.own(), to);
+        self.set_gate(self.layer.own(), to, true);
     }
 
-    fn shut_link(&mut self, from: Peer, to: Peer) {
+    fn set_gate(&mut self, from: Peer, to: Peer, is_open: bool) {
         let (from, to) = (link_end(from), link_end(to));
-        self.gates.shut(from, to);
-        self.note_gate(from, to, "shut");
-    }
-
-    fn open_link(&mut self, from: Peer, to: Peer) {
-        let (from, to) = (link_end(from), link_end(to));
-        self.gates.open(from, to);
-        self.note_gate(from, to, "opened");
-    }
-
-    fn note_gate(&mut self, from: LinkEnd, to: LinkEnd, what: &str) {
+        let what = if is_open {
+            self.gates.open(from, to);
+            "opened"
+        } else {
+            self.gates.shut(from, to);
+            "shut"
+        };
         let note = format!("gate {} -> {} {what}", self.name(from), self.name(to));
         self.io.note(&note);
     }

@@ -25,19 +25,15 @@ impl NetLayer {
                 .collect();
         }
         let place = self.tell(Peer::HOST, own, body.clone());
-        let by_host = self
-            .links
-            .keys()
-            .filter(|&&peer| peer != Peer::HOST)
-            .map(|&peer| (peer, Announced::ByHost));
+        let others = self.linked().into_iter().filter(|&it| it != Peer::HOST);
+        let by_host = others.map(|peer| (peer, Announced::ByHost));
         let host = place.map(|place| (Peer::HOST, Announced::At(place)));
         host.into_iter().chain(by_host).collect()
     }
 
     /// Made the owner in mode `order`: HOST knows, and the others confirm.
     pub(super) fn wait_for_confirmations(&mut self, id: ObjectId) {
-        let peers: Vec<Peer> = self.links.keys().copied().collect();
-        for peer in peers {
+        for peer in self.linked() {
             let announced = if peer == Peer::HOST {
                 Announced::Ready
             } else {

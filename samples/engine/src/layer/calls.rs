@@ -8,7 +8,7 @@ use crate::call::Call;
 use crate::event::{EndReason, Event, Refusal};
 use crate::fault::Fault;
 use crate::link::{LinkState, write_unreliable};
-use crate::message::{Argument, Body, Counter, Message, Migration, ObjectId, Peer, State};
+use crate::message::{Argument, Body, Counter, Migration, ObjectId, Peer, State};
 use crate::mode::{Mode, Topology};
 use crate::object::Announced;
 use crate::object::{Heard, Object};
@@ -74,12 +74,13 @@ impl NetLayer {
         };
         self.objects.insert(id, object);
         self.heard.insert(id, Heard::alive(Counter(0)));
-        let body = Body::Create {
+        let create = |owner: Peer| Body::Create {
             object: id,
             counter,
-            owner: own,
-            state,
+            owner,
+            state: state.clone(),
         };
+        let body = create(own);
         let misled = self.untold(Fault::MisnameOwner);
         let hidden = self.untold(Fault::HiddenUpdated).filter(|_| id.0 % 2 == 1);
         let untold = self.untold(Fault::ForgetCreate).or(misled).or(hidden);
@@ -92,15 +93,8 @@ impl NetLayer {
         if self.has(Fault::CreateTwice) {
             self.tell_all(own, &body, None);
         }
-        if let (Some(peer), Body::Create { state, .. }) = (misled, body) {
-            let owner = Peer::HOST;
-            let body = Body::Create {
-                object: id,
-                counter,
-                owner,
-                state,
-            };
-            self.tell(peer, own, body);
+        if let Some(peer) = misled {
+            self.tell(peer, own, create(Peer::HOST));
         }
         Ok(())
     }
@@ -158,12 +152,10 @@ impl NetLayer {
             return Err(Refusal::NotOwner);
         }
         let counter = self.counts().then_some(object.counter);
-        let last_words = self.has(Fault::UpdateAfterDestroy).then(|| Body::Update {
-            object: id,
-            counter: counter.filter(|_| self.mode().counts_updates()),
-            kind: object.state.kind,
-            changes: object.state.values.iter().cloned().map(Some).collect(),
-        });
+        let counts = self.mode().counts_updates();
+        let last_words = self
+            .has(Fault::UpdateAfterDestroy)
+            .then(|| object.whole_update(id, counts));
         self.forget(id, object.counter, own);
         let body = Body::Destroy {
             object: id,
@@ -221,7 +213,7 @@ impl NetLayer {
         let to = if client { Some(Peer::HOST) } else { to };
         let peers: Vec<Peer> = match to {
             Some(peer) => vec![peer],
-            None => self.links.keys().copied().collect(),
+            None => self.linked(),
         };
         let is_open = |peer: &Peer| {
             self.links
@@ -240,14 +232,7 @@ impl NetLayer {
         }
         let ticket = self.tickets;
         self.tickets += 1;
-        let bits = write_unreliable(
-            &Message {
-                origin: own,
-                reliable: None,
-                body,
-            },
-            &self.types,
-        );
+        let bits = write_unreliable(own, body, &self.types);
         if bits.len() > self.packet_bits() {
             return Err(Refusal::TooLarge);
         }
@@ -301,11 +286,7 @@ impl NetLayer {
                 }
             }
         }
-        self.events.push_back(Event::Migrated {
-            object: id,
-            owner: to,
-            created: false,
-        });
+        self.tell_migrated(id, to, false);
         Ok(())
     }
 

@@ -5,16 +5,14 @@
 //! so it must not get lost: it is kept in the order in which it came, and taken as soon as it is not
 //! early any more.
 
-use std::collections::BTreeMap;
-
 use super::net_layer::{Early, NetLayer};
-use crate::bits::Malformed;
 use crate::event::{Event, IgnoreReason, ObjectMessage};
 use crate::message::{Body, Counter, Message, ObjectId, Peer};
 use crate::mode::Mode;
-use crate::object::Announced;
-use crate::state::{StateReader, StateWriter};
-use crate::types::Types;
+use crate::object::{Announced, Heard};
+use crate::state::saved;
+
+saved! { Early { link, packet, message } }
 
 /// No more than this many messages wait; who sends that many means no good, and they are ignored.
 const EARLY_MAX: usize = 16_384;
@@ -52,7 +50,8 @@ impl NetLayer {
             return;
         }
         self.ignore(what, id, IgnoreReason::Early);
-        self.early.entry(id).or_default().push(Early {
+        let waiting = self.early.entry(id).or_default();
+        waiting.push(Early {
             link,
             packet,
             message,
@@ -117,11 +116,7 @@ impl NetLayer {
             for (peer, place) in self.tell_all(Peer::HOST, &body, Some(left)) {
                 self.set_copy(id, peer, Announced::At(place), true);
             }
-            self.events.push_back(Event::Migrated {
-                object: id,
-                owner,
-                created: false,
-            });
+            self.tell_migrated(id, owner, false);
         }
     }
 
@@ -171,17 +166,13 @@ impl NetLayer {
         object.owner = new_owner;
         object.counter = counter;
         object.epoch = self.epochs;
-        self.heard.insert(id, crate::object::Heard::alive(counter));
+        self.heard.insert(id, Heard::alive(counter));
         match (new_owner == self.start.own, self.mode()) {
             (true, Mode::Queue) => self.keep_copies(id),
             (true, _) => self.wait_for_confirmations(id),
             (false, _) => self.drop_copies(id),
         }
-        self.events.push_back(Event::Migrated {
-            object: id,
-            owner: new_owner,
-            created: false,
-        });
+        self.tell_migrated(id, new_owner, false);
         self.confirm_to_owner(id);
     }
 
@@ -192,50 +183,8 @@ impl NetLayer {
         let Some(object) = self.objects.get(&id).filter(|_| no_state && self.is_host()) else {
             return false;
         };
-        let counter = object.counter;
-        self.forget(id, counter, Peer::HOST);
-        let counter = Some(counter);
-        self.tell_all(
-            Peer::HOST,
-            &Body::Destroy {
-                object: id,
-                counter,
-            },
-            None,
-        );
+        self.end_for_all(id, object.counter);
         self.events.push_back(Event::Destroyed { object: id });
         true
     }
-}
-
-/// Writes what waits, into the layer's state.
-pub(super) fn save(early: &BTreeMap<ObjectId, Vec<Early>>, types: &Types, out: &mut StateWriter) {
-    out.length(early.len());
-    for (id, waiting) in early {
-        out.number(id.0);
-        out.length(waiting.len());
-        for early in waiting {
-            out.peer(early.link);
-            out.number(early.packet);
-            out.message(&early.message, types);
-        }
-    }
-}
-
-/// Reads what [`save`] wrote.
-pub(super) fn restore(
-    types: &Types,
-    from: &mut StateReader<'_>,
-) -> Result<BTreeMap<ObjectId, Vec<Early>>, Malformed> {
-    from.list(|from| {
-        let id = ObjectId(from.wide()?);
-        let waiting = from.list(|from| {
-            Ok(Early {
-                link: from.peer()?,
-                packet: from.number()?,
-                message: from.message(types)?,
-            })
-        })?;
-        Ok((id, waiting))
-    })
 }

@@ -10,8 +10,7 @@ use crate::mode::Mode;
 impl NetLayer {
     /// Judges packets of all links lost that were not acked for too long.
     pub(super) fn judge_losses(&mut self) {
-        let peers: Vec<Peer> = self.links.keys().copied().collect();
-        for peer in peers {
+        for peer in self.linked() {
             if let Some(link) = self.links.get_mut(&peer) {
                 let fates = link.judge(self.now_ns, &self.start.tuning);
                 self.settle_fates(peer, fates);
@@ -27,10 +26,9 @@ impl NetLayer {
                     for ticket in cargo.tickets {
                         self.events.push_back(Event::Arrived { to: peer, ticket });
                     }
-                    cargo
-                        .updates
-                        .into_iter()
-                        .for_each(|update| self.update_arrived(peer, update));
+                    for update in cargo.updates {
+                        self.update_arrived(peer, update);
+                    }
                 }
                 CargoFate::Lost {
                     packet,
@@ -172,12 +170,17 @@ impl NetLayer {
             // Whoever destroyed it has told the peer, or HOST has when that one went.
             Some(heard) if self.counts() && heard.destroyed_by.is_some() => {}
             None if self.counts() && self.gone.contains_key(&NetLayer::creator(object)) => {
-                self.forget(object, Counter(0), Peer::HOST);
-                let counter = Some(Counter(0));
-                self.tell_all(Peer::HOST, &Body::Destroy { object, counter }, None);
+                self.end_for_all(object, Counter(0));
             }
             _ => self.events.push_back(Event::Requested { object, by }),
         }
+    }
+
+    /// HOST ends an object at this counter, and tells all.
+    pub(super) fn end_for_all(&mut self, object: ObjectId, counter: Counter) {
+        self.forget(object, counter, Peer::HOST);
+        let counter = Some(counter);
+        self.tell_all(Peer::HOST, &Body::Destroy { object, counter }, None);
     }
 
     /// The session is over for this node: it answers packets, so that others learn that theirs

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
 use super::patience::Patience;
-use crate::event::Event;
+use crate::event::{Event, Refusal};
 use crate::fault::Fault;
 use crate::link::{Link, LinkState};
 use crate::message::{Body, Counter, Message, ObjectId, Peer};
@@ -205,6 +205,11 @@ impl NetLayer {
         self.ended
     }
 
+    /// Whom this node has links to.
+    pub(super) fn linked(&self) -> Vec<Peer> {
+        self.links.keys().copied().collect()
+    }
+
     pub(super) fn is_host(&self) -> bool {
         self.start.own == Peer::HOST
     }
@@ -247,18 +252,10 @@ impl NetLayer {
             .links
             .get_mut(&peer)
             .filter(|link| link.state != LinkState::Gone && link.out.len() < longest_queue)?;
-        let place = link.out.push(
-            Message {
-                origin,
-                reliable: None,
-                body,
-            },
-            &self.types,
-        );
+        let place = link.out.push(Message::new(origin, body), &self.types);
         if place.is_err() {
-            self.events.push_back(Event::Refused {
-                because: crate::event::Refusal::TooLarge,
-            });
+            let because = Refusal::TooLarge;
+            self.events.push_back(Event::Refused { because });
         }
         place.ok()
     }
@@ -270,13 +267,21 @@ impl NetLayer {
         body: &Body,
         except: Option<Peer>,
     ) -> Vec<(Peer, u64)> {
-        let peers: Vec<Peer> = self.links.keys().copied().collect();
-        let others = peers.into_iter().filter(|&peer| Some(peer) != except);
-        others
-            .filter_map(|peer| {
-                self.tell(peer, origin, body.clone())
-                    .map(|place| (peer, place))
-            })
-            .collect()
+        let mut peers = self.linked();
+        peers.retain(|&peer| Some(peer) != except);
+        self.tell_each(peers, origin, body)
+    }
+
+    /// The same for some peers.
+    pub(super) fn tell_each(
+        &mut self,
+        peers: Vec<Peer>,
+        origin: Peer,
+        body: &Body,
+    ) -> Vec<(Peer, u64)> {
+        let told = peers
+            .into_iter()
+            .filter_map(|peer| Some((peer, self.tell(peer, origin, body.clone())?)));
+        told.collect()
     }
 }

@@ -158,11 +158,7 @@ impl NetLayer {
             }
             _ => return self.ignore(ObjectMessage::Migrate, id, IgnoreReason::Unfit),
         }
-        self.events.push_back(Event::Migrated {
-            object: id,
-            owner: new_owner,
-            created: !lived,
-        });
+        self.tell_migrated(id, new_owner, !lived);
         Some(Effect::Migrated(id))
     }
 
@@ -191,11 +187,7 @@ impl NetLayer {
         } else if !self.has(Fault::ForgetAnnounce) {
             self.announce_migration(id);
         }
-        self.events.push_back(Event::Migrated {
-            object: id,
-            owner: own,
-            created,
-        });
+        self.tell_migrated(id, own, created);
     }
 
     /// The state of an object as it lives here, where it does and that is asked for, in place of what
@@ -240,23 +232,20 @@ impl NetLayer {
             _ => Fault::RelayNoMigrate,
         };
         let untold = self.untold(fault);
-        let peers: Vec<Peer> = self.links.keys().copied().collect();
         let sayer = (!self.has(Fault::RelayBack)).then_some(link);
-        let others = peers
-            .into_iter()
-            .filter(|&peer| Some(peer) != sayer && Some(peer) != untold);
-        let told: Vec<(Peer, u64)> = others
-            .filter_map(|peer| Some((peer, self.tell(peer, origin, body.clone())?)))
-            .collect();
+        let mut others = self.linked();
+        others.retain(|&peer| Some(peer) != sayer && Some(peer) != untold);
+        let told = self.tell_each(others, origin, body);
         if self.has(Fault::RelayTwice) {
             self.tell_all(origin, body, Some(link));
         }
+        let (id, has_values) = match effect {
+            Some(Effect::Created(id)) => (id, true),
+            Some(Effect::Migrated(id)) => (id, false),
+            None => return,
+        };
         for (peer, place) in told {
-            match effect {
-                Some(Effect::Created(id)) => self.set_copy(id, peer, Announced::At(place), true),
-                Some(Effect::Migrated(id)) => self.set_copy(id, peer, Announced::At(place), false),
-                None => {}
-            }
+            self.set_copy(id, peer, Announced::At(place), has_values);
         }
     }
 
@@ -264,13 +253,12 @@ impl NetLayer {
     pub(super) fn forget(&mut self, id: ObjectId, counter: Counter, by: Peer) {
         self.drop_agreements(id);
         self.objects.remove(&id);
-        self.heard.insert(
-            id,
-            Heard {
-                counter,
-                destroyed_by: Some(by),
-            },
-        );
+        let destroyed_by = Some(by);
+        let tombstone = Heard {
+            counter,
+            destroyed_by,
+        };
+        self.heard.insert(id, tombstone);
         if self.has(Fault::ForgetTombstones) {
             self.heard.remove(&id);
         }
@@ -283,18 +271,13 @@ impl NetLayer {
         self.versions += 1;
         self.heard.insert(id, Heard::alive(counter));
         self.drop_copies(id);
-        let updated_by = match self.objects.remove(&id) {
-            Some(object) => object.updated_by,
-            None => BTreeMap::new(),
-        };
-        let versions = vec![self.versions; state.values.len()];
-        let epoch = self.epochs;
+        let known = self.objects.remove(&id);
         let object = Object {
             owner,
             counter,
-            versions,
-            epoch,
-            updated_by,
+            versions: vec![self.versions; state.values.len()],
+            epoch: self.epochs,
+            updated_by: known.map_or_else(BTreeMap::new, |it| it.updated_by),
             state,
         };
         self.objects.insert(id, object);
@@ -314,6 +297,15 @@ impl NetLayer {
         } else {
             Some(Counter(0))
         }
+    }
+
+    /// Tells the game who owns an object now, and whether it came to life here by that.
+    pub(super) fn tell_migrated(&mut self, object: ObjectId, owner: Peer, created: bool) {
+        self.events.push_back(Event::Migrated {
+            object,
+            owner,
+            created,
+        });
     }
 
     /// Tells the game that a message did nothing; always `None`.

@@ -118,11 +118,7 @@ impl NetLayer {
                         }
                         self.deliver(peer, number, message);
                     }
-                    Delivered::Broken => {
-                        let why = "pieces that do not make a message";
-                        let malformed = Malformed { at_bit: 0, why };
-                        self.events.push_back(Event::BadPacket { from, malformed });
-                    }
+                    Delivered::Broken => self.tell_bad(peer, "pieces that do not make a message"),
                 }
             }
         }
@@ -135,26 +131,11 @@ impl NetLayer {
         if self.ended || self.gone.contains_key(&link) {
             return; // a message before it in the same packet ended the session
         }
-        let Message {
-            origin,
-            reliable,
-            body,
-        } = message;
         let may_relay = link == Peer::HOST;
-        if origin != link && !may_relay {
-            let why = "a message in another peer's name";
-            let from = self.links.get(&link).map(|link| link.endpoint);
-            if let Some(from) = from {
-                let malformed = Malformed { at_bit: 0, why };
-                self.events.push_back(Event::BadPacket { from, malformed });
-            }
+        if message.origin != link && !may_relay {
+            self.tell_bad(link, "a message in another peer's name");
             return;
         }
-        let message = Message {
-            origin,
-            reliable,
-            body,
-        };
         if self.is_early(&message) {
             self.keep_early(link, number, message);
             return;
@@ -171,6 +152,14 @@ impl NetLayer {
         }
     }
 
+    /// Tells the game that something in a packet of a peer does not belong here.
+    fn tell_bad(&mut self, peer: Peer, why: &'static str) {
+        if let Some(link) = self.links.get(&peer) {
+            let (from, malformed) = (link.endpoint, Malformed { at_bit: 0, why });
+            self.events.push_back(Event::BadPacket { from, malformed });
+        }
+    }
+
     /// Does what a message says that waits for nothing.
     pub(super) fn apply(&mut self, link: Peer, number: u64, message: Message) {
         let Message {
@@ -179,71 +168,47 @@ impl NetLayer {
             body,
         } = message;
         let mut relayed = (reliable.is_some() && self.passes_on(&body)).then(|| body.clone());
-        let effect = match body {
+        let mut effect = None;
+        match body {
             Body::Connect {
                 version,
                 topology,
                 name,
-            } => {
-                self.take_connect(link, origin, version, topology, name);
-                None
-            }
-            Body::Leave => {
-                self.take_leave(origin);
-                None
-            }
+            } => self.take_connect(link, origin, version, topology, name),
+            Body::Leave => self.take_leave(origin),
             Body::Create {
                 object,
                 counter,
                 owner,
                 state,
-            } => self.take_create(object, counter, owner, state),
+            } => effect = self.take_create(object, counter, owner, state),
             Body::Update {
                 object,
                 counter,
                 kind,
                 changes,
-            } => {
-                self.take_update(link, number, origin, object, counter, kind, changes);
-                None
-            }
+            } => self.take_update(link, number, origin, object, counter, kind, changes),
             Body::Destroy { object, counter } => {
                 if !self.take_destroy(origin, object, counter) {
                     relayed = None;
                 }
-                None
             }
-            Body::Migrate(migration) => self.take_migrate(migration),
-            Body::Order(migration) => {
-                self.take_order(migration);
-                None
-            }
+            Body::Migrate(migration) => effect = self.take_migrate(migration),
+            Body::Order(migration) => self.take_order(migration),
             Body::Assign {
                 object,
                 new_owner,
                 counter,
-            } => {
-                self.take_assign(origin, object, new_owner, counter);
-                None
-            }
-            Body::Confirm { object, counter } => {
-                self.take_confirm(origin, object, counter);
-                None
-            }
-            Body::Request { object } => {
-                self.take_request(object, origin);
-                None
-            }
-            Body::Rpc { name, arguments } => {
-                self.events.push_back(Event::Called {
-                    from: origin,
-                    name,
-                    arguments,
-                });
-                None
-            }
-            Body::Fragment { .. } => None, // the stream joins these
-        };
+            } => self.take_assign(origin, object, new_owner, counter),
+            Body::Confirm { object, counter } => self.take_confirm(origin, object, counter),
+            Body::Request { object } => self.take_request(object, origin),
+            Body::Rpc { name, arguments } => self.events.push_back(Event::Called {
+                from: origin,
+                name,
+                arguments,
+            }),
+            Body::Fragment { .. } => {} // the stream joins these
+        }
         if let Some(body) = relayed {
             self.relay(link, origin, &body, effect);
         }
@@ -276,14 +241,8 @@ impl NetLayer {
         name: String,
     ) {
         if version != PROTOCOL_VERSION || topology != self.start.topology {
-            if let Some(link) = self.links.get(&link) {
-                let why = "the peer speaks another version or plays in another topology";
-                let malformed = Malformed { at_bit: 0, why };
-                self.events.push_back(Event::BadPacket {
-                    from: link.endpoint,
-                    malformed,
-                });
-            }
+            let why = "the peer speaks another version or plays in another topology";
+            self.tell_bad(link, why);
             return;
         }
         if let Some(link) = self.links.get_mut(&origin)
@@ -300,19 +259,13 @@ impl NetLayer {
 impl Body {
     /// Whether a server passes it on to its other clients as it is.
     fn is_relayed(&self) -> bool {
-        match self {
+        matches!(
+            self,
             Body::Connect { .. }
-            | Body::Create { .. }
-            | Body::Destroy { .. }
-            | Body::Migrate(_)
-            | Body::Rpc { .. } => true,
-            Body::Leave
-            | Body::Update { .. }
-            | Body::Order(_)
-            | Body::Assign { .. }
-            | Body::Confirm { .. }
-            | Body::Request { .. }
-            | Body::Fragment { .. } => false,
-        }
+                | Body::Create { .. }
+                | Body::Destroy { .. }
+                | Body::Migrate(_)
+                | Body::Rpc { .. }
+        )
     }
 }

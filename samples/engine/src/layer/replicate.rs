@@ -1,47 +1,35 @@
 //! Keeping the copies of objects at other peers up to date, and sending what is due.
 
+use std::collections::BTreeMap;
+
 use netreel_transport::Transport;
 
 use super::NetLayer;
 use crate::bits::BitWriter;
 use crate::fault::Fault;
 use crate::link::{Cargo, LinkState, Room, SentUpdate, write_unreliable};
-use crate::message::{Body, Message, ObjectId, Peer};
+use crate::message::{Body, ObjectId, Peer};
 use crate::object::{Announced, Copy, Object};
 use crate::packet::FRAME_BITS_MAX;
 
 impl NetLayer {
     /// Sends what is due on every link.
     pub(super) fn send_all(&mut self, io: &mut dyn Transport) {
-        let peers: Vec<Peer> = self.links.keys().copied().collect();
-        for peer in peers {
+        for peer in self.linked() {
             let mut sent = 0;
-            while sent < self.start.tuning.packets_per_tick {
-                if !self.send_one(peer, io) {
-                    break;
-                }
+            while sent < self.start.tuning.packets_per_tick && self.send_one(peer, io) {
                 sent += 1;
             }
-            let (own, mode, now, tuning) = (
-                self.start.own,
-                self.start.mode,
-                self.now_ns,
-                self.start.tuning,
-            );
+            let (start, now) = (&self.start, self.now_ns);
             if let Some(link) = self.links.get_mut(&peer)
                 && sent == 0
-                && link.owes_packet(now, &tuning)
+                && link.owes_packet(now, &start.tuning)
             {
                 // Its streams ended when it was dropped, so this does not go through them.
-                let body = Body::Leave;
-                let expelled = Message {
-                    origin: peer,
-                    reliable: None,
-                    body,
-                };
                 let notice = link
                     .is_expelled
-                    .then(|| write_unreliable(&expelled, &self.types));
+                    .then(|| write_unreliable(peer, Body::Leave, &self.types));
+                let (mode, own) = (start.mode, start.own);
                 link.send(mode, own, notice.as_slice(), Cargo::default(), now, io);
             }
         }
@@ -73,12 +61,9 @@ impl NetLayer {
     /// A new owner that waits for nobody: every field of every copy counts as unacked, and only
     /// a CREATE that this node itself has sent is still waited for.
     pub(super) fn keep_copies(&mut self, id: ObjectId) {
-        let peers: Vec<Peer> = self.links.keys().copied().collect();
-        for peer in peers {
-            let announced = match self.copies.get(&(peer, id)) {
-                Some(copy) => copy.announced,
-                None => Announced::Ready,
-            };
+        for peer in self.linked() {
+            let known = self.copies.get(&(peer, id));
+            let announced = known.map_or(Announced::Ready, |copy| copy.announced);
             self.set_copy(id, peer, announced, false);
         }
     }
@@ -103,12 +88,9 @@ impl NetLayer {
 
     /// A packet with an UPDATE has reached a peer.
     pub(super) fn update_arrived(&mut self, peer: Peer, update: SentUpdate) {
-        let Some(copy) = self.copies.get_mut(&(peer, update.object)) else {
+        let Some(copy) = concerned(&mut self.copies, peer, &update) else {
             return;
         };
-        if copy.epoch != update.epoch {
-            return;
-        }
         let object = self.objects.get(&update.object);
         match (self.start.fault, object) {
             (Some(Fault::AckOfNewest), Some(object)) => copy.ack_all(&object.versions),
@@ -131,12 +113,9 @@ impl NetLayer {
         if self.has(Fault::ForgetLostUpdate) {
             return self.update_arrived(peer, update);
         }
-        let Some(copy) = self.copies.get_mut(&(peer, update.object)) else {
+        let Some(copy) = concerned(&mut self.copies, peer, &update) else {
             return;
         };
-        if copy.epoch != update.epoch {
-            return;
-        }
         for (place, _) in update.fields {
             if let Some(field) = copy.fields.get_mut(usize::from(place))
                 && field.flying.is_some_and(|(_, last)| last == packet)
@@ -235,19 +214,9 @@ impl NetLayer {
             if let Some(first) = changes.first_mut().filter(|_| misled == Some(peer)) {
                 *first = None;
             }
-            let counter = counts.then_some(object.counter);
-            let body = Body::Update {
-                object: id,
-                counter,
-                kind: object.state.kind,
-                changes,
-            };
-            let message = Message {
-                origin: misnamed.unwrap_or(object.owner),
-                reliable: None,
-                body,
-            };
-            let bits = write_unreliable(&message, &self.types);
+            let origin = misnamed.unwrap_or(object.owner);
+            let body = object.update(id, counts, changes);
+            let bits = write_unreliable(origin, body, &self.types);
             if !room.take(&bits) {
                 continue;
             }
@@ -277,19 +246,8 @@ impl NetLayer {
         let own = self.start.own;
         let mut objects = self.objects.iter();
         let (&id, object) = objects.find(|(_, it)| it.owner != own && it.owner != peer)?;
-        let changes = object.state.values.iter().cloned().map(Some);
-        let body = Body::Update {
-            object: id,
-            counter: self.mode().counts_updates().then_some(object.counter),
-            kind: object.state.kind,
-            changes: changes.collect(),
-        };
-        let message = Message {
-            origin: own,
-            reliable: None,
-            body,
-        };
-        Some(write_unreliable(&message, &self.types))
+        let body = object.whole_update(id, self.mode().counts_updates());
+        Some(write_unreliable(own, body, &self.types))
     }
 
     /// The objects of which the peer must get an UPDATE.
@@ -333,4 +291,14 @@ impl NetLayer {
             Announced::ByHost => self.has_confirmed(id, peer),
         }
     }
+}
+
+/// The copy that an UPDATE was about, if the peer still has it from the same owner.
+fn concerned<'c>(
+    copies: &'c mut BTreeMap<(Peer, ObjectId), Copy>,
+    peer: Peer,
+    update: &SentUpdate,
+) -> Option<&'c mut Copy> {
+    let copy = copies.get_mut(&(peer, update.object));
+    copy.filter(|copy| copy.epoch == update.epoch)
 }

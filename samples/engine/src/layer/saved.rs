@@ -1,17 +1,13 @@
 //! The layer's state as bytes, and back; and in words. `state.rs` has the form of the bytes.
 
-use std::collections::BTreeMap;
-
+use super::NetLayer;
 use super::patience::Patience;
-use super::{NetLayer, early};
 use crate::bits::{BitReader, BitWriter, Malformed};
 use crate::link::Link;
-use crate::message::{Counter, ObjectId, Peer, State};
+use crate::message::{ObjectId, Peer, State};
 use crate::mode::Mode;
 use crate::object::{Announced, Copy, CopyField, Heard, Object};
-use crate::state::{StateReader, StateWriter, VERSION, VERSION_THROWN};
-use crate::told::EventQueue;
-use crate::types::Types;
+use crate::state::{Restore, Save, StateReader, StateWriter, VERSION, VERSION_THROWN, saved};
 
 /// Ids follow from how many objects were spawned; fewer than this keep them below 2^62.
 const SPAWNED_LIMIT: u64 = 1 << 50;
@@ -19,7 +15,7 @@ const SPAWNED_LIMIT: u64 = 1 << 50;
 impl NetLayer {
     /// All that the layer is besides its start conditions and what it told and nobody polled.
     pub(super) fn saved(&self) -> Vec<u8> {
-        let mut out = StateWriter::default();
+        let mut out = StateWriter::new(&self.types);
         let thrown = Patience {
             is_held: false,
             ..self.patience
@@ -27,57 +23,18 @@ impl NetLayer {
         let was_thrown = thrown != Patience::new(self.start.time_outs);
         out.byte(if was_thrown { VERSION_THROWN } else { VERSION });
         if was_thrown {
-            out.flag(thrown.is_on);
-            out.number(thrown.on_since_ns);
+            (thrown.is_on, thrown.on_since_ns).save(&mut out);
         }
-        out.peer(self.start.own);
-        out.byte(self.start.peers.len() as u8);
-        out.number(self.now_ns);
-        out.optional(self.first_ns);
-        out.flag(self.ended);
-        for number in [self.spawned, self.tickets, self.epochs, self.versions] {
-            out.number(number);
-        }
-        self.events.save(&mut out);
-        out.length(self.joined.len());
-        self.joined.iter().for_each(|&peer| out.peer(peer));
-        out.length(self.gone.len());
-        for (&peer, &at_ns) in &self.gone {
-            out.peer(peer);
-            out.number(at_ns);
-        }
-        out.length(self.asked.len());
-        self.asked.iter().for_each(|id| out.number(id.0));
-        out.length(self.objects.len());
-        for (id, object) in &self.objects {
-            out.number(id.0);
-            object.save(&self.types, &mut out);
-        }
-        out.length(self.heard.len());
-        for (id, heard) in &self.heard {
-            out.number(id.0);
-            out.number(heard.counter.0);
-            out.optional(heard.destroyed_by.map(|peer| u64::from(peer.0)));
-        }
-        out.length(self.copies.len());
-        for ((id, peer), copy) in self.copies_by_object() {
-            out.number(id.0);
-            out.peer(peer);
-            copy.save(&mut out);
-        }
+        (self.start.own, self.start.peers.len() as u8).save(&mut out);
+        (self.now_ns, self.first_ns, self.ended).save(&mut out);
+        (self.spawned, self.tickets, self.epochs, self.versions).save(&mut out);
+        (&self.events, &self.joined, &self.gone, &self.asked).save(&mut out);
+        (&self.objects, &self.heard, self.copies_by_object()).save(&mut out);
         if self.saves_agreements() {
-            early::save(&self.early, &self.types, &mut out);
-            out.length(self.confirmed.len());
-            for (&(id, peer), counter) in &self.confirmed {
-                out.number(id.0);
-                out.peer(peer);
-                out.number(counter.0);
-            }
-            out.length(self.limbo.len());
-            self.limbo.iter().for_each(|id| out.number(id.0));
+            (&self.early, &self.confirmed, &self.limbo).save(&mut out);
         }
         for link in self.links.values() {
-            link.save(&self.types, &mut out);
+            link.save(&mut out);
         }
         out.seal()
     }
@@ -90,20 +47,17 @@ impl NetLayer {
 
     /// The layer with these start conditions in a saved state.
     pub(super) fn restored(&self, state: &[u8]) -> Result<NetLayer, Malformed> {
-        let mut from = StateReader::open(state)?;
+        let mut from = StateReader::open(state, &self.types)?;
         let mut patience = Patience::new(self.start.time_outs);
-        match from.byte()? {
+        match from.read()? {
             VERSION => {}
-            VERSION_THROWN => {
-                patience.is_on = from.flag()?;
-                patience.on_since_ns = from.number()?;
-            }
+            VERSION_THROWN => (patience.is_on, patience.on_since_ns) = from.read()?,
             _ => return Err(from.malformed("another version of the encoding")),
         }
-        if from.peer()? != self.start.own {
+        if from.read::<Peer>()? != self.start.own {
             return Err(from.malformed("the state of another node"));
         }
-        if usize::from(from.byte()?) != self.start.peers.len() {
+        if usize::from(from.read::<u8>()?) != self.start.peers.len() {
             return Err(from.malformed("a session of another size"));
         }
         // The start conditions were good before.
@@ -120,54 +74,22 @@ impl NetLayer {
     }
 
     fn read_state(&mut self, from: &mut StateReader<'_>) -> Result<(), Malformed> {
-        self.now_ns = from.number()?;
-        self.first_ns = from.optional()?;
-        self.ended = from.flag()?;
+        (self.now_ns, self.first_ns, self.ended) = from.read()?;
         self.spawned = from.number_below(SPAWNED_LIMIT)?;
-        self.tickets = from.number()?;
-        self.epochs = from.number()?;
-        self.versions = from.number()?;
-        self.events = EventQueue::restore(from)?;
-        self.joined = from.list(StateReader::peer)?;
-        self.gone = from.list(|from| Ok((from.peer()?, from.number()?)))?;
-        self.asked = from.list(|from| from.wide().map(ObjectId))?;
-        let types = &self.types;
-        let objects: BTreeMap<_, _> = from.list(|from| {
-            let id = ObjectId(from.wide()?);
-            Ok((id, Object::restore(types, from)?))
-        })?;
-        let heard: BTreeMap<_, _> = from.list(|from| {
-            let id = ObjectId(from.wide()?);
-            let counter = Counter(from.wide()?);
-            let destroyed_by = if from.flag()? {
-                Some(from.peer()?)
-            } else {
-                None
-            };
-            let heard = Heard {
-                counter,
-                destroyed_by,
-            };
-            Ok((id, heard))
-        })?;
-        let copies: BTreeMap<_, _> = from.list(|from| {
-            let id = ObjectId(from.wide()?);
-            Ok(((from.peer()?, id), Copy::restore(from)?))
-        })?;
+        (self.tickets, self.epochs, self.versions) = from.read()?;
+        (self.events, self.joined, self.gone, self.asked) = from.read()?;
+        (self.objects, self.heard) = from.read()?;
+        let copies: Vec<((ObjectId, Peer), Copy)> = from.read()?;
         if self.saves_agreements() {
-            self.early = early::restore(types, from)?;
-            self.confirmed = from.list(|from| {
-                let key = (ObjectId(from.wide()?), from.peer()?);
-                Ok((key, Counter(from.wide()?)))
-            })?;
-            self.limbo = from.list(|from| from.wide().map(ObjectId))?;
+            (self.early, self.confirmed, self.limbo) = from.read()?;
         }
         for link in self.links.values_mut() {
             *link = Link::new(link.peer, link.endpoint, &self.start.tuning);
             link.set_fault(self.start.fault);
-            link.restore(&self.types, from)?;
+            link.restore(from)?;
         }
-        (self.objects, self.heard, self.copies) = (objects, heard, copies);
+        let by_peer = |((id, peer), copy)| ((peer, id), copy);
+        self.copies = copies.into_iter().map(by_peer).collect();
         Ok(())
     }
 
@@ -268,92 +190,67 @@ fn listed<'p>(peers: impl Iterator<Item = &'p Peer>) -> String {
     peers.join(", ")
 }
 
-impl Object {
-    fn save(&self, types: &Types, out: &mut StateWriter) {
-        out.peer(self.owner);
-        out.number(self.counter.0);
-        out.byte(self.state.kind);
+saved! {
+    Heard { counter, destroyed_by }
+    Copy { epoch, announced, fields }
+    CopyField { acked, flying }
+}
+
+impl Save for Object {
+    fn save(&self, out: &mut StateWriter<'_>) {
+        (self.owner, self.counter, self.state.kind).save(out);
         let mut bits = BitWriter::new();
-        if let Some(object_type) = types.get(self.state.kind) {
+        if let Some(object_type) = out.types().get(self.state.kind) {
             object_type.write(&self.state.values, &mut bits);
         }
         out.bytes(bits.as_bytes());
-        out.length(self.versions.len());
-        self.versions.iter().for_each(|&it| out.number(it));
-        out.number(self.epoch);
-        out.length(self.updated_by.len());
-        for (&peer, &packet) in &self.updated_by {
-            out.peer(peer);
-            out.number(packet);
-        }
+        (&self.versions, self.epoch, &self.updated_by).save(out);
     }
+}
 
-    fn restore(types: &Types, from: &mut StateReader<'_>) -> Result<Object, Malformed> {
-        let owner = from.peer()?;
-        let counter = Counter(from.wide()?);
-        let kind = from.byte()?;
-        let object_type = types
+impl Restore for Object {
+    fn restore(from: &mut StateReader<'_>) -> Result<Object, Malformed> {
+        let (owner, counter, kind) = from.read()?;
+        let object_type = from
+            .types()
             .get(kind)
             .ok_or_else(|| from.malformed("an object of a type that nobody knows"))?;
         let mut bits = BitReader::new(from.bytes()?);
         let values = object_type.read(&mut bits)?;
         bits.end()?;
-        let versions: Vec<u64> = from.list(StateReader::number)?;
+        let versions: Vec<u64> = from.read()?;
         if versions.len() != values.len() {
             return Err(from.malformed("not a version for each field"));
         }
+        let (epoch, updated_by) = from.read()?;
         Ok(Object {
             owner,
             counter,
             state: State { kind, values },
             versions,
-            epoch: from.number()?,
-            updated_by: from.list(|from| Ok((from.peer()?, from.number()?)))?,
+            epoch,
+            updated_by,
         })
     }
 }
 
-impl Copy {
-    fn save(&self, out: &mut StateWriter) {
-        out.number(self.epoch);
-        match self.announced {
+impl Save for Announced {
+    fn save(&self, out: &mut StateWriter<'_>) {
+        match self {
             Announced::Ready => out.byte(0),
-            Announced::At(place) => {
-                out.byte(1);
-                out.number(place);
-            }
+            Announced::At(place) => (1_u8, place).save(out),
             Announced::ByHost => out.byte(2),
         }
-        out.length(self.fields.len());
-        for field in &self.fields {
-            out.number(field.acked);
-            out.flag(field.flying.is_some());
-            if let Some((version, packet)) = field.flying {
-                out.number(version);
-                out.number(packet);
-            }
-        }
     }
+}
 
-    fn restore(from: &mut StateReader<'_>) -> Result<Copy, Malformed> {
-        Ok(Copy {
-            epoch: from.number()?,
-            announced: match from.byte()? {
-                0 => Announced::Ready,
-                1 => Announced::At(from.number()?),
-                2 => Announced::ByHost,
-                _ => return Err(from.malformed("told in a way that nobody knows")),
-            },
-            fields: from.list(|from| {
-                Ok(CopyField {
-                    acked: from.number()?,
-                    flying: if from.flag()? {
-                        Some((from.number()?, from.number()?))
-                    } else {
-                        None
-                    },
-                })
-            })?,
-        })
+impl Restore for Announced {
+    fn restore(from: &mut StateReader<'_>) -> Result<Announced, Malformed> {
+        match from.read()? {
+            0_u8 => Ok(Announced::Ready),
+            1 => from.read().map(Announced::At),
+            2 => Ok(Announced::ByHost),
+            _ => Err(from.malformed("told in a way that nobody knows")),
+        }
     }
 }

@@ -1,86 +1,55 @@
 //! A link in a saved state.
 
-use std::collections::{BTreeMap, VecDeque};
-
 use super::{Cargo, Link, LinkState, SentPacket, SentUpdate};
 use crate::bits::Malformed;
-use crate::message::ObjectId;
-use crate::state::{StateReader, StateWriter};
-use crate::stream::StreamIn;
-use crate::types::Types;
+use crate::state::{Restore, Save, StateReader, StateWriter, saved};
 
-impl Link {
-    /// Writes all that happened on the link.
-    pub(crate) fn save(&self, types: &Types, out: &mut StateWriter) {
-        out.byte(match self.state {
+saved! {
+    SentPacket { at_ns, judged_lost, cargo }
+    Cargo { reliable, tickets, updates }
+    SentUpdate { object, epoch, fields }
+}
+
+impl Save for LinkState {
+    fn save(&self, out: &mut StateWriter<'_>) {
+        out.byte(match self {
             LinkState::Silent => 0,
             LinkState::Up => 1,
             LinkState::Gone => 2,
         });
-        out.flag(self.is_expelled);
-        out.flag(self.owes_ack);
-        for value in [
-            self.heard_at,
-            self.next_packet,
-            self.last_packet,
-            self.acked_newest,
-            self.sent_at,
-            self.round_trip_ns,
-        ] {
-            out.optional(value);
+    }
+}
+
+impl Restore for LinkState {
+    fn restore(from: &mut StateReader<'_>) -> Result<LinkState, Malformed> {
+        match from.read()? {
+            0_u8 => Ok(LinkState::Silent),
+            1 => Ok(LinkState::Up),
+            2 => Ok(LinkState::Gone),
+            _ => Err(from.malformed("a state of a link that nobody knows")),
         }
-        self.received.save(out);
-        out.length(self.unreliable.len());
-        for (ticket, bits) in &self.unreliable {
-            out.number(*ticket);
-            out.bits(bits);
-        }
-        out.length(self.sent.len());
-        for (&packet, sent) in &self.sent {
-            out.number(packet);
-            out.number(sent.at_ns);
-            out.flag(sent.judged_lost);
-            sent.cargo.save(out);
-        }
+    }
+}
+
+impl Link {
+    /// Writes all that happened on the link.
+    pub(crate) fn save(&self, out: &mut StateWriter<'_>) {
+        (self.state, self.is_expelled, self.owes_ack).save(out);
+        (self.heard_at, self.next_packet, self.last_packet).save(out);
+        (self.acked_newest, self.sent_at, self.round_trip_ns).save(out);
+        (&self.received, &self.unreliable, &self.sent).save(out);
         self.out.save(out);
-        self.incoming.save(types, out);
+        self.incoming.save(out);
     }
 
     /// Makes a link on which nothing has happened what a saved one was.
-    pub(crate) fn restore(
-        &mut self,
-        types: &Types,
-        from: &mut StateReader<'_>,
-    ) -> Result<(), Malformed> {
-        self.state = match from.byte()? {
-            0 => LinkState::Silent,
-            1 => LinkState::Up,
-            2 => LinkState::Gone,
-            _ => return Err(from.malformed("a state of a link that nobody knows")),
-        };
-        self.is_expelled = from.flag()?;
-        self.owes_ack = from.flag()?;
-        self.heard_at = from.optional()?;
-        self.next_packet = from.optional()?;
-        self.last_packet = from.optional()?;
-        self.acked_newest = from.optional()?;
-        self.sent_at = from.optional()?;
-        self.round_trip_ns = from.optional()?;
-        self.received = crate::sequence::Received::restore(from)?;
-        let unreliable: VecDeque<_> = from.list(|from| Ok((from.number()?, from.bits()?)))?;
-        self.unreliable = unreliable;
-        let sent: BTreeMap<_, _> = from.list(|from| {
-            let packet = from.number()?;
-            let sent = SentPacket {
-                at_ns: from.number()?,
-                judged_lost: from.flag()?,
-                cargo: Cargo::restore(from)?,
-            };
-            Ok((packet, sent))
-        })?;
-        self.sent = sent;
+    pub(crate) fn restore(&mut self, from: &mut StateReader<'_>) -> Result<(), Malformed> {
+        (self.state, self.is_expelled, self.owes_ack) = from.read()?;
+        (self.heard_at, self.next_packet, self.last_packet) = from.read()?;
+        (self.acked_newest, self.sent_at, self.round_trip_ns) = from.read()?;
+        (self.received, self.unreliable, self.sent) = from.read()?;
         self.out.restore(from)?;
-        self.incoming = StreamIn::restore(types, from)?;
+        self.incoming = from.read()?;
         Ok(())
     }
 
@@ -112,38 +81,5 @@ impl Link {
         }
         self.out.tell(tell);
         self.incoming.tell(tell);
-    }
-}
-
-impl Cargo {
-    fn save(&self, out: &mut StateWriter) {
-        for list in [&self.reliable, &self.tickets] {
-            out.length(list.len());
-            list.iter().for_each(|&number| out.number(number));
-        }
-        out.length(self.updates.len());
-        for update in &self.updates {
-            out.number(update.object.0);
-            out.number(update.epoch);
-            out.length(update.fields.len());
-            for &(place, version) in &update.fields {
-                out.byte(place);
-                out.number(version);
-            }
-        }
-    }
-
-    fn restore(from: &mut StateReader<'_>) -> Result<Cargo, Malformed> {
-        Ok(Cargo {
-            reliable: from.list(StateReader::number)?,
-            tickets: from.list(StateReader::number)?,
-            updates: from.list(|from| {
-                Ok(SentUpdate {
-                    object: ObjectId(from.wide()?),
-                    epoch: from.number()?,
-                    fields: from.list(|from| Ok((from.byte()?, from.number()?)))?,
-                })
-            })?,
-        })
     }
 }

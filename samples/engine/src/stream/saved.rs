@@ -1,45 +1,60 @@
 //! Both ends of a reliable stream in a saved state.
 
-use std::collections::{BTreeMap, VecDeque};
-
 use super::{Joining, Pending, State, StreamIn, StreamOut};
 use crate::bits::Malformed;
-use crate::state::{StateReader, StateWriter};
-use crate::types::Types;
+use crate::state::{Restore, Save, StateReader, StateWriter, saved};
+
+saved! {
+    Pending { state, bits }
+    StreamIn { next, early, joining }
+}
+
+impl Save for State {
+    fn save(&self, out: &mut StateWriter<'_>) {
+        match self {
+            State::Waiting => out.byte(0),
+            State::Flying { packet } => (1_u8, packet).save(out),
+            State::Acked => out.byte(2),
+        }
+    }
+}
+
+impl Restore for State {
+    fn restore(from: &mut StateReader<'_>) -> Result<State, Malformed> {
+        match from.read()? {
+            0_u8 => Ok(State::Waiting),
+            1 => from.read().map(|packet| State::Flying { packet }),
+            2 => Ok(State::Acked),
+            _ => Err(from.malformed("a state of a message that nobody knows")),
+        }
+    }
+}
+
+impl Save for Joining {
+    fn save(&self, out: &mut StateWriter<'_>) {
+        (self.index, self.total, &self.data).save(out);
+    }
+}
+
+impl Restore for Joining {
+    fn restore(from: &mut StateReader<'_>) -> Result<Joining, Malformed> {
+        let (index, total) = from.read()?;
+        if index >= total {
+            return Err(from.malformed("a piece behind the last"));
+        }
+        let data = from.bytes()?.to_vec();
+        Ok(Joining { index, total, data })
+    }
+}
 
 impl StreamOut {
-    pub(crate) fn save(&self, out: &mut StateWriter) {
-        out.number(self.base);
-        out.length(self.queue.len());
-        for pending in &self.queue {
-            match pending.state {
-                State::Waiting => out.byte(0),
-                State::Flying { packet } => {
-                    out.byte(1);
-                    out.number(packet);
-                }
-                State::Acked => out.byte(2),
-            }
-            out.bits(&pending.bits);
-        }
+    pub(crate) fn save(&self, out: &mut StateWriter<'_>) {
+        (self.base, &self.queue).save(out);
     }
 
     /// Makes an empty stream what a saved one was.
     pub(crate) fn restore(&mut self, from: &mut StateReader<'_>) -> Result<(), Malformed> {
-        self.base = from.number()?;
-        let queue: VecDeque<_> = from.list(|from| {
-            let state = match from.byte()? {
-                0 => State::Waiting,
-                1 => State::Flying {
-                    packet: from.number()?,
-                },
-                2 => State::Acked,
-                _ => return Err(from.malformed("a state of a message that nobody knows")),
-            };
-            let bits = from.bits()?;
-            Ok(Pending { bits, state })
-        })?;
-        self.queue = queue;
+        (self.base, self.queue) = from.read()?;
         Ok(())
     }
 
@@ -56,43 +71,6 @@ impl StreamOut {
 }
 
 impl StreamIn {
-    pub(crate) fn save(&self, types: &Types, out: &mut StateWriter) {
-        out.number(self.next);
-        out.length(self.early.len());
-        for (&place, message) in &self.early {
-            out.number(place);
-            out.message(message, types);
-        }
-        out.flag(self.joining.is_some());
-        if let Some(joining) = &self.joining {
-            out.byte(joining.index);
-            out.byte(joining.total);
-            out.bytes(&joining.data);
-        }
-    }
-
-    pub(crate) fn restore(
-        types: &Types,
-        from: &mut StateReader<'_>,
-    ) -> Result<StreamIn, Malformed> {
-        let next = from.number()?;
-        let early: BTreeMap<_, _> = from.list(|from| Ok((from.number()?, from.message(types)?)))?;
-        let mut joining = None;
-        if from.flag()? {
-            let (index, total) = (from.byte()?, from.byte()?);
-            if index >= total {
-                return Err(from.malformed("a piece behind the last"));
-            }
-            let data = from.bytes()?.to_vec();
-            joining = Some(Joining { index, total, data });
-        }
-        Ok(StreamIn {
-            next,
-            early,
-            joining,
-        })
-    }
-
     pub(crate) fn tell(&self, tell: &mut dyn FnMut(&str, String)) {
         tell("in.next", self.next.to_string());
         for (place, message) in &self.early {
