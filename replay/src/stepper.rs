@@ -1,8 +1,9 @@
 //! Sitting in a recording: forward, back, and what the layer is in between.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use netreel_reel::{EventNumber, OwnedRecord, Reel};
+use netreel_system::locked;
 use netreel_transport::{Layer, ReplayTransport, Shared};
 
 use crate::checkpoints::Checkpoints;
@@ -25,13 +26,11 @@ pub struct Current(Arc<Mutex<Shared<ReplayTransport<ReelEvents>>>>);
 impl Current {
     /// The transport of this moment.
     pub fn transport(&self) -> Shared<ReplayTransport<ReelEvents>> {
-        let held = self.0.lock();
-        held.unwrap_or_else(PoisonError::into_inner).clone()
+        locked(&self.0).clone()
     }
 
     fn becomes(&self, driver: &Driver) {
-        let held = self.0.lock();
-        *held.unwrap_or_else(PoisonError::into_inner) = driver.transport();
+        *locked(&self.0) = driver.transport();
     }
 }
 

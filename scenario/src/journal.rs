@@ -8,10 +8,11 @@ use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use netreel_system::file::try_lock;
+use netreel_system::locked;
 use netreel_system::process::{self, How};
 use serde::{Deserialize, Serialize};
 
@@ -94,7 +95,7 @@ impl Journal {
             path: path.clone(),
             error,
         };
-        let (mut file, mut entries) = locked(&path, true)?;
+        let (mut file, mut entries) = begun(&path, true)?;
         let recovered = undo_all(&mut file, &mut entries).map_err(failed)?;
         let mut random = [0; 8];
         netreel_system::random(&mut random).map_err(failed)?;
@@ -131,7 +132,7 @@ impl Journal {
         let entry = Entry::Undo { command };
         let begun = self.begin(&entry)?;
         if let Entry::Undo { command } = entry {
-            let mut undoes = self.undoes.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut undoes = locked(&self.undoes);
             undoes.push((begun, command));
         }
         Ok(())
@@ -148,7 +149,7 @@ impl Journal {
     pub fn over(&self) -> Vec<String> {
         end_marked(&self.mark);
         self.undone(self.processes);
-        let mut undoes = self.undoes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut undoes = locked(&self.undoes);
         let mut left = Vec::new();
         for (begun, command) in undoes.drain(..).rev() {
             match run(&command) {
@@ -160,7 +161,7 @@ impl Journal {
     }
 
     fn begin(&self, entry: &Entry) -> std::io::Result<Begun> {
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut file = locked(&self.file);
         append(&mut file.0, entry)?;
         file.1 += 1;
         Ok(Begun(file.1 - 1))
@@ -177,11 +178,11 @@ pub fn recover(folder: &Path) -> Result<Recovered, RecoverError> {
     if !path.exists() {
         return Ok(Recovered::default());
     }
-    let (mut file, mut entries) = locked(&path, false)?;
+    let (mut file, mut entries) = begun(&path, false)?;
     undo_all(&mut file, &mut entries).map_err(|error| RecoverError::File { path, error })
 }
 
-fn locked(path: &Path, creates: bool) -> Result<(File, Vec<Entry>), RecoverError> {
+fn begun(path: &Path, creates: bool) -> Result<(File, Vec<Entry>), RecoverError> {
     let failed = |error| RecoverError::File {
         path: path.to_owned(),
         error,

@@ -7,10 +7,10 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{PipeReader, PipeWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use netreel_system::pipe;
+use netreel_system::{locked, pipe};
 
 use crate::secrets::Secrets;
 
@@ -107,7 +107,7 @@ impl Log {
     fn settled(&self) -> MutexGuard<'_, State> {
         let until = Instant::now() + SETTLES;
         loop {
-            let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            let state = locked(&self.state);
             // Whoever holds this holds up the only one that reads.
             let is_read = pipe::waiting(&self.reader) == 0;
             if is_read || state.is_over || Instant::now() > until {
@@ -123,7 +123,7 @@ fn copy(mut reader: &PipeReader, state: &Mutex<State>, secrets: &Secrets) {
     let mut bytes = vec![0; 64 << 10];
     loop {
         pipe::wait(reader);
-        let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = locked(state);
         match reader.read(&mut bytes) {
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
             Ok(count) if count > 0 => {

@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use netreel_system::Cancel;
 use netreel_system::process::in_own_group;
+use netreel_system::{Cancel, locked};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -148,7 +148,7 @@ impl Run<'_> {
                 Ok(()) => {}
                 Err(PlayError::Cancelled) => return,
                 Err(error) => {
-                    *self.error.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                    *locked(&self.error) = Some(error);
                     self.ends.cancel();
                     return;
                 }
@@ -157,7 +157,7 @@ impl Run<'_> {
     }
 
     fn played(&self) -> std::sync::MutexGuard<'_, (File, BTreeMap<u64, Match>)> {
-        self.over.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.over)
     }
 
     fn once(&self, number: u64) -> Result<(), PlayError> {

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
+
+use netreel_system::locked;
 
 use crate::file::{ConsolePlan, NodePlan, Scenario, Start};
 use crate::fill::fill;
@@ -192,7 +194,7 @@ impl<'a> Stage<'a> {
             let is_there = node.connect();
             if by_hand {
                 // A person's time is nobody's limit.
-                *self.until.lock().unwrap_or_else(PoisonError::into_inner) += latest.elapsed();
+                *locked(&self.until) += latest.elapsed();
                 latest = Instant::now();
             }
             if is_there.map_err(|why| format!("node {name}: {why}"))? {
@@ -416,14 +418,14 @@ impl<'a> Stage<'a> {
     /// would have taken too long.
     pub fn begin_undoing(&mut self) -> Instant {
         self.is_undoing = true;
-        let mut until = self.until.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut until = locked(&self.until);
         std::mem::replace(&mut *until, Instant::now() + GRACE)
     }
 
     /// All is undone; when the match has taken too long.
     pub fn end_undoing(&mut self, until: Instant) {
         self.is_undoing = false;
-        *self.until.lock().unwrap_or_else(PoisonError::into_inner) = until;
+        *locked(&self.until) = until;
     }
 
     /// The file that has a secret.
@@ -522,5 +524,5 @@ impl<'a> Stage<'a> {
 
 /// Whether a moment has passed that may still be moved.
 pub(crate) fn is_over(until: &Mutex<Instant>) -> bool {
-    Instant::now() > *until.lock().unwrap_or_else(PoisonError::into_inner)
+    Instant::now() > *locked(until)
 }

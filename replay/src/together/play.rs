@@ -1,9 +1,9 @@
 //! The loop around all layers, and the transport of a node that is played on.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use netreel_reel::{Believed, Endpoint, EventNumber, SocketId, Time, say_numbers};
-use netreel_system::Cancel;
+use netreel_system::{Cancel, locked};
 use netreel_transport::{Datagram, Layer, ReceiveError, SendError, Shared, Transport};
 
 use super::report::{Played, Refused};
@@ -47,13 +47,13 @@ pub fn play_while<E>(
         .collect();
     let mut layers: Vec<Option<Box<dyn Layer>>> = Vec::new();
     layers.resize_with(plan.nodes.len(), || None);
-    let locked = || world.lock().unwrap_or_else(PoisonError::into_inner);
+    let here = || locked(&world);
     for &(node, turn) in &plan.schedule {
         if !cancel.goes_on() {
             return Ok(None);
         }
         let io = &mut ios[node];
-        let began = locked().begin(node, turn);
+        let began = here().begin(node, turn);
         if layers[node].is_none() {
             layers[node] = Some(layer(node, io.clone())?);
         }
@@ -66,17 +66,17 @@ pub fn play_while<E>(
                 Some(call) => layer.input(&call, io).err(),
             };
             if let Some(why) = refused {
-                let mut world = locked();
+                let mut world = here();
                 let lane = &mut world.lanes[node];
                 let at_ns = lane.at_ns(lane.now);
                 let why = why.to_string();
                 lane.report.refused.push(Refused { number, at_ns, why });
             }
         }
-        locked().end(node);
+        here().end(node);
     }
     drop(layers);
-    let mut world = locked();
+    let mut world = here();
     world.finish();
     let nodes = world
         .lanes
@@ -95,7 +95,7 @@ pub struct NodeIo {
 
 impl NodeIo {
     fn world(&self) -> MutexGuard<'_, World> {
-        self.world.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.world)
     }
 
     /// The last tick that began, and the game's virtual time then.

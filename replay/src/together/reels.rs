@@ -1,8 +1,9 @@
 //! Who takes what nodes do: the reels that playing on writes.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use netreel_reel::{Append, Event, Header, Record, ReelWriter, ThreadId, WriteError};
+use netreel_system::locked;
 
 /// Writes a reel for each node. Clones write the same ones: one goes to [`play`](super::play), one
 /// stays to finish them.
@@ -72,7 +73,7 @@ impl<W: Append> Reels<W> {
     }
 
     fn slots(&self) -> MutexGuard<'_, Vec<Slot<W>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.0)
     }
 }
 

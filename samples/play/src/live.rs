@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use netreel_record::{Options, RecordError, Recorder};
 use netreel_reel::Header;
 use netreel_sample_engine::{Peer, Start, StartError};
-use netreel_system::Cancel;
+use netreel_system::{Cancel, locked};
 use netreel_transport::UdpTransport;
 
 use crate::commanded::Commanded;
@@ -164,8 +164,7 @@ impl Stage for LiveStage {
 
     fn seen(&mut self) -> Vec<Seen> {
         let seen = self.nodes.iter().map(|node| &node.seen);
-        seen.map(|seen| seen.lock().unwrap_or_else(PoisonError::into_inner).clone())
-            .collect()
+        seen.map(|seen| locked(seen).clone()).collect()
     }
 
     fn order(&mut self, to: Peer, order: Order) {
@@ -211,7 +210,7 @@ fn play(mut node: Node<UdpTransport>, tick: Duration, drive: &mut Drive, quit: &
             node.order(order);
         }
         node.step();
-        *drive.seen.lock().unwrap_or_else(PoisonError::into_inner) = node.seen();
+        *locked(&drive.seen) = node.seen();
         let next = begin + tick * played;
         std::thread::sleep(next.saturating_duration_since(Instant::now()));
     }

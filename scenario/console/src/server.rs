@@ -5,11 +5,11 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use netreel_system::Cancel;
+use netreel_system::{Cancel, locked};
 
 use mio::net::TcpListener;
 use mio::{Events, Interest, Poll, Token, Waker};
@@ -185,17 +185,13 @@ impl Drop for Console {
     fn drop(&mut self) {
         self.quit.cancel();
         // Requests that nobody has taken are answered before the thread ends.
-        let untaken = std::mem::take(&mut *lock(&self.requests));
+        let untaken = std::mem::take(&mut *locked(&self.requests));
         drop(untaken);
         let _ = self.waker.wake();
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
     }
-}
-
-fn lock(requests: &Asks) -> std::sync::MutexGuard<'_, VecDeque<Request>> {
-    requests.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Request {
@@ -446,7 +442,7 @@ impl Server {
             back: Some(self.back.clone()),
         };
         // Each connection has so many pending at the most.
-        lock(&self.asks).push_back(request);
+        locked(&self.asks).push_back(request);
     }
 
     /// Lets go of who has said nothing for longest, where that is long; whether somebody did.
@@ -497,7 +493,7 @@ mod tests {
     fn a_tick_does_not_wait_for_who_adds_a_request() {
         let here = SocketAddr::from(([127, 0, 0, 1], 0));
         let console = Console::listen(here, None, Commands::new()).unwrap();
-        let held = lock(&console.requests);
+        let held = locked(&console.requests);
         assert!(console.take().is_none());
         drop(held);
     }
