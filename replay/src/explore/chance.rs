@@ -1,5 +1,7 @@
 //! Ways by chance: what is left where orders cannot be gone through, and what orders are compared with.
 
+use std::collections::BTreeSet;
+
 use netreel_transport::Draw;
 
 use super::change::{Change, ChangeKind, Moment};
@@ -76,28 +78,21 @@ impl Chance {
             turns: ground.nodes.iter().map(times).collect(),
             hold_max_ns: tries.hold_max_ns,
             steps,
-            last_turns: (0..nodes)
-                .map(|node| ground.last_turn_to_move(node))
-                .collect(),
+            last_turns: (0..nodes).map(|it| ground.last_turn_to_move(it)).collect(),
         }
     }
 
     /// The next way.
     pub fn way(&mut self) -> Way {
-        let changes = match self.by {
+        let changes: Vec<Change> = match self.by {
             ByChance::Delays { .. } => self.delays(),
             ByChance::Priorities { depth, .. } => {
                 let nodes = 0..self.steps.len();
-                nodes
-                    .flat_map(|node| self.stretch(node, depth).unwrap_or_default())
-                    .collect()
+                let stretches = nodes.filter_map(|node| self.stretch(node, depth));
+                stretches.flatten().collect()
             }
         };
-        Way {
-            before: changes.into(),
-            change: None,
-            meant: None,
-        }
+        Way::with(&changes)
     }
 
     /// As many changes as there are links: each is held once, for some time.
@@ -160,9 +155,8 @@ fn by_priorities(
     let Some(&(_, since)) = steps.first() else {
         return Vec::new();
     };
-    let mut senders: Vec<usize> = steps.iter().map(|it| it.0).collect();
-    senders.sort_unstable();
-    senders.dedup();
+    let senders: BTreeSet<usize> = steps.iter().map(|it| it.0).collect();
+    let mut senders = Vec::from_iter(senders);
     for place in (1..senders.len()).rev() {
         senders.swap(place, draw.below(place as u64 + 1) as usize);
     }

@@ -41,15 +41,11 @@ pub struct Cut {
 impl Cut {
     /// All is played.
     pub fn nothing(ground: &Ground) -> Cut {
-        let turns = |node: &super::ground::GroundNode| node.turns.len();
+        let turns = || ground.nodes.iter().map(|node| node.turns.len());
         Cut {
-            skipped: ground
-                .nodes
-                .iter()
-                .map(|it| vec![false; turns(it)])
-                .collect(),
+            skipped: turns().map(|count| vec![false; count]).collect(),
             lost: BTreeSet::new(),
-            shifts: ground.nodes.iter().map(|it| vec![0; turns(it)]).collect(),
+            shifts: turns().map(|count| vec![0; count]).collect(),
             is_frozen: false,
         }
     }
@@ -76,11 +72,8 @@ impl Cut {
     pub fn without(&self, turns: impl IntoIterator<Item = (usize, u32)>, ground: &Ground) -> Cut {
         let mut cut = self.clone();
         for (node, turn) in turns {
-            if let Some(skipped) = cut
-                .skipped
-                .get_mut(node)
-                .and_then(|it| it.get_mut(turn as usize))
-            {
+            let of = cut.skipped.get_mut(node);
+            if let Some(skipped) = of.and_then(|it| it.get_mut(turn as usize)) {
                 *skipped = true;
             }
         }
@@ -128,13 +121,7 @@ impl Cut {
     /// How many calls of the game are played, and how many ticks.
     pub fn counts(&self, ground: &Ground) -> (usize, usize) {
         let turns = self.turns(ground);
-        let is_call = |&&(node, turn): &&(usize, u32)| {
-            matches!(
-                ground.nodes[node].turns[turn as usize].begins,
-                Begins::Call(_)
-            )
-        };
-        let calls = turns.iter().filter(is_call).count();
+        let calls = turns.iter().filter(|it| ground.is_call(**it)).count();
         (calls, turns.len() - calls)
     }
 

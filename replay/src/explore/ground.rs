@@ -1,15 +1,16 @@
 //! What all runs of an exploration have in common: a recorded session, ready to be played any number of
 //! times.
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 use netreel_reel::{Duration, Endpoint, Event, EventNumber, OwnedRecord, Reel, SocketId, Time};
+use netreel_system::locked;
 
 use super::change::{Change, ChangeKind, Moment};
 use super::stuck::{Call, Watched};
 use crate::together::Plan;
 use crate::together::link::Arrival;
-use crate::together::plan::{PlanNode, PlanTurn, hash};
+use crate::together::plan::{PlanNode, PlanReceipt, PlanTurn, hash};
 
 /// A recorded session, ready to be played any number of times.
 ///
@@ -57,6 +58,13 @@ pub(super) struct GroundNode {
     pub came_ns: Vec<i64>,
     /// Packets that arrive without being sent by a layer.
     pub unsent: Vec<Unsent>,
+}
+
+impl GroundNode {
+    /// Those of its reel, where it is played.
+    pub fn sockets(&self) -> &[(SocketId, Endpoint)] {
+        self.reel.as_ref().map_or(&[], |reel| reel.endpoints())
+    }
 }
 
 /// One turn of a node: a tick, or a call of the game.
@@ -111,6 +119,18 @@ pub struct Natural {
     pub source: Endpoint,
 }
 
+impl Natural {
+    /// What comes as this receipt of a node did.
+    fn like(receipt: &PlanReceipt, node: usize, at: Moment) -> Natural {
+        Natural {
+            node,
+            at,
+            socket: receipt.socket,
+            source: receipt.from,
+        }
+    }
+}
+
 impl Ground {
     /// A session that was made small, as a test of an engine: behind its end what was dropped of it is made
     /// up for. The nodes tick on for `rest`, also those that had no tick, and a link on which nothing came
@@ -126,26 +146,25 @@ impl Ground {
     }
 
     fn made(plan: Arc<Plan>, options: GroundOptions, heals: bool) -> Ground {
-        let mut nodes: Vec<GroundNode> = Vec::new();
-        for node in 0..plan.nodes.len() {
-            nodes.push(read(&plan, node, options.alone));
-        }
+        let places = 0..plan.nodes.len();
+        let mut nodes: Vec<GroundNode> = places
+            .map(|node| read(&plan, node, options.alone))
+            .collect();
         let ends = nodes
             .iter()
             .filter_map(|node| Some(node.turns.last()?.at_ns));
         let end_ns = ends.max().unwrap_or(0);
-        let half_ns = i64::try_from(options.rest.as_nanos() / 2).unwrap_or(i64::MAX);
         let still_ns = match options.alone {
-            None => end_ns.saturating_add(half_ns),
+            None => end_ns.saturating_add(ns(options.rest / 2)),
             Some(_) => i64::MAX,
         };
-        let mut order: Vec<(usize, u32)> = plan
-            .schedule
-            .iter()
-            .map(|&(node, turn)| (node, u32::try_from(turn).unwrap_or(u32::MAX)))
+        let schedule = plan.schedule.iter();
+        let mut order: Vec<(usize, u32)> = schedule
+            .map(|&(node, turn)| (node, turn_number(turn)))
             .collect();
         if options.alone.is_none() && !options.rest.is_zero() {
-            rest(&mut nodes, &mut order, options.rest, heals);
+            let until_ns = end_ns.saturating_add(ns(options.rest));
+            rest(&mut nodes, &mut order, until_ns, heals);
         }
         for (rank, &(node, turn)) in order.iter().enumerate() {
             if let Some(turn) = nodes[node].turns.get_mut(turn as usize) {
@@ -231,14 +250,14 @@ impl Ground {
         let of = self.plan.nodes.get(node)?;
         let place = of.receipt_at(receipt)?;
         Some(Moment {
-            turn: u32::try_from(of.receipts.get(place)?.turn).ok()?,
+            turn: turn_number(of.receipts.get(place)?.turn),
             ns: *self.nodes.get(node)?.came_ns.get(place)?,
         })
     }
 
     /// The calls into layers that are under way, of all that play this session.
     pub fn calls(&self) -> Vec<Call> {
-        let watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        let watched = locked(&self.watched);
         let calls = watched.iter().enumerate().filter_map(|(player, it)| {
             let (number, node, turn) = it.upgrade()?.call()?;
             Some(Call {
@@ -254,7 +273,7 @@ impl Ground {
     /// Somebody plays this session.
     pub(super) fn watch(&self) -> Arc<Watched> {
         let watched = Arc::new(Watched::default());
-        let mut all = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = locked(&self.watched);
         all.push(Arc::downgrade(&watched));
         watched
     }
@@ -297,7 +316,13 @@ impl Ground {
             return u32::MAX;
         };
         let turn = of.turns.partition_point(|turn| turn.at_ns <= self.still_ns);
-        u32::try_from(turn.saturating_sub(1)).unwrap_or(u32::MAX)
+        turn_number(turn.saturating_sub(1))
+    }
+
+    /// Whether a turn of a node is a call of the game.
+    pub(super) fn is_call(&self, (node, turn): (usize, u32)) -> bool {
+        let begins = &self.nodes[node].turns[turn as usize].begins;
+        matches!(begins, Begins::Call(_))
     }
 
     /// When a node's turn is, on the session's clock, in nanoseconds.
@@ -346,12 +371,7 @@ impl Ground {
             let receipt = self.plan.nodes[arrival.node].receipt(arrival.number);
             if let (Some(receipt), Some(at)) = (receipt, self.moment(arrival.node, arrival.came_ns))
             {
-                out.push(Natural {
-                    node: arrival.node,
-                    at,
-                    socket: receipt.socket,
-                    source: receipt.from,
-                });
+                out.push(Natural::like(receipt, arrival.node, at));
             }
         }
     }
@@ -363,15 +383,11 @@ impl Ground {
             let of = &plan.nodes[arrival.node];
             if let Some(place) = of.receipt_at(arrival.number) {
                 let receipt = &of.receipts[place];
-                out.push(Natural {
-                    node: arrival.node,
-                    at: Moment {
-                        turn: u32::try_from(receipt.turn).unwrap_or(u32::MAX),
-                        ns: self.nodes[arrival.node].came_ns[place],
-                    },
-                    socket: receipt.socket,
-                    source: receipt.from,
-                });
+                let at = Moment {
+                    turn: turn_number(receipt.turn),
+                    ns: self.nodes[arrival.node].came_ns[place],
+                };
+                out.push(Natural::like(receipt, arrival.node, at));
             }
         }
     }
@@ -408,12 +424,11 @@ impl Ground {
                     return;
                 }
                 let from = sender.or_else(|| plan.node_at.get(&receipt.from).copied());
-                let ns = came_ns;
                 unsent.push(Unsent {
                     from: from.unwrap_or(usize::MAX),
                     at: Moment {
-                        turn: u32::try_from(receipt.turn).unwrap_or(u32::MAX),
-                        ns,
+                        turn: turn_number(receipt.turn),
+                        ns: came_ns,
                     },
                     socket: receipt.socket,
                     source: receipt.from,
@@ -427,10 +442,8 @@ impl Ground {
 
 fn read(plan: &Plan, node: usize, alone: Option<usize>) -> GroundNode {
     let of = &plan.nodes[node];
-    let reel = of
-        .reel
-        .clone()
-        .filter(|_| alone.is_none_or(|it| it == node));
+    let reel = of.reel.clone();
+    let reel = reel.filter(|_| alone.is_none_or(|it| it == node));
     let mut read = GroundNode {
         name: of.name.clone(),
         socket: SocketId(0),
@@ -515,6 +528,23 @@ fn empty(turn: &PlanTurn) -> GroundTurn {
     }
 }
 
+/// As runs number turns.
+fn turn_number(turn: usize) -> u32 {
+    u32::try_from(turn).unwrap_or(u32::MAX)
+}
+
+fn ns(length: Duration) -> i64 {
+    i64::try_from(length.as_nanos()).unwrap_or(i64::MAX)
+}
+
+/// The ticks among these turns, the last first.
+pub(super) fn ticks_back(turns: &[GroundTurn]) -> impl Iterator<Item = (u64, Time, &GroundTurn)> {
+    turns.iter().rev().filter_map(|turn| match turn.begins {
+        Begins::Tick(tick, time) => Some((tick, time, turn)),
+        _ => None,
+    })
+}
+
 /// How a node ticks on.
 #[derive(Clone, Copy)]
 struct Beat {
@@ -531,14 +561,7 @@ const USUAL_BEAT: Beat = Beat {
 
 /// How a node ticked last; `None` before its second tick.
 fn beat(node: &GroundNode) -> Option<Beat> {
-    let ticks = node
-        .turns
-        .iter()
-        .rev()
-        .filter_map(|turn| match turn.begins {
-            Begins::Tick(_, time) => Some((time, turn.time)),
-            _ => None,
-        });
+    let ticks = ticks_back(&node.turns).map(|(_, time, turn)| (time, turn.time));
     let last: Vec<_> = ticks.take(33).collect();
     let (newest, oldest) = (last.first()?, last.last()?);
     let between = u128::from(last.len() as u64 - 1);
@@ -556,13 +579,7 @@ fn beat(node: &GroundNode) -> Option<Beat> {
 
 /// Lets every node tick on behind the end, as it ticked last; `all`: as another one did where it had no two
 /// ticks.
-fn rest(nodes: &mut [GroundNode], order: &mut Vec<(usize, u32)>, rest: Duration, all: bool) {
-    let end = nodes
-        .iter()
-        .filter_map(|node| Some(node.turns.last()?.at_ns))
-        .max()
-        .unwrap_or(0);
-    let until = end.saturating_add(i64::try_from(rest.as_nanos()).unwrap_or(i64::MAX));
+fn rest(nodes: &mut [GroundNode], order: &mut Vec<(usize, u32)>, until_ns: i64, all: bool) {
     let beats: Vec<Option<Beat>> = nodes.iter().map(beat).collect();
     let other = beats.iter().flatten().next().copied();
     let other = all.then(|| other.unwrap_or(USUAL_BEAT));
@@ -575,24 +592,16 @@ fn rest(nodes: &mut [GroundNode], order: &mut Vec<(usize, u32)>, rest: Duration,
             continue;
         }
         let last_ns = last.at_ns;
-        let mut ticks = node
-            .turns
-            .iter()
-            .rev()
-            .filter_map(|turn| match turn.begins {
-                Begins::Tick(tick, time) => Some((tick, time, turn)),
-                _ => None,
-            });
-        let (mut tick, mut time, newest) = ticks.next().unwrap_or((0, Time::ZERO, last));
+        let newest = ticks_back(&node.turns).next();
+        let (mut tick, mut time, newest) = newest.unwrap_or((0, Time::ZERO, last));
         let (mut at_ns, mut now, mut clock) = (newest.at_ns, newest.time, newest.clock);
-        let step_ns = i64::try_from(beat.step.as_nanos()).unwrap_or(i64::MAX);
-        while at_ns < until {
+        let step_ns = ns(beat.step);
+        while at_ns < until_ns {
             (tick, time) = (tick + 1, time + beat.virtual_step);
             (now, clock) = (now + beat.step, clock + beat.step);
             at_ns = at_ns.saturating_add(step_ns);
-            let turn = u32::try_from(node.turns.len()).unwrap_or(u32::MAX);
             let clocks = node.clocks.len();
-            more.push((at_ns.max(last_ns), place, turn));
+            more.push((at_ns.max(last_ns), place, turn_number(node.turns.len())));
             node.turns.push(GroundTurn {
                 begins: Begins::Tick(tick, time),
                 at_ns: at_ns.max(last_ns),
@@ -612,17 +621,9 @@ fn rest(nodes: &mut [GroundNode], order: &mut Vec<(usize, u32)>, rest: Duration,
 fn period_ns(nodes: &[GroundNode]) -> u64 {
     let mut between = Vec::new();
     for node in nodes {
-        let ticks: Vec<i64> = node
-            .turns
-            .iter()
-            .filter(|turn| matches!(turn.begins, Begins::Tick(..)))
-            .map(|turn| turn.at_ns)
-            .collect();
-        between.extend(
-            ticks
-                .windows(2)
-                .map(|it| it[1].saturating_sub(it[0]).max(0)),
-        );
+        let ticks: Vec<i64> = ticks_back(&node.turns).map(|it| it.2.at_ns).collect();
+        let pairs = ticks.windows(2);
+        between.extend(pairs.map(|it| it[0].saturating_sub(it[1]).max(0)));
     }
     between.sort_unstable();
     let middle = between.get(between.len() / 2).copied().unwrap_or(0);

@@ -11,7 +11,7 @@ use netreel_transport::{Datagram, Draw, ReceiveError, SendError, Shared, Transpo
 
 use super::change::{Change, Moment, fate, late};
 use super::cut::{Cut, PacketId};
-use super::ground::{Ground, Natural, number_of};
+use super::ground::{Ground, Natural, number_of, ticks_back};
 use super::tables::number as packet_number;
 use crate::together::Sink;
 
@@ -106,6 +106,7 @@ pub(super) struct Net {
 }
 
 /// One node's sockets, clock and randomness in a run.
+#[derive(Clone)]
 pub struct NodeSocket {
     pub(super) net: Shared<Net>,
     pub(super) node: usize,
@@ -162,6 +163,14 @@ impl Net {
         }
     }
 
+    /// Goes on from a state under these changes; nothing is delivered yet.
+    pub fn go_on(&mut self, state: NetState, changes: &[Change]) {
+        self.state = state;
+        self.changes = changes.to_vec();
+        self.trace.clear();
+        self.broken.clear();
+    }
+
     /// A node's turn begins.
     pub fn begin(&mut self, node: usize, turn: u32) {
         let ground = Arc::clone(&self.ground);
@@ -173,12 +182,11 @@ impl Net {
         state.turn = turn;
         state.clocks = it.clocks.start;
         state.sends.clear();
-        let shift = self.cut.as_ref().map_or(0, |cut| cut.shift_ns(node, turn));
+        let shift = self.shift_ns(node, turn);
+        let state = &mut self.state.nodes[node];
         state.now = state.now.max(earlier(played.time, shift));
-        if self.sink.is_some() {
-            for record in &it.beside {
-                self.write(node, record.as_record().event);
-            }
+        for record in &it.beside {
+            self.write(node, record.as_record().event);
         }
         let state = &mut self.state.nodes[node];
         while let Some(unsent) = of.unsent.get(state.unsent)
@@ -197,6 +205,11 @@ impl Net {
             };
             put(state, &self.changes, (node, number), item);
         }
+    }
+
+    /// How much of the time before a turn is left out. ns.
+    fn shift_ns(&self, node: usize, turn: u32) -> u64 {
+        self.cut.as_ref().map_or(0, |cut| cut.shift_ns(node, turn))
     }
 
     /// Writes an event of a node, where somebody takes it.
@@ -224,13 +237,11 @@ impl Net {
             state.clocks += 1;
             of.clocks[state.clocks - 1]
         } else {
-            of.clocks[turn.clocks.clone()]
-                .last()
-                .copied()
-                .unwrap_or(turn.clock)
+            let said = of.clocks[turn.clocks.clone()].last();
+            said.copied().unwrap_or(turn.clock)
         };
         let turn = state.turn;
-        let shift = self.cut.as_ref().map_or(0, |cut| cut.shift_ns(node, turn));
+        let shift = self.shift_ns(node, turn);
         let value = earlier(value, shift);
         let value = match late(&self.changes, node, turn) {
             // Reads of turns that are played at one time do not go back.
@@ -249,10 +260,7 @@ impl Net {
         let state = &mut self.state.nodes[node];
         let recorded = self.ground.nodes[node].randoms.get(state.randoms);
         state.randoms += 1;
-        let value = match recorded {
-            Some(&value) => value,
-            None => state.draw.bits(),
-        };
+        let value = recorded.copied().unwrap_or_else(|| state.draw.bits());
         self.write(node, Event::Random { value });
         value
     }
@@ -391,12 +399,8 @@ impl Net {
     }
 
     fn note(&mut self, node: usize, text: &str) {
-        self.write(
-            node,
-            Event::Note {
-                text: text.as_bytes(),
-            },
-        );
+        let said = text.as_bytes();
+        self.write(node, Event::Note { text: said });
         if let Some(words) = text.strip_prefix(BROKEN) {
             let turn = self.state.nodes[node].turn;
             let turn = late(&self.changes, node, turn).map_or(turn, |it| it.1);
@@ -464,15 +468,6 @@ fn put(state: &mut NodeState, changes: &[Change], (node, number): (usize, u64), 
     }
 }
 
-impl Clone for NodeSocket {
-    fn clone(&self) -> NodeSocket {
-        NodeSocket {
-            net: self.net.clone(),
-            node: self.node,
-        }
-    }
-}
-
 impl NodeSocket {
     /// [`send`](Transport::send) of a layer with several sockets.
     ///
@@ -507,16 +502,8 @@ impl NodeSocket {
         let turns = net.ground.nodes[self.node]
             .turns
             .get(..=state.turn as usize);
-        let mut ticks =
-            turns
-                .unwrap_or_default()
-                .iter()
-                .rev()
-                .filter_map(|turn| match turn.begins {
-                    super::ground::Begins::Tick(tick, time) => Some((tick, time)),
-                    _ => None,
-                });
-        ticks.next().unwrap_or((0, Time::ZERO))
+        let last = ticks_back(turns.unwrap_or_default()).next();
+        last.map_or((0, Time::ZERO), |(tick, time, _)| (tick, time))
     }
 
     /// The event of the turn that is played.

@@ -182,18 +182,13 @@ impl Orders {
 
     /// The order that this change should lead to, as far as it can be told beforehand.
     fn order_with(&self, change: &Change, links: &Links<'_>) -> u64 {
-        let Change {
-            kind,
-            from,
-            to,
-            since,
-            until,
-        } = *change;
-        if kind != ChangeKind::Hold {
+        if change.kind != ChangeKind::Hold {
             return self.order.wrapping_add(number(change));
         }
-        let of = links.get(&(from, to)).map_or(&[][..], Vec::as_slice);
-        let first = of.partition_point(|it| it.0 < since);
+        let (from, until) = (change.from, change.until);
+        let of = links.get(&(from, change.to));
+        let of = of.map_or(&[][..], Vec::as_slice);
+        let first = of.partition_point(|it| it.0 < change.since);
         let behind = of[first..].partition_point(|it| it.0 < until);
         let mut order = self.order;
         for (_, place, list) in &of[first..first + behind] {
@@ -315,10 +310,8 @@ fn changes(
     }
     let next = held.sent.filter(|_| tries.deaths && !held.is_update());
     if let Some(turn) = next.map(|packet| packet.turn + 1)
-        && let Some(of) = ground.nodes.get(from)
-        && let Some(it) = of.turns.get(turn as usize)
+        && let Some(ns) = ground.turn_ns(from, turn)
     {
-        let ns = it.at_ns;
         let stop = Change::at(ChangeKind::Stop, (from, from), Moment { turn, ns });
         found.push((stop, 5));
     }

@@ -117,7 +117,7 @@ impl<'a, E> Runner<'a, E> {
         });
         let mut runner = Runner {
             sockets: sockets.collect(),
-            layers: Vec::new(),
+            layers: ground.nodes.iter().map(|_| None).collect(),
             make,
             snapshots: Vec::new(),
             looks: Looks::new(ground.nodes.len()),
@@ -129,16 +129,10 @@ impl<'a, E> Runner<'a, E> {
             watched: ground.watch(),
             ground,
         };
-        runner
-            .layers
-            .resize_with(runner.ground.nodes.len(), || None);
         let mut ran = Ran::default();
         runner.play(0, &[], &mut ran, Mode::Base)?;
-        let mut net = runner.net.lock();
-        runner.base = std::mem::take(&mut net.trace);
-        ran.broken = std::mem::take(&mut net.broken);
-        drop(net);
-        runner.base_tables = runner.tables(&[]);
+        runner.base = runner.delivered(&mut ran);
+        runner.base_tables = runner.beliefs(&[]);
         ran.differences = differences(&runner.base_tables);
         runner.base_differences.clone_from(&ran.differences);
         runner.base_broken.clone_from(&ran.broken);
@@ -157,7 +151,19 @@ impl<'a, E> Runner<'a, E> {
 
     /// What every node believes after the last run; `None` where it does not say so, or has died.
     pub fn beliefs(&self, changes: &[Change]) -> Vec<Option<Table>> {
-        self.tables(changes)
+        let mut rows = Vec::new();
+        let table = |node: usize| {
+            let says = self.read(changes, node, &mut rows);
+            says.then(|| rows.iter().copied().collect())
+        };
+        (0..self.layers.len()).map(table).collect()
+    }
+
+    /// What was delivered so far; what layers said on the way goes to `ran`.
+    fn delivered(&self, ran: &mut Ran) -> Vec<Delivery> {
+        let mut net = self.net.lock();
+        ran.broken = std::mem::take(&mut net.broken);
+        std::mem::take(&mut net.trace)
     }
 
     /// Plays the session with these changes. What is delivered from before the first of them on, up to where
@@ -176,10 +182,8 @@ impl<'a, E> Runner<'a, E> {
         trace.clear();
         let mut ran = Ran::default();
         self.play(rank, changes, &mut ran, Mode::Changed)?;
-        let mut net = self.net.lock();
-        trace.append(&mut net.trace);
-        ran.broken = std::mem::take(&mut net.broken);
-        drop(net);
+        trace.append(&mut self.net.lock().trace);
+        self.delivered(&mut ran);
         self.leave_out_known(&mut ran);
         if !ran.left && ran.panicked.is_none() {
             ran.differences = self.parted(changes);
@@ -240,11 +244,9 @@ impl<'a, E> Runner<'a, E> {
         let mut ran = Ran::default();
         let played = self.play(0, changes, &mut ran, Mode::Whole);
         let mut net = self.net.lock();
-        net.sink = None;
-        net.cut = None;
-        let trace = std::mem::take(&mut net.trace);
-        ran.broken = std::mem::take(&mut net.broken);
+        (net.sink, net.cut) = (None, None);
         drop(net);
+        let trace = self.delivered(&mut ran);
         self.leave_out_known(&mut ran);
         played?;
         if ran.panicked.is_none() {
@@ -255,11 +257,7 @@ impl<'a, E> Runner<'a, E> {
 
     fn begin(&mut self, changes: &[Change]) -> usize {
         self.layers.iter_mut().for_each(|layer| *layer = None);
-        let mut net = self.net.lock();
-        net.state = NetState::new(&self.ground);
-        net.changes = changes.to_vec();
-        net.trace.clear();
-        net.broken.clear();
+        self.net.lock().go_on(NetState::new(&self.ground), changes);
         0
     }
 
@@ -282,11 +280,8 @@ impl<'a, E> Runner<'a, E> {
             }
         }
         let snapshot = &self.snapshots[at];
-        let mut net = self.net.lock();
-        net.state = snapshot.net.clone().changed(changes);
-        net.changes = changes.to_vec();
-        net.trace.clear();
-        net.broken.clear();
+        let state = snapshot.net.clone().changed(changes);
+        self.net.lock().go_on(state, changes);
         Ok(snapshot.rank)
     }
 
@@ -301,11 +296,8 @@ impl<'a, E> Runner<'a, E> {
             None => STATES_UNKNOWN,
         };
         let most = most.clamp(1, STATES_MAX);
-        self.ground
-            .order
-            .len()
-            .div_ceil(most)
-            .max(STATE_TURNS * self.ground.nodes.len())
+        let between = self.ground.turns().div_ceil(most);
+        between.max(STATE_TURNS * self.ground.nodes.len())
     }
 
     fn keep(&mut self, rank: usize) {
@@ -323,22 +315,8 @@ impl<'a, E> Runner<'a, E> {
             let Some(kept) = kept else { return };
             layers.push(Some(kept));
         }
-        let net = self.net.lock();
-        self.snapshots.push(Snapshot {
-            rank,
-            layers,
-            net: net.state.clone(),
-        });
-    }
-
-    /// What each node believes now.
-    fn tables(&self, changes: &[Change]) -> Vec<Option<Table>> {
-        let mut rows = Vec::new();
-        let mut table = |node: usize| {
-            let says = self.read(changes, node, &mut rows);
-            says.then(|| rows.iter().copied().collect())
-        };
-        (0..self.layers.len()).map(&mut table).collect()
+        let net = self.net.lock().state.clone();
+        self.snapshots.push(Snapshot { rank, layers, net });
     }
 
     /// What a node believes now; whether anybody says so, and the node lives.
@@ -359,7 +337,7 @@ impl<'a, E> Runner<'a, E> {
     /// Of what nodes part at the end, and do not without changes; a node that is played alone parts from what
     /// it believes without them.
     fn parted(&self, changes: &[Change]) -> Vec<Difference> {
-        let tables = self.tables(changes);
+        let tables = self.beliefs(changes);
         let mut played = (0..self.ground.nodes.len()).filter(|&it| self.ground.reel(it).is_some());
         if let (Some(alone), None) = (played.next(), played.next()) {
             let two = [self.base_tables[alone].clone(), tables[alone].clone()];
@@ -401,7 +379,7 @@ impl<'a, E> Runner<'a, E> {
                 .map(|it| it.0)
                 .or_else(|| base.get(trace.len()));
             let sender = unlike.map(|it| (it.from, it.natural.ns));
-            let tables = self.tables(&[]);
+            let tables = self.beliefs(&[]);
             let mut nodes = tables.iter().zip(&self.base_tables).enumerate();
             let believes = nodes.find(|(_, (now, base))| now != base).map(|it| it.0);
             if sender.is_some() || believes.is_some() || trace.len() > self.base.len() {
@@ -435,11 +413,8 @@ impl<'a, E> Runner<'a, E> {
     ) -> Result<(), E> {
         let ground = Arc::clone(&self.ground);
         let cut = self.net.lock().cut.clone();
-        let over = changes
-            .iter()
-            .map(|it| ground.rank(it.last_turn()))
-            .max()
-            .unwrap_or(0);
+        let ends = changes.iter().map(|it| ground.rank(it.last_turn()));
+        let over = ends.max().unwrap_or(0);
         let mut keep_at = 0;
         let mut watch = Watch::default();
         let quiet_ns = ground.quiet_ns(changes);
@@ -495,24 +470,17 @@ impl<'a, E> Runner<'a, E> {
         let it = &ground.nodes[node].turns[turn as usize];
         let mut net = self.net.lock();
         net.begin(node, turn);
-        match &it.begins {
+        match it.begins {
             Begins::Start => {}
-            Begins::Tick(tick, time) => {
-                let (tick, time) = (*tick, *time);
-                net.write(node, Event::Tick { tick, time });
-            }
-            Begins::Call(call) => {
-                net.write(node, Event::Input { call });
-            }
+            Begins::Tick(tick, time) => drop(net.write(node, Event::Tick { tick, time })),
+            Begins::Call(ref call) => drop(net.write(node, Event::Input { call })),
         }
         drop(net);
-        if self.layers[node].is_none() {
-            let layer = (self.make)(node, self.sockets[node].clone())?;
-            self.layers[node] = Some(layer);
-        }
-        let Some(layer) = &mut self.layers[node] else {
-            return Ok(Ok(()));
+        let layer = match self.layers[node].take() {
+            Some(layer) => layer,
+            None => (self.make)(node, self.sockets[node].clone())?,
         };
+        let layer = self.layers[node].insert(layer);
         let mut io = self.sockets[node].clone();
         let call = self.watched.begin(node, turn);
         let played = catch_unwind(AssertUnwindSafe(|| match &it.begins {

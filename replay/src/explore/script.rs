@@ -94,10 +94,7 @@ impl Ground {
                 .reel
                 .as_ref()
                 .map_or(Vec::new(), |it| it.header().start.clone()),
-            sockets: node
-                .reel
-                .as_ref()
-                .map_or(Vec::new(), |it| it.endpoints().to_vec()),
+            sockets: node.sockets().to_vec(),
             randoms: node.randoms.clone(),
         });
         let turns = self.order.iter().map(|&(node, turn)| {
@@ -125,12 +122,8 @@ impl Ground {
     }
 
     fn script_sends(&self) -> Vec<ScriptSend> {
-        let mut ways: Vec<_> = self
-            .plan
-            .link_of
-            .iter()
-            .map(|(way, link)| (*link, *way))
-            .collect();
+        let ways = self.plan.link_of.iter();
+        let mut ways: Vec<_> = ways.map(|(way, link)| (*link, *way)).collect();
         ways.sort_unstable_by_key(|it| it.0);
         let mut sends: Vec<ScriptSend> = Vec::new();
         for (place, send) in self.plan.sends.iter().enumerate() {
@@ -163,8 +156,7 @@ impl Ground {
         let end_ns = self.end_ns();
         let mut links = Vec::new();
         for (node, of) in self.nodes.iter().enumerate() {
-            let sockets = of.reel.as_ref().map_or(&[][..], |it| it.endpoints());
-            for &(socket, _) in sockets {
+            for &(socket, _) in of.sockets() {
                 for &to in self.plan.node_at.keys() {
                     let mut comes = Vec::new();
                     // In no turn of the recording.

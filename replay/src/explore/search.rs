@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use netreel_system::locked;
 use netreel_wire::Wire;
 
 use super::base_order::{BaseOrder, Deeds};
@@ -210,6 +211,7 @@ fn work<E>(
 }
 
 /// Ways that all threads take from.
+#[derive(Default)]
 struct Batch {
     ways: Vec<Way>,
     next: AtomicUsize,
@@ -220,8 +222,7 @@ impl Batch {
     fn new(ways: Vec<Way>) -> Batch {
         Batch {
             ways,
-            next: AtomicUsize::new(0),
-            results: Mutex::new(BTreeMap::new()),
+            ..Batch::default()
         }
     }
 
@@ -255,14 +256,12 @@ impl Batch {
                 tried: !goes_on,
                 candidates,
             };
-            let mut results = self.results.lock().unwrap_or_else(PoisonError::into_inner);
-            results.insert(place, result);
+            locked(&self.results).insert(place, result);
         }
     }
 
     fn results(&self) -> impl Iterator<Item = Result1> {
-        let mut results = self.results.lock().unwrap_or_else(PoisonError::into_inner);
-        std::mem::take(&mut *results).into_values()
+        std::mem::take(&mut *locked(&self.results)).into_values()
     }
 }
 
@@ -337,9 +336,8 @@ impl<'a> Search<'a> {
 
     /// Ways that were played, and whose results nobody took.
     fn give_back(&mut self, ways: &[Way]) {
-        for way in ways.iter().rev() {
-            self.kept.due.push_front(way.clone());
-        }
+        let ways = ways.iter().rev().cloned();
+        ways.for_each(|way| self.kept.due.push_front(way));
     }
 
     fn count(&mut self) {
@@ -363,6 +361,12 @@ impl<'a> Search<'a> {
         }
     }
 
+    /// The last run, as it is told.
+    fn wrong(&self, changes: Vec<Change>, ran: Ran) -> Wrong {
+        let run = self.kept.counts.runs;
+        Wrong { changes, ran, run }
+    }
+
     fn take(
         &mut self,
         result: Result1,
@@ -382,9 +386,7 @@ impl<'a> Search<'a> {
                 self.kept.counts.wrong += 1;
                 return ControlFlow::Continue(());
             }
-            let run = self.kept.counts.runs;
-            let (changes, ran) = (result.changes, result.ran);
-            let wrong = Wrong { changes, ran, run };
+            let wrong = self.wrong(result.changes, result.ran);
             let mut heals = false;
             let told = tell(Told::Wrong(&wrong, &mut heals));
             if heals {
@@ -397,9 +399,7 @@ impl<'a> Search<'a> {
         }
         self.go_on(&result.changes);
         if is_new && !self.says_beliefs {
-            let run = self.kept.counts.runs;
-            let (changes, ran) = (result.changes, result.ran);
-            return tell(Told::Other(&Wrong { changes, ran, run }));
+            return tell(Told::Other(&self.wrong(result.changes, result.ran)));
         }
         ControlFlow::Continue(())
     }

@@ -7,7 +7,7 @@ use netreel_wire::Wire;
 
 use super::change::{Change, ChangeKind, Moment};
 use super::cut::{Cut, PacketId};
-use super::ground::{Begins, Ground};
+use super::ground::Ground;
 use super::marks::{Marks, Swap, swaps};
 use super::races::{BaseOrder, Orders, Tries};
 use super::run::Runner;
@@ -180,10 +180,8 @@ impl<E> Shrinking<'_, '_, E> {
         let period = i64::try_from(self.ground.period_ns.max(1)).unwrap_or(i64::MAX);
         for (node, turn) in self.cut.turns(self.ground) {
             let at_ns = self.ground.nodes[node].turns[turn as usize].at_ns;
-            slices
-                .entry(at_ns.div_euclid(period))
-                .or_default()
-                .push((node, turn));
+            let slice = slices.entry(at_ns.div_euclid(period)).or_default();
+            slice.push((node, turn));
         }
         let slices: Vec<_> = slices.into_values().collect();
         let least = slices.len().div_ceil(STRETCHES_MAX);
@@ -196,18 +194,16 @@ impl<E> Shrinking<'_, '_, E> {
     /// before.
     fn calls(&mut self) -> Result<(), E> {
         let mut turns = self.cut.turns(self.ground);
-        turns.retain(|&(node, turn)| {
-            let begins = &self.ground.nodes[node].turns[turn as usize].begins;
-            matches!(begins, Begins::Call(_))
-        });
-        self.reduce((turns, 1), &|cut, turns, ground| {
-            cut.without(turns.iter().copied(), ground)
-        })
+        turns.retain(|&turn| self.ground.is_call(turn));
+        self.drop_turns(turns)
     }
 
     /// Drops single turns.
     fn turns(&mut self) -> Result<(), E> {
-        let turns = self.cut.turns(self.ground);
+        self.drop_turns(self.cut.turns(self.ground))
+    }
+
+    fn drop_turns(&mut self, turns: Vec<(usize, u32)>) -> Result<(), E> {
         self.reduce((turns, 1), &|cut, turns, ground| {
             cut.without(turns.iter().copied(), ground)
         })
@@ -281,21 +277,16 @@ pub fn tighten<E>(
         }
     }
     for place in 0..changes.len() {
-        let Change {
-            kind,
-            to,
-            since,
-            until,
-            ..
-        } = changes[place];
-        if kind != ChangeKind::Hold {
+        let change = changes[place];
+        if change.kind != ChangeKind::Hold {
             continue;
         }
         // The shortest lies in a turn between: it is looked for by halves, as far as halves tell.
-        let (mut low, mut high) = (since.turn, until.turn);
+        let (mut low, mut high) = (change.since.turn, change.until.turn);
         while high.saturating_sub(low) > 1 {
             let middle = low + (high - low) / 2;
-            let ns = ground.turn_ns(to, middle).unwrap_or(until.ns);
+            let ns = ground.turn_ns(change.to, middle);
+            let ns = ns.unwrap_or(change.until.ns);
             let mut tried = changes.clone();
             tried[place].until = Moment { turn: middle, ns };
             if fails(&tried)? {

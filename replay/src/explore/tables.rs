@@ -1,6 +1,6 @@
 //! What nodes believe when all is delivered, and where they part.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde::{Deserialize, Serialize};
@@ -40,9 +40,7 @@ pub fn differences(tables: &[Option<Table>]) -> Vec<Difference> {
         .enumerate()
         .filter_map(|(node, table)| Some((node, table.as_ref()?)))
         .collect();
-    let mut objects: Vec<u64> = there.iter().flat_map(|it| it.1.keys().copied()).collect();
-    objects.sort_unstable();
-    objects.dedup();
+    let objects: BTreeSet<u64> = there.iter().flat_map(|it| it.1.keys().copied()).collect();
     let mut found = Vec::new();
     for object in objects {
         let beliefs: Vec<(usize, Option<Belief>)> = there
@@ -52,12 +50,10 @@ pub fn differences(tables: &[Option<Table>]) -> Vec<Difference> {
         let lives = part(&beliefs, |belief| u64::from(belief.is_some()));
         let owners = || part(&beliefs, |belief| number(&belief.map(|it| it.0)));
         let values = || part(&beliefs, |belief| number(&belief.map(|it| it.1)));
-        let parting = match lives {
-            Some(nodes) => Some((Parting::Existence, nodes)),
-            None => owners()
-                .map(|nodes| (Parting::Owner, nodes))
-                .or_else(|| values().map(|nodes| (Parting::Values, nodes))),
-        };
+        let parting = lives
+            .map(|nodes| (Parting::Existence, nodes))
+            .or_else(|| Some((Parting::Owner, owners()?)))
+            .or_else(|| Some((Parting::Values, values()?)));
         found.extend(parting.map(|(parting, nodes)| Difference {
             object,
             parting,

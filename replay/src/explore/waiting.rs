@@ -36,6 +36,15 @@ pub(super) struct Way {
 }
 
 impl Way {
+    /// One by chance, or one that was tried.
+    pub fn with(changes: &[Change]) -> Way {
+        Way {
+            before: changes.into(),
+            change: None,
+            meant: None,
+        }
+    }
+
     pub fn changes(&self) -> Vec<Change> {
         self.before.iter().copied().chain(self.change).collect()
     }
@@ -131,13 +140,8 @@ impl Waiting {
     pub fn go_on(&mut self, changes: &[Change]) {
         self.added += 1;
         let length = length_ns(changes);
-        let way = Way {
-            before: changes.into(),
-            change: None,
-            meant: None,
-        };
-        self.ways
-            .insert((changes.len() + 1, 0, length, self.added), way);
+        let cost = (changes.len() + 1, 0, length, self.added);
+        self.ways.insert(cost, Way::with(changes));
     }
 
     /// A run had this order, and should have had another; whether nobody had it before. Where it did not come
