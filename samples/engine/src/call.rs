@@ -3,8 +3,9 @@
 use std::fmt;
 
 use crate::bits::{BitReader, BitWriter, Malformed};
-use crate::message::{Argument, ObjectId, Peer, read_rpc, read_text, write_rpc, write_text};
-use crate::types::Value;
+use crate::message::{Argument, ObjectId, Peer};
+use crate::travels::{Bits, Plain, Way, kinds_travel};
+use crate::types::{NO_TYPES, Types, Value};
 
 /// One call of the game into the layer.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,102 +75,51 @@ impl Call {
     /// The bytes of the call.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = BitWriter::new();
-        match self {
-            Call::Spawn { kind, values } => {
-                out.bits(0, 4);
-                out.bits(u64::from(*kind), 4);
-                out.leb128(values.len() as u64);
-                values.iter().for_each(|value| write_value(value, &mut out));
-            }
-            Call::Set {
-                object,
-                field,
-                value,
-            } => {
-                out.bits(1, 4);
-                out.leb128(object.0);
-                out.bits(u64::from(*field), 8);
-                write_value(value, &mut out);
-            }
-            Call::Destroy { object } => {
-                out.bits(2, 4);
-                out.leb128(object.0);
-            }
-            Call::Request { object } => {
-                out.bits(3, 4);
-                out.leb128(object.0);
-            }
-            Call::Migrate { object, to } => {
-                out.bits(4, 4);
-                out.leb128(object.0);
-                out.bits(u64::from(to.0), 4);
-            }
-            Call::Rpc {
-                to,
-                reliable,
-                name,
-                arguments,
-            } => {
-                out.bits(5, 4);
-                out.flag(to.is_some());
-                out.bits(to.map_or(0, |peer| u64::from(peer.0)), 4);
-                out.flag(*reliable);
-                write_rpc(name, arguments, &mut out);
-            }
-            Call::Leave => out.bits(6, 4),
-            Call::TimeOuts { on } => {
-                out.bits(7, 4);
-                out.flag(*on);
-            }
-        }
+        Plain.write(self, &NO_TYPES, &mut out);
         out.finish()
     }
 
     /// Reads what [`encode`](Call::encode) wrote.
     pub fn decode(bytes: &[u8]) -> Result<Call, Malformed> {
         let mut bits = BitReader::new(bytes);
-        let call = match bits.bits(4)? {
-            0 => {
-                let kind = bits.bits(4)? as u8;
-                let count = bits.leb128()?;
-                let values = (0..count)
-                    .map(|_| read_value(&mut bits))
-                    .collect::<Result<_, _>>()?;
-                Call::Spawn { kind, values }
-            }
-            1 => Call::Set {
-                object: ObjectId(bits.leb128()?),
-                field: bits.byte()?,
-                value: read_value(&mut bits)?,
-            },
-            2 => Call::Destroy {
-                object: ObjectId(bits.leb128()?),
-            },
-            3 => Call::Request {
-                object: ObjectId(bits.leb128()?),
-            },
-            4 => Call::Migrate {
-                object: ObjectId(bits.leb128()?),
-                to: Peer(bits.bits(4)? as u8),
-            },
-            5 => {
-                let to_one = bits.flag()?;
-                let to = Peer(bits.bits(4)? as u8);
-                let reliable = bits.flag()?;
-                let (name, arguments) = read_rpc(&mut bits)?;
-                Call::Rpc {
-                    to: to_one.then_some(to),
-                    reliable,
-                    name,
-                    arguments,
-                }
-            }
-            6 => Call::Leave,
-            7 => Call::TimeOuts { on: bits.flag()? },
-            _ => return Err(bits.malformed("a call that nobody knows")),
-        };
+        let call = Plain.read(&NO_TYPES, &mut bits)?;
         bits.end()?;
         Ok(call)
+    }
+}
+
+kinds_travel! {
+    Call in 4 bits, or "a call that nobody knows":
+    0 Spawn { kind as Bits(4), values }
+    1 Set { object, field as Bits(8), value }
+    2 Destroy { object }
+    3 Request { object }
+    4 Migrate { object, to }
+    5 Rpc { to as OneOrAll, reliable, name as Bits(8), arguments as Bits(4) }
+    6 Leave {}
+    7 TimeOuts { on }
+}
+
+kinds_travel! {
+    Value in 2 bits, or "a kind of value that nobody knows":
+    0 Number { 0: number }
+    1 Vector { 0: numbers }
+    2 Integer { 0: number }
+    3 Text { 0: text as Bits(16) }
+}
+
+/// The way of a peer that may be all: there is room for a number in any case.
+struct OneOrAll;
+
+impl Way<Option<Peer>> for OneOrAll {
+    fn write(&self, it: &Option<Peer>, types: &Types, out: &mut BitWriter) {
+        let one = (it.is_some(), it.unwrap_or(Peer(0)));
+        Plain.write(&one, types, out);
+    }
+
+    fn read(&self, types: &Types, bits: &mut BitReader<'_>) -> Result<Option<Peer>, Malformed> {
+        let (is_one, peer): (bool, Peer) = Plain.read(types, bits)?;
+        Ok(is_one.then_some(peer))
     }
 }
 
@@ -218,43 +168,6 @@ fn listed(values: &[impl fmt::Display], f: &mut fmt::Formatter<'_>) -> fmt::Resu
         write!(f, "{value}")?;
     }
     Ok(())
-}
-
-fn write_value(value: &Value, out: &mut BitWriter) {
-    match value {
-        Value::Number(number) => {
-            out.bits(0, 2);
-            out.bits(number.to_bits(), 64);
-        }
-        Value::Vector(numbers) => {
-            out.bits(1, 2);
-            out.leb128(numbers.len() as u64);
-            numbers
-                .iter()
-                .for_each(|number| out.bits(number.to_bits(), 64));
-        }
-        Value::Integer(number) => {
-            out.bits(2, 2);
-            out.zigzag(*number);
-        }
-        Value::Text(text) => {
-            out.bits(3, 2);
-            write_text(text, 16, out);
-        }
-    }
-}
-
-fn read_value(bits: &mut BitReader<'_>) -> Result<Value, Malformed> {
-    Ok(match bits.bits(2)? {
-        0 => Value::Number(f64::from_bits(bits.bits(64)?)),
-        1 => {
-            let count = bits.leb128()?;
-            let number = |_| bits.bits(64).map(f64::from_bits);
-            Value::Vector((0..count).map(number).collect::<Result<_, _>>()?)
-        }
-        2 => Value::Integer(bits.zigzag()?),
-        _ => Value::Text(read_text(16, bits)?),
-    })
 }
 
 #[cfg(test)]

@@ -48,6 +48,7 @@ mod start;
 mod state;
 mod stream;
 mod told;
+mod travels;
 mod types;
 mod world;
 

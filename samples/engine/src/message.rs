@@ -1,9 +1,11 @@
 //! Messages, as `samples/wires/boxes.wire` lays them out.
 
+use std::borrow::Borrow;
 use std::fmt;
 
 use crate::bits::{BitReader, BitWriter, Malformed};
 use crate::mode::Topology;
+use crate::travels::{Bits, Plain, Way, kinds_travel};
 use crate::types::{ObjectType, Types, Value};
 
 /// A peer's number in the session; HOST is 0. At most 15.
@@ -159,19 +161,6 @@ impl fmt::Display for Argument {
     }
 }
 
-const CONNECT: u64 = 0;
-const LEAVE: u64 = 1;
-const CREATE: u64 = 2;
-const UPDATE: u64 = 3;
-const DESTROY: u64 = 4;
-const MIGRATE: u64 = 5;
-const ORDER: u64 = 6;
-const REQUEST: u64 = 7;
-const RPC: u64 = 8;
-const FRAGMENT: u64 = 9;
-const ASSIGN: u64 = 10;
-const CONFIRM: u64 = 11;
-
 impl Message {
     /// One that has no place in a reliable stream yet.
     pub(crate) fn new(origin: Peer, body: Body) -> Message {
@@ -184,275 +173,108 @@ impl Message {
 
     /// Writes the message. Names are cut to 255 bytes, arguments to 15 and their texts to 65 535.
     pub fn write(&self, types: &Types, out: &mut BitWriter) {
-        out.bits(self.body.code(), 4);
+        out.bits(self.body.number(), 4);
         out.flag(self.reliable.is_some());
         out.bits(u64::from(self.origin.0), 4);
         if let Some(sequence) = self.reliable {
             out.bits(u64::from(sequence), 16);
         }
-        self.body.write(types, out);
+        self.body.write_fields(types, out);
     }
 
     /// Reads one message.
     pub fn read(types: &Types, bits: &mut BitReader<'_>) -> Result<Message, Malformed> {
-        let code = bits.bits(4)?;
+        let number = bits.bits(4)?;
         let reliable = bits.flag()?;
         let origin = Peer(bits.bits(4)? as u8);
         let reliable = reliable.then(|| bits.short()).transpose()?;
         Ok(Message {
             origin,
             reliable,
-            body: Body::read(code, types, bits)?,
+            body: Body::read_fields(number, types, bits)?,
         })
     }
 }
 
-impl Body {
-    fn code(&self) -> u64 {
-        match self {
-            Body::Connect { .. } => CONNECT,
-            Body::Leave => LEAVE,
-            Body::Create { .. } => CREATE,
-            Body::Update { .. } => UPDATE,
-            Body::Destroy { .. } => DESTROY,
-            Body::Migrate(_) => MIGRATE,
-            Body::Order(_) => ORDER,
-            Body::Request { .. } => REQUEST,
-            Body::Rpc { .. } => RPC,
-            Body::Fragment { .. } => FRAGMENT,
-            Body::Assign { .. } => ASSIGN,
-            Body::Confirm { .. } => CONFIRM,
-        }
-    }
-
-    fn write(&self, types: &Types, out: &mut BitWriter) {
-        match self {
-            Body::Connect {
-                version,
-                topology,
-                name,
-            } => {
-                out.bits(u64::from(*version), 8);
-                out.flag(*topology == Topology::ClientServer);
-                write_text(name, 8, out);
-            }
-            Body::Leave => {}
-            Body::Create {
-                object,
-                counter,
-                owner,
-                state,
-            } => {
-                out.leb128(object.0);
-                write_counter(*counter, out);
-                out.bits(u64::from(owner.0), 4);
-                state.write(types, out);
-            }
-            Body::Update {
-                object,
-                counter,
-                kind,
-                changes,
-            } => {
-                out.leb128(object.0);
-                write_counter(*counter, out);
-                out.bits(u64::from(*kind), 4);
-                if let Some(object_type) = types.get(*kind) {
-                    object_type.write_changes(changes, out);
-                }
-            }
-            Body::Destroy { object, counter } => {
-                out.leb128(object.0);
-                write_counter(*counter, out);
-            }
-            Body::Migrate(migration) | Body::Order(migration) => migration.write(types, out),
-            Body::Request { object } => out.leb128(object.0),
-            Body::Assign {
-                object,
-                new_owner,
-                counter,
-            } => {
-                out.leb128(object.0);
-                out.bits(u64::from(new_owner.0), 4);
-                out.leb128(counter.0);
-            }
-            Body::Confirm { object, counter } => {
-                out.leb128(object.0);
-                out.leb128(counter.0);
-            }
-            Body::Rpc { name, arguments } => {
-                write_rpc(name, arguments, out);
-            }
-            Body::Fragment { index, total, data } => {
-                out.bits(u64::from(*index), 8);
-                out.bits(u64::from(*total), 8);
-                let data = data.get(..usize::from(u16::MAX)).unwrap_or(data);
-                out.bits(data.len() as u64, 16);
-                out.bytes(data);
-            }
-        }
-    }
-
-    fn read(code: u64, types: &Types, bits: &mut BitReader<'_>) -> Result<Body, Malformed> {
-        Ok(match code {
-            CONNECT => {
-                let version = bits.byte()?;
-                let topology = match bits.flag()? {
-                    true => Topology::ClientServer,
-                    false => Topology::PeerToPeer,
-                };
-                Body::Connect {
-                    version,
-                    topology,
-                    name: read_text(8, bits)?,
-                }
-            }
-            LEAVE => Body::Leave,
-            CREATE => Body::Create {
-                object: ObjectId(bits.leb128()?),
-                counter: read_counter(bits)?,
-                owner: Peer(bits.bits(4)? as u8),
-                state: State::read(types, bits)?,
-            },
-            UPDATE => {
-                let object = ObjectId(bits.leb128()?);
-                let counter = read_counter(bits)?;
-                let kind = bits.bits(4)? as u8;
-                Body::Update {
-                    object,
-                    counter,
-                    kind,
-                    changes: declared(kind, types, bits)?.read_changes(bits)?,
-                }
-            }
-            DESTROY => Body::Destroy {
-                object: ObjectId(bits.leb128()?),
-                counter: read_counter(bits)?,
-            },
-            MIGRATE => Body::Migrate(Migration::read(types, bits)?),
-            ORDER => Body::Order(Migration::read(types, bits)?),
-            REQUEST => Body::Request {
-                object: ObjectId(bits.leb128()?),
-            },
-            ASSIGN => Body::Assign {
-                object: ObjectId(bits.leb128()?),
-                new_owner: Peer(bits.bits(4)? as u8),
-                counter: Counter(bits.leb128()?),
-            },
-            CONFIRM => Body::Confirm {
-                object: ObjectId(bits.leb128()?),
-                counter: Counter(bits.leb128()?),
-            },
-            RPC => {
-                let (name, arguments) = read_rpc(bits)?;
-                Body::Rpc { name, arguments }
-            }
-            FRAGMENT => {
-                let (index, total) = (bits.byte()?, bits.byte()?);
-                let length = bits.short()?;
-                Body::Fragment {
-                    index,
-                    total,
-                    data: bits.bytes(usize::from(length))?,
-                }
-            }
-            _ => return Err(bits.malformed("a kind of message that nobody knows")),
-        })
-    }
+kinds_travel! {
+    Body in 4 bits, or "a kind of message that nobody knows":
+    0 Connect { version as Bits(8), topology, name as Bits(8) }
+    1 Leave {}
+    2 Create { object, counter, owner, state }
+    3 Update { object, counter, kind as Bits(4), changes as ChangesOf::kind(kind) }
+    4 Destroy { object, counter }
+    5 Migrate { 0: migration }
+    6 Order { 0: migration }
+    7 Request { object }
+    8 Rpc { name as Bits(8), arguments as Bits(4) }
+    9 Fragment { index as Bits(8), total as Bits(8), data as Bits(16) }
+    10 Assign { object, new_owner, counter }
+    11 Confirm { object, counter }
 }
 
-impl Migration {
-    fn write(&self, types: &Types, out: &mut BitWriter) {
-        out.leb128(self.object.0);
-        out.bits(u64::from(self.new_owner.0), 4);
-        out.flag(self.full.is_some());
-        if let Some((counter, state)) = &self.full {
-            out.leb128(counter.0);
-            state.write(types, out);
-        }
+kinds_travel! {
+    Argument in 3 bits, or "a kind of argument that nobody knows":
+    0 Int { 0: number }
+    1 Float { 0: number }
+    2 Bool { 0: yes }
+    3 Text { 0: text as Bits(16) }
+    4 Object { 0: object }
+}
+
+impl Way<Migration> for Plain {
+    fn write(&self, it: &Migration, types: &Types, out: &mut BitWriter) {
+        Plain.write(&it.object, types, out);
+        Plain.write(&it.new_owner, types, out);
+        Plain.write(&it.full, types, out);
     }
 
-    fn read(types: &Types, bits: &mut BitReader<'_>) -> Result<Migration, Malformed> {
-        let object = ObjectId(bits.leb128()?);
-        let new_owner = Peer(bits.bits(4)? as u8);
-        let full = if bits.flag()? {
-            Some((Counter(bits.leb128()?), State::read(types, bits)?))
-        } else {
-            None
-        };
+    fn read(&self, types: &Types, bits: &mut BitReader<'_>) -> Result<Migration, Malformed> {
         Ok(Migration {
-            object,
-            new_owner,
-            full,
+            object: Plain.read(types, bits)?,
+            new_owner: Plain.read(types, bits)?,
+            full: Plain.read(types, bits)?,
         })
     }
 }
 
-impl State {
-    fn write(&self, types: &Types, out: &mut BitWriter) {
-        out.bits(u64::from(self.kind), 4);
-        if let Some(object_type) = types.get(self.kind) {
-            object_type.write(&self.values, out);
+impl Way<State> for Plain {
+    fn write(&self, it: &State, types: &Types, out: &mut BitWriter) {
+        out.bits(u64::from(it.kind), 4);
+        if let Some(object_type) = types.get(it.kind) {
+            object_type.write(&it.values, out);
         }
     }
 
-    fn read(types: &Types, bits: &mut BitReader<'_>) -> Result<State, Malformed> {
+    fn read(&self, types: &Types, bits: &mut BitReader<'_>) -> Result<State, Malformed> {
         let kind = bits.bits(4)? as u8;
         let values = declared(kind, types, bits)?.read(bits)?;
         Ok(State { kind, values })
     }
 }
 
-impl Argument {
-    /// Writes the argument: three bits of kind, then the value.
-    pub(crate) fn write(&self, out: &mut BitWriter) {
-        match self {
-            Argument::Int(value) => {
-                out.bits(0, 3);
-                out.zigzag(*value);
-            }
-            Argument::Float(value) => {
-                out.bits(1, 3);
-                out.bits(u64::from(value.to_bits()), 32);
-            }
-            Argument::Bool(value) => {
-                out.bits(2, 3);
-                out.flag(*value);
-            }
-            Argument::Text(value) => {
-                out.bits(3, 3);
-                write_text(value, 16, out);
-            }
-            Argument::Object(value) => {
-                out.bits(4, 3);
-                out.leb128(value.0);
-            }
+/// The way of changes to an object of this type.
+struct ChangesOf(u8);
+
+impl ChangesOf {
+    fn kind(kind: impl Borrow<u8>) -> ChangesOf {
+        ChangesOf(*kind.borrow())
+    }
+}
+
+impl Way<Vec<Option<Value>>> for ChangesOf {
+    fn write(&self, it: &Vec<Option<Value>>, types: &Types, out: &mut BitWriter) {
+        if let Some(object_type) = types.get(self.0) {
+            object_type.write_changes(it, out);
         }
     }
 
-    /// Reads what [`write`](Argument::write) wrote.
-    pub(crate) fn read(bits: &mut BitReader<'_>) -> Result<Argument, Malformed> {
-        Ok(match bits.bits(3)? {
-            0 => Argument::Int(bits.zigzag()?),
-            1 => Argument::Float(f32::from_bits(bits.bits(32)? as u32)),
-            2 => Argument::Bool(bits.flag()?),
-            3 => Argument::Text(read_text(16, bits)?),
-            4 => Argument::Object(ObjectId(bits.leb128()?)),
-            _ => return Err(bits.malformed("a kind of argument that nobody knows")),
-        })
+    fn read(
+        &self,
+        types: &Types,
+        bits: &mut BitReader<'_>,
+    ) -> Result<Vec<Option<Value>>, Malformed> {
+        declared(self.0, types, bits)?.read_changes(bits)
     }
-}
-
-fn write_counter(counter: Option<Counter>, out: &mut BitWriter) {
-    out.flag(counter.is_some());
-    if let Some(counter) = counter {
-        out.leb128(counter.0);
-    }
-}
-
-fn read_counter(bits: &mut BitReader<'_>) -> Result<Option<Counter>, Malformed> {
-    let is_there = bits.flag()?;
-    is_there.then(|| bits.leb128().map(Counter)).transpose()
 }
 
 fn declared<'t>(
@@ -462,37 +284,4 @@ fn declared<'t>(
 ) -> Result<&'t ObjectType, Malformed> {
     let known = types.get(kind);
     known.ok_or_else(|| bits.malformed("an object type that nobody declared"))
-}
-
-/// Writes the name of a procedure, and the arguments of its call.
-pub(crate) fn write_rpc(name: &str, arguments: &[Argument], out: &mut BitWriter) {
-    write_text(name, 8, out);
-    let arguments = arguments.get(..15).unwrap_or(arguments);
-    out.bits(arguments.len() as u64, 4);
-    arguments.iter().for_each(|argument| argument.write(out));
-}
-
-/// Reads what [`write_rpc`] wrote.
-pub(crate) fn read_rpc(bits: &mut BitReader<'_>) -> Result<(String, Vec<Argument>), Malformed> {
-    let name = read_text(8, bits)?;
-    let count = bits.bits(4)?;
-    let arguments = (0..count).map(|_| Argument::read(bits));
-    Ok((name, arguments.collect::<Result<_, _>>()?))
-}
-
-/// Writes a length of `length_bits` bits and as much of the text as that can say.
-pub(crate) fn write_text(text: &str, length_bits: u32, out: &mut BitWriter) {
-    let most = (1usize << length_bits) - 1;
-    let mut end = text.len().min(most);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    out.bits(end as u64, length_bits);
-    out.bytes(&text.as_bytes()[..end]);
-}
-
-/// Reads what [`write_text`] wrote.
-pub(crate) fn read_text(length_bits: u32, bits: &mut BitReader<'_>) -> Result<String, Malformed> {
-    let length = bits.bits(length_bits)?;
-    bits.text(length as usize)
 }
