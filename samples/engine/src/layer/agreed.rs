@@ -98,9 +98,7 @@ impl NetLayer {
             return;
         };
         let body = Body::Migrate(migration);
-        for (peer, place) in self.tell_all(Peer::HOST, &body, Some(to)) {
-            self.set_copy(id, peer, Announced::At(place), false);
-        }
+        self.tell_copies(id, &body, Some(to), false);
         self.limbo.insert(id);
         self.end_limbo(id);
     }

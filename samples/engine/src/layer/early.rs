@@ -9,7 +9,7 @@ use super::net_layer::{Early, NetLayer};
 use crate::event::{Event, IgnoreReason, ObjectMessage};
 use crate::message::{Body, Counter, Message, ObjectId, Peer};
 use crate::mode::Mode;
-use crate::object::{Announced, Heard};
+use crate::object::Heard;
 use crate::state::saved;
 
 saved! { Early { link, packet, message } }
@@ -113,9 +113,7 @@ impl NetLayer {
                 state: object.state.clone(),
             };
             self.drop_copies(id);
-            for (peer, place) in self.tell_all(Peer::HOST, &body, Some(left)) {
-                self.set_copy(id, peer, Announced::At(place), true);
-            }
+            self.tell_copies(id, &body, Some(left), true);
             self.tell_migrated(id, owner, false);
         }
     }
@@ -136,9 +134,7 @@ impl NetLayer {
             return;
         }
         self.drop_copies(id);
-        for (peer, place) in self.tell_all(Peer::HOST, &body, None) {
-            self.set_copy(id, peer, Announced::At(place), false);
-        }
+        self.tell_copies(id, &body, None, false);
     }
 
     /// HOST has told of a new owner. What does not exist is not created.

@@ -207,9 +207,7 @@ impl NetLayer {
             return;
         };
         let misled = self.untold(Fault::MisnameHeir);
-        for (peer, place) in self.tell_all(own, &Body::Migrate(migration.clone()), misled) {
-            self.set_copy(id, peer, Announced::At(place), false);
-        }
+        self.tell_copies(id, &Body::Migrate(migration.clone()), misled, false);
         if self.has(Fault::MigrateTwice) {
             self.tell_all(own, &Body::Migrate(migration.clone()), None);
         }

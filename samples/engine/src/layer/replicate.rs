@@ -43,6 +43,19 @@ impl NetLayer {
             && (object.owner == self.start.own || (self.is_server() && object.owner != peer))
     }
 
+    /// Tells all but one of an object, and from then on looks after their copies.
+    pub(super) fn tell_copies(
+        &mut self,
+        id: ObjectId,
+        body: &Body,
+        except: Option<Peer>,
+        has_values: bool,
+    ) {
+        for (peer, place) in self.tell_all(self.start.own, body, except) {
+            self.set_copy(id, peer, Announced::At(place), has_values);
+        }
+    }
+
     /// Notes that a peer was told of an object; `has_values`: and of the values of now.
     pub(super) fn set_copy(
         &mut self,
