@@ -10,16 +10,17 @@ use netreel_sample_engine::{
 };
 use netreel_transport::{Datagram, Faults, ReceiveError, SendError, SimTransport, Time, Transport};
 
-const A: Peer = Peer(1);
-const B: Peer = Peer(2);
-const X: Peer = Peer(3);
+pub const A: Peer = Peer(1);
+pub const B: Peer = Peer(2);
+pub const X: Peer = Peer(3);
 /// A's first object.
-const OBJECT: ObjectId = ObjectId(40);
+pub const OBJECT: ObjectId = ObjectId(40);
 const COLOR: u8 = 2;
 /// A second of ticks.
-const SECOND: u64 = 60;
+pub const SECOND: u64 = 60;
 
 /// What a migration of a box from A to B costs, beyond what the same seconds cost without it.
+#[derive(Default)]
 pub struct Cost {
     /// Reliable messages that were sent.
     pub messages: u64,
@@ -75,39 +76,19 @@ fn played(mode: Mode, migrates: bool) -> Cost {
         world.call(Peer::HOST, &Call::Migrate { object, to });
     }
     let owner = if migrates { B } else { A };
-    let mut cost = Cost {
-        messages: 0,
-        bytes: 0,
-        owned_after: 0,
-        seen_after: 0,
-        without_owner: 0,
-        two_owners: 0,
-    };
+    let mut cost = Cost::default();
     let (mut is_set, mut is_seen) = (false, false);
     for tick in 0..3 * SECOND {
         let owners = [Peer::HOST, A, B, X].into_iter();
-        let claims = |peer| {
-            world
-                .table(peer)
-                .get(&OBJECT)
-                .is_some_and(|it| it.owner == peer)
-        };
-        match owners.filter(|&peer| claims(peer)).count() {
+        match owners.filter(|&peer| owns(&world, peer)).count() {
             0 => cost.without_owner += 1,
             1 => {}
             _ => cost.two_owners += 1,
         }
-        if !is_set && claims(owner) {
+        if !is_set && owns(&world, owner) {
             is_set = true;
             cost.owned_after = tick;
-            world.call(
-                owner,
-                &Call::Set {
-                    object: OBJECT,
-                    field: COLOR,
-                    value: Value::Integer(99),
-                },
-            );
+            paint(&mut world, owner, 99);
         }
         let known = world.table(X);
         let color = known
@@ -123,6 +104,23 @@ fn played(mode: Mode, migrates: bool) -> Cost {
     cost.messages = sent.messages.get();
     cost.bytes = sent.bytes.get();
     cost
+}
+
+/// Whether a peer believes that the box is its own.
+pub fn owns(world: &SimWorld, peer: Peer) -> bool {
+    let table = world.table(peer);
+    table.get(&OBJECT).is_some_and(|it| it.owner == peer)
+}
+
+/// Its owner gives the box another color.
+pub fn paint(world: &mut SimWorld, owner: Peer, color: i64) {
+    let (object, field, value) = (OBJECT, COLOR, Value::Integer(color));
+    let set = Call::Set {
+        object,
+        field,
+        value,
+    };
+    world.call(owner, &set);
 }
 
 /// A box.

@@ -5,21 +5,12 @@
 
 use std::time::Duration;
 
-use netreel_sample_engine::{
-    Call, Mode, ObjectId, Peer, Script, SimWorld, SimWorldStart, Topology, Value,
-};
+use netreel_sample_engine::{Call, Mode, Peer, Script, SimWorld, SimWorldStart, Topology};
 use netreel_transport::LinkFaults;
 
-use super::costs::spawn;
+use super::costs::{A, B, OBJECT, SECOND, X, owns, paint, spawn};
 
 const HOST: Peer = Peer::HOST;
-const A: Peer = Peer(1);
-const B: Peer = Peer(2);
-const X: Peer = Peer(3);
-const OBJECT: ObjectId = ObjectId(40);
-const COLOR: u8 = 2;
-const SECOND: u64 = 60;
-
 /// What happens to A's box.
 #[derive(Clone, Copy)]
 pub enum Scene {
@@ -66,14 +57,11 @@ pub fn tried(mode: Mode, scene: Scene) -> (usize, usize) {
     let broken = |slow: &&[u64; 3]| {
         let mut start = SimWorldStart::new(1, mode, Topology::PeerToPeer, Script::Idle);
         for (from, steps) in [HOST, A, B].into_iter().zip(slow.iter()) {
-            let delay = Duration::from_millis(steps * 600);
-            start.link_faults.insert(
-                (from, X),
-                LinkFaults {
-                    delay,
-                    ..LinkFaults::default()
-                },
-            );
+            let faults = LinkFaults {
+                delay: Duration::from_millis(steps * 600),
+                ..LinkFaults::default()
+            };
+            start.link_faults.insert((from, X), faults);
         }
         let mut world = SimWorld::new(&start).expect("good conditions");
         play(&mut world, scene);
@@ -89,15 +77,7 @@ fn play(world: &mut SimWorld, scene: Scene) {
     let mut push = |world: &mut SimWorld, owner: Peer, ticks: u64| {
         for _ in 0..ticks {
             color += 1;
-            let (object, field, value) = (OBJECT, COLOR, Value::Integer(color % 256));
-            world.call(
-                owner,
-                &Call::Set {
-                    object,
-                    field,
-                    value,
-                },
-            );
+            paint(world, owner, color % 256);
             world.step();
         }
     };
@@ -137,11 +117,7 @@ fn give(world: &mut SimWorld, to: Peer) {
     }
     world.call(HOST, &Call::Migrate { object: OBJECT, to });
     for _ in 0..20 * SECOND {
-        if world
-            .table(to)
-            .get(&OBJECT)
-            .is_some_and(|it| it.owner == to)
-        {
+        if owns(world, to) {
             return;
         }
         world.step();
