@@ -6,7 +6,7 @@ use std::sync::Arc;
 use netreel_reel::{Event, EventNumber, OwnedRecord, Record, Reel};
 use netreel_transport::Events;
 
-use crate::replayable::is_turn;
+use crate::replayable::{Stretch, is_turn};
 
 /// Reads a reel block by block; a block that cannot be read ends it.
 ///
@@ -52,12 +52,11 @@ impl ReelEvents {
             if self.current.is_some() {
                 return;
             }
-            let Ok(block) = self.reel.block(self.next_block) else {
+            let Some(records) = block(&self.reel, self.next_block) else {
                 return;
             };
             self.next_block += 1;
-            let records = block.records().map(|record| OwnedRecord::copy_of(&record));
-            self.records = records.collect::<Vec<_>>().into_iter();
+            self.records = records.into_iter();
         }
     }
 }
@@ -76,20 +75,25 @@ impl Events for ReelEvents {
     }
 }
 
-/// The events of a reel between two numbers.
+/// The events of a block; `None` where it cannot be read, or there is none.
+fn block(reel: &Reel, index: usize) -> Option<Vec<OwnedRecord>> {
+    let block = reel.block(index).ok()?;
+    let records = block.records().map(|record| OwnedRecord::copy_of(&record));
+    Some(records.collect())
+}
+
+/// The events of a stretch.
 pub(crate) struct Tape {
     reel: Arc<Reel>,
-    from: EventNumber,
-    until: EventNumber,
+    stretch: Stretch,
     block: Option<(usize, Vec<OwnedRecord>)>,
 }
 
 impl Tape {
-    pub fn new(reel: Arc<Reel>, from: EventNumber, until: EventNumber) -> Tape {
+    pub fn new(reel: &Arc<Reel>, stretch: Stretch) -> Tape {
         Tape {
-            reel,
-            from,
-            until,
+            reel: Arc::clone(reel),
+            stretch,
             block: None,
         }
     }
@@ -98,44 +102,56 @@ impl Tape {
     pub fn next(
         &mut self,
         number: EventNumber,
-        mut wanted: impl FnMut(&OwnedRecord) -> bool,
+        mut wanted: impl FnMut(&Record<'_>) -> bool,
     ) -> Option<OwnedRecord> {
-        let number = number.max(self.from);
+        let Stretch { from, until, .. } = self.stretch;
+        let number = number.max(from);
         let first = self.reel.find(number).unwrap_or(0);
-        let until = self.until;
         for index in first..self.reel.blocks() {
             let records = self.records(index);
             let place = records.partition_point(|it| it.as_record().number < number);
-            for record in records.get(place..).unwrap_or(&[]) {
-                if record.as_record().number >= until {
+            for owned in records.get(place..).unwrap_or(&[]) {
+                let record = owned.as_record();
+                if record.number >= until {
                     return None;
                 }
-                if wanted(record) {
-                    return Some(record.clone());
+                if wanted(&record) {
+                    return Some(owned.clone());
                 }
             }
         }
         None
     }
 
-    /// The last event before `number` that `wanted` takes.
+    /// The same; its number, or the end, where there is none.
+    pub fn next_number(
+        &mut self,
+        number: EventNumber,
+        wanted: impl FnMut(&Record<'_>) -> bool,
+    ) -> EventNumber {
+        let next = self.next(number, wanted);
+        next.map_or(self.stretch.until, |next| next.as_record().number)
+    }
+
+    /// The number of the last event before `number` that `wanted` takes.
     pub fn previous(
         &mut self,
         number: EventNumber,
-        mut wanted: impl FnMut(&OwnedRecord) -> bool,
-    ) -> Option<OwnedRecord> {
-        let number = number.min(self.until);
-        let from = self.from;
+        mut wanted: impl FnMut(&Record<'_>) -> bool,
+    ) -> Option<EventNumber> {
+        let Stretch { from, until, .. } = self.stretch;
+        let number = number.min(until);
         let last = self.reel.find(number)?;
         for index in (0..=last).rev() {
             let records = self.records(index);
             let place = records.partition_point(|it| it.as_record().number < number);
             for record in records.get(..place).unwrap_or(&[]).iter().rev() {
-                if record.as_record().number < from {
+                let record = record.as_record();
+                if record.number < from {
                     return None;
                 }
-                if wanted(record) {
-                    return Some(record.clone());
+                if wanted(&record) {
+                    return Some(record.number);
                 }
             }
         }
@@ -144,14 +160,12 @@ impl Tape {
 
     /// The event with which the turn begins that `number` lies in; `None` before the first turn.
     pub fn turn_of(&mut self, number: EventNumber) -> Option<EventNumber> {
-        let turn = self.previous(number.next(), |it| is_turn(&it.as_record().event))?;
-        Some(turn.as_record().number)
+        self.previous(number.next(), |it| is_turn(&it.event))
     }
 
     /// The event with which the next turn behind `number` begins; the end, where there is none.
     pub fn turn_behind(&mut self, number: EventNumber) -> EventNumber {
-        let turn = self.next(number.next(), |it| is_turn(&it.as_record().event));
-        turn.map_or(self.until, |turn| turn.as_record().number)
+        self.next_number(number.next(), |it| is_turn(&it.event))
     }
 
     /// A snapshot in the reel.
@@ -166,13 +180,7 @@ impl Tape {
     /// The events of a block; none where it cannot be read.
     fn records(&mut self, index: usize) -> &[OwnedRecord] {
         if self.block.as_ref().is_none_or(|(known, _)| *known != index) {
-            let records = match self.reel.block(index) {
-                Ok(block) => block
-                    .records()
-                    .map(|record| OwnedRecord::copy_of(&record))
-                    .collect(),
-                Err(_) => Vec::new(),
-            };
+            let records = block(&self.reel, index).unwrap_or_default();
             self.block = Some((index, records));
         }
         self.block.as_ref().map_or(&[], |(_, records)| records)

@@ -42,6 +42,14 @@ impl Moved {
         }
     }
 
+    /// The same to before the first event.
+    pub(crate) fn to_begin(self) -> Moved {
+        Moved {
+            stop: Stop::Begin,
+            ..self
+        }
+    }
+
     /// The same across what is missing.
     pub(crate) fn across(self) -> Moved {
         Moved {

@@ -41,7 +41,7 @@ fn stretches(reel: &Reel, says_socket: bool) -> Result<Vec<Stretch>, NotReplayab
     let mut stretches = found.stretches;
     if stretches.is_empty() {
         // An empty reel is played to its end.
-        stretches.push(whole(&found.last));
+        stretches.push(Stretch::between(EventNumber(0), found.last.next()));
     }
     Ok(stretches)
 }
@@ -59,19 +59,10 @@ pub(crate) fn check_whole(reel: &Reel) -> Result<Stretch, NotReplayable> {
     missing.extend(holes(reel, &found));
     refuse(reel, missing)?;
     let first = found.stretches.first().copied();
-    Ok(first.unwrap_or(whole(&found.last)))
+    Ok(first.unwrap_or(Stretch::between(EventNumber(0), found.last.next())))
 }
 
-fn whole(last: &netreel_reel::EventNumber) -> Stretch {
-    Stretch {
-        from: netreel_reel::EventNumber(0),
-        snapshot: false,
-        until: last.next(),
-        breaks_off: false,
-    }
-}
-
-fn refuse(reel: &Reel, missing: Vec<String>) -> Result<(), NotReplayable> {
+pub(crate) fn refuse(reel: &Reel, missing: Vec<String>) -> Result<(), NotReplayable> {
     if missing.is_empty() {
         return Ok(());
     }
@@ -152,6 +143,18 @@ pub struct Stretch {
     pub breaks_off: bool,
 }
 
+impl Stretch {
+    /// One that begins with no snapshot, and ends because the reel does.
+    pub(crate) fn between(from: EventNumber, until: EventNumber) -> Stretch {
+        Stretch {
+            from,
+            snapshot: false,
+            until,
+            breaks_off: false,
+        }
+    }
+}
+
 /// What a walk over a reel found.
 pub(crate) struct Found {
     pub stretches: Vec<Stretch>,
@@ -217,12 +220,8 @@ impl Looking {
         }
         self.next = number.next();
         match event {
-            Event::Dropped { .. } | Event::Switched { on: false } => {
-                self.break_off();
-                return;
-            }
             Event::Switched { on: true } if self.from_start || self.begun.is_none() => {}
-            Event::Switched { on: true } => {
+            Event::Dropped { .. } | Event::Switched { .. } => {
                 self.break_off();
                 return;
             }
@@ -249,10 +248,8 @@ impl Looking {
 
     fn begin(&mut self, from: EventNumber, snapshot: bool) {
         self.begun = Some(Stretch {
-            from,
             snapshot,
-            until: from.next(),
-            breaks_off: false,
+            ..Stretch::between(from, from.next())
         });
     }
 

@@ -10,7 +10,7 @@ use crate::checkpoints::Checkpoints;
 use crate::cursor::Tape;
 use crate::driver::{Driver, Outcome, Report};
 use crate::player::{Moved, Player, Predicate, StepError, Stop};
-use crate::replayable::{Stretch, check_whole};
+use crate::replayable::{Stretch, check_whole, is_turn};
 use crate::states::last_snapshot;
 use crate::{ReelEvents, check_replayable, check_replayable_sockets};
 
@@ -134,7 +134,7 @@ impl Stepper {
         let layer = make(&current).map_err(StepError::NoLayer)?;
         let saves = layer.save().is_some();
         let mut stepper = Stepper {
-            tape: Tape::new(Arc::clone(&reel), stretch.from, stretch.until),
+            tape: Tape::new(&reel, stretch),
             driver,
             reel,
             make,
@@ -182,7 +182,7 @@ impl Stepper {
     /// Stands at the beginning of a stretch.
     fn enter(&mut self, stretch: Stretch) -> Result<(), StepError> {
         self.stretch = stretch;
-        self.tape = Tape::new(Arc::clone(&self.reel), stretch.from, stretch.until);
+        self.tape = Tape::new(&self.reel, stretch);
         self.checkpoints = Checkpoints::new(self.bytes_max);
         self.wall = None;
         self.begin()?;
@@ -269,13 +269,8 @@ impl Stepper {
             restarted |= self.rewind(turn)?;
         }
         self.position = number;
-        if !self.play(turn) {
+        if let Some(parted) = self.play(turn) {
             // The layer is beyond where it parted: it is brought back before that turn.
-            let parted = self
-                .wall
-                .as_ref()
-                .map(|(number, _)| *number)
-                .unwrap_or(self.stretch.from);
             let turn = self.turn_of(parted);
             restarted |= self.rewind(turn)?;
             self.play(turn);
@@ -296,17 +291,12 @@ impl Stepper {
         self.tape.turn_of(number).unwrap_or(self.stretch.from)
     }
 
-    /// Plays all turns before `turn`; `false` where the layer parts from the recording.
-    fn play(&mut self, turn: EventNumber) -> bool {
+    /// Plays all turns before `turn`; where the layer parts from the recording, if it does.
+    fn play(&mut self, turn: EventNumber) -> Option<EventNumber> {
         if self.turn < turn && self.turn == self.stretch.from {
             // What comes before the first turn belongs to none.
-            let first = self
-                .tape
-                .next(self.turn, |it| {
-                    crate::replayable::is_turn(&it.as_record().event)
-                })
-                .map(|record| record.as_record().number);
-            self.turn = first.unwrap_or(self.stretch.until);
+            let first = self.stretch.from;
+            self.turn = self.tape.next_number(first, |it| is_turn(&it.event));
         }
         while self.turn < turn {
             let goes_on = self.driver.step(self.layer.as_mut());
@@ -320,8 +310,9 @@ impl Stepper {
                     }
                     Outcome::Exact => self.turn,
                 };
-                self.wall = Some((number.min(self.last()), report));
-                return false;
+                let parted = number.min(self.last());
+                self.wall = Some((parted, report));
+                return Some(parted);
             }
             self.turn = self.tape.turn_behind(self.turn);
             if self.turn < self.stretch.until
@@ -332,7 +323,7 @@ impl Stepper {
                 self.checkpoints.keep(self.turn, state);
             }
         }
-        true
+        None
     }
 
     /// Whether the turn under way is the last: a recording that was cut ends amid it.
@@ -342,7 +333,7 @@ impl Stepper {
 
     fn last(&mut self) -> EventNumber {
         let last = self.tape.previous(self.stretch.until, |_| true);
-        last.map_or(self.stretch.from, |record| record.as_record().number)
+        last.unwrap_or(self.stretch.from)
     }
 
     /// Brings the layer to a state before `turn`; whether it had to begin again for it.
@@ -388,16 +379,10 @@ impl Player for Stepper {
             return Ok(self.go_to(number)?.across());
         }
         if number < self.stretch.from {
-            let moved = self.settle(self.stretch.from)?;
-            return Ok(Moved {
-                stop: Stop::Begin,
-                ..moved
-            });
+            return Ok(self.settle(self.stretch.from)?.to_begin());
         }
-        match self.tape.next(number, |_| true) {
-            Some(record) => self.settle(record.as_record().number),
-            None => self.settle(self.stretch.until),
-        }
+        let number = self.tape.next_number(number, |_| true);
+        self.settle(number)
     }
 
     fn seek(&mut self, number: EventNumber) -> Result<Moved, StepError> {
@@ -422,7 +407,7 @@ impl Player for Stepper {
 
     fn forward(&mut self, wanted: Predicate<'_>) -> Result<Moved, StepError> {
         let behind = self.position.next();
-        let found = self.tape.next(behind, |it| wanted(&it.as_record()));
+        let found = self.tape.next(behind, &mut *wanted);
         if let Some(record) = found {
             return self.settle(record.as_record().number);
         }
@@ -436,8 +421,8 @@ impl Player for Stepper {
             if stretch.from < end {
                 continue;
             }
-            let mut tape = Tape::new(Arc::clone(&self.reel), stretch.from, stretch.until);
-            let found = tape.next(stretch.from, |it| wanted(&it.as_record()));
+            let mut tape = Tape::new(&self.reel, stretch);
+            let found = tape.next(stretch.from, &mut *wanted);
             if let Some(record) = found {
                 self.enter(stretch)?;
                 return Ok(self.settle(record.as_record().number)?.across());
@@ -447,27 +432,19 @@ impl Player for Stepper {
     }
 
     fn back(&mut self, wanted: Predicate<'_>) -> Result<Moved, StepError> {
-        let found = self
-            .tape
-            .previous(self.position, |it| wanted(&it.as_record()));
-        if let Some(record) = found {
-            return self.settle(record.as_record().number);
+        if let Some(found) = self.tape.previous(self.position, &mut *wanted) {
+            return self.settle(found);
         }
         // Before what is missing.
         let begin = self.stretch.from;
         let before = self.stretches.iter().filter(|it| it.until <= begin);
         for &stretch in before.rev() {
-            let mut tape = Tape::new(Arc::clone(&self.reel), stretch.from, stretch.until);
-            let found = tape.previous(stretch.until, |it| wanted(&it.as_record()));
-            if let Some(record) = found {
-                return self.seek(record.as_record().number);
+            let mut tape = Tape::new(&self.reel, stretch);
+            if let Some(found) = tape.previous(stretch.until, &mut *wanted) {
+                return self.seek(found);
             }
         }
-        let moved = self.settle(begin)?;
-        Ok(Moved {
-            stop: Stop::Begin,
-            ..moved
-        })
+        Ok(self.settle(begin)?.to_begin())
     }
 
     fn state(&self) -> Option<Vec<u8>> {

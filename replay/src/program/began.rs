@@ -120,6 +120,7 @@ impl Began {
             let four = rest.get(at..).and_then(|rest| rest.first_chunk());
             four.map_or(0, |four| u32::from_le_bytes(*four))
         };
+        let eight = |at: usize| u64::from(word(at)) | u64::from(word(at + 4)) << 32;
         let behind = |at: usize| rest.get(at..).unwrap_or(&[]).to_vec();
         match StartId(*what) {
             StartId::NUMBERS => {
@@ -133,7 +134,6 @@ impl Began {
                 self.children = rest.get(17).is_some_and(|flags| flags & 1 != 0);
             }
             StartId::SIGNALS => {
-                let eight = |at: usize| u64::from(word(at)) | u64::from(word(at + 4)) << 32;
                 self.signals = Some((eight(0), eight(8)));
             }
             StartId::FOLDER => self.folder = rest.to_vec(),
@@ -145,15 +145,13 @@ impl Began {
                 length: word(4),
             }),
             StartId::FILE => {
-                let address = u64::from(word(0)) | u64::from(word(4)) << 32;
-                self.files.push((address, word(8), behind(12)));
+                self.files.push((eight(0), word(8), behind(12)));
             }
             StartId::DESCRIPTOR => {
                 let target = String::from_utf8_lossy(&behind(4)).into_owned();
                 self.descriptors.push((word(0) as i32, target));
             }
             StartId::HELD => {
-                let eight = |at: usize| u64::from(word(at)) | u64::from(word(at + 4)) << 32;
                 let held = Held {
                     flags: word(4),
                     position: eight(8),

@@ -1,6 +1,7 @@
 //! How a tape lies in memory, byte by byte: no reader of reels writes into memory as it lies. Which of a
 //! program's threads has the floor, where one ran at a time, and the steps among locks are put there too.
 
+use std::mem::offset_of;
 use std::sync::atomic::Ordering;
 
 use netreel_reel::ThreadId;
@@ -8,65 +9,45 @@ use netreel_reel::tape::{
     Entry, FLOORS_AT, NO_THREAD, NextFloor, Order, Printed, STEPS_AT, THREADS_MAX, TapeControl,
 };
 
+/// Puts a value where there is room for it.
+pub(super) fn put(bytes: &mut [u8], at: usize, value: &[u8]) {
+    if let Some(place) = bytes.get_mut(at..at + value.len()) {
+        place.copy_from_slice(value);
+    }
+}
+
 /// Puts the first page.
 pub(super) fn put_control(bytes: &mut [u8], control: &TapeControl) {
-    let mut put = |at: usize, value: &[u8]| {
-        if let Some(place) = bytes.get_mut(at..at + value.len()) {
-            place.copy_from_slice(value);
-        }
-    };
-    use std::mem::offset_of;
-    put(offset_of!(TapeControl, magic), &control.magic.to_ne_bytes());
-    put(offset_of!(TapeControl, end), &control.end.to_ne_bytes());
+    macro_rules! put_fields {
+        ($($field:ident)*) => {
+            $(put(bytes, offset_of!(TapeControl, $field), &control.$field.to_ne_bytes());)*
+        };
+    }
+    put_fields! {
+        magic end threads process parent rings capacity ordered
+        meets prints streams children files_at files_length
+    }
+    let stop_at = control.stop_at.load(Ordering::Relaxed);
     put(
-        offset_of!(TapeControl, threads),
-        &control.threads.to_ne_bytes(),
-    );
-    put(
-        offset_of!(TapeControl, process),
-        &control.process.to_ne_bytes(),
-    );
-    put(
-        offset_of!(TapeControl, parent),
-        &control.parent.to_ne_bytes(),
-    );
-    put(offset_of!(TapeControl, rings), &control.rings.to_ne_bytes());
-    put(
-        offset_of!(TapeControl, ordered),
-        &control.ordered.to_ne_bytes(),
-    );
-    put(
-        offset_of!(TapeControl, capacity),
-        &control.capacity.to_ne_bytes(),
-    );
-    put(
+        bytes,
         offset_of!(TapeControl, stop_at),
-        &control.stop_at.load(Ordering::Relaxed).to_ne_bytes(),
+        &stop_at.to_ne_bytes(),
     );
-    for (at, value) in [
-        (offset_of!(TapeControl, files_at), control.files_at),
-        (offset_of!(TapeControl, files_length), control.files_length),
-    ] {
-        put(at, &value.to_ne_bytes());
-    }
-    for (at, value) in [
-        (offset_of!(TapeControl, meets), control.meets),
-        (offset_of!(TapeControl, prints), control.prints),
-        (offset_of!(TapeControl, streams), control.streams),
-        (offset_of!(TapeControl, children), control.children),
-    ] {
-        put(at, &value.to_ne_bytes());
-    }
+    let next = control.next.load(Ordering::Relaxed);
+    put(bytes, offset_of!(TapeControl, next), &next.to_ne_bytes());
     for (index, row) in control.printed.iter().enumerate() {
         let first = offset_of!(TapeControl, printed) + index * size_of::<Printed>();
-        put(first + offset_of!(Printed, at), &row.at.to_ne_bytes());
         put(
+            bytes,
+            first + offset_of!(Printed, at),
+            &row.at.to_ne_bytes(),
+        );
+        put(
+            bytes,
             first + offset_of!(Printed, length),
             &row.length.to_ne_bytes(),
         );
     }
-    let next = control.next.load(std::sync::atomic::Ordering::Relaxed);
-    put(offset_of!(TapeControl, next), &next.to_ne_bytes());
 }
 
 /// An entry as it lies on the tape.
@@ -100,127 +81,85 @@ pub(super) fn entry_from(bytes: &[u8; size_of::<Entry>()]) -> Entry {
     }
 }
 
-/// Of each thread, by index.
-#[derive(Clone, Copy, Default)]
+/// What comes to a thread again and again: the first of it, and where among the entries the place for the
+/// next one lies; 0 before the first.
+#[derive(Clone, Default)]
+struct Chain {
+    first: Vec<u8>,
+    next_at: usize,
+}
+
+impl Chain {
+    fn comes(&mut self, entries: &mut [u8], value: &[u8], next_at: usize) {
+        match self.next_at {
+            0 => self.first = value.to_vec(),
+            at => put(entries, at, value),
+        }
+        self.next_at = next_at;
+    }
+}
+
+/// Of a thread: when it gives the floor up, and the number of its next step that waits for its turn.
+#[derive(Clone, Default)]
 struct Place {
     /// Its entries so far, but those of the floor.
     entries: u64,
-    first: NextFloor,
-    /// Where among the entries the place for the next one lies; 0 before the first.
-    latest: usize,
+    floor: Chain,
+    step: Chain,
 }
 
-/// When each thread gives the floor up.
+/// Of each thread, by index.
 #[derive(Default)]
-pub(super) struct Floors(Vec<Place>);
+pub(super) struct Turns(Vec<Place>);
 
-impl Floors {
-    fn of(&mut self, thread: u16) -> Option<&mut Place> {
+impl Turns {
+    fn of(&mut self, thread: u16) -> &mut Place {
         let index = usize::from(thread);
         if self.0.len() <= index {
-            self.0.resize(index + 1, Place::default());
+            self.0.resize_with(index + 1, Place::default);
         }
-        self.0.get_mut(index)
+        &mut self.0[index]
     }
 
     /// The thread comes to an entry.
     pub(super) fn goes_on(&mut self, thread: u16) {
-        if let Some(place) = self.of(thread) {
-            place.entries += 1;
-        }
+        self.of(thread).entries += 1;
     }
 
     /// The thread gets the floor back behind this many calls; the details of that lie at `at` among
     /// the entries.
-    pub(super) fn comes(&mut self, entries: &mut [u8], thread: u16, points: u64, at: usize) {
-        let Some(place) = self.of(thread) else { return };
-        let next = NextFloor {
-            entries: place.entries + 1,
-            points,
-            all: 0,
-        };
-        match place.latest {
-            0 => place.first = next,
-            latest => {
-                let whole = floor_bytes(&next);
-                if let Some(room) = entries.get_mut(latest..latest + whole.len()) {
-                    room.copy_from_slice(&whole);
-                }
-            }
-        }
-        place.latest = at;
+    pub(super) fn floor(&mut self, entries: &mut [u8], thread: u16, points: u64, at: usize) {
+        let place = self.of(thread);
+        let next = words(&[place.entries + 1, points, 0]);
+        place.floor.comes(entries, &next, at);
     }
 
-    /// Writes into the tape when each gives it up first.
+    /// The thread comes to a step whose details lie at `at` among the entries.
+    pub(super) fn step(&mut self, entries: &mut [u8], thread: u16, count: u64, at: usize) {
+        let next_at = at + offset_of!(Order, next);
+        self.of(thread)
+            .step
+            .comes(entries, &words(&[count]), next_at);
+    }
+
+    /// Writes into the tape when each gives the floor up first, and each one's first step.
     pub(super) fn put_first(&self, tape: &mut [u8]) {
         for (index, place) in self.0.iter().take(THREADS_MAX).enumerate() {
             let at = FLOORS_AT + index * size_of::<NextFloor>();
-            let whole = floor_bytes(&NextFloor {
-                all: place.entries,
-                ..place.first
-            });
-            if let Some(room) = tape.get_mut(at..at + whole.len()) {
-                room.copy_from_slice(&whole);
-            }
+            put(tape, at, &place.floor.first);
+            put(
+                tape,
+                at + offset_of!(NextFloor, all),
+                &words(&[place.entries]),
+            );
+            put(tape, STEPS_AT + index * 8, &place.step.first);
         }
     }
 }
 
-/// As the tape has it.
-pub(super) fn floor_bytes(next: &NextFloor) -> [u8; size_of::<NextFloor>()] {
-    let mut bytes = [0; size_of::<NextFloor>()];
-    bytes[..8].copy_from_slice(&next.entries.to_ne_bytes());
-    bytes[8..16].copy_from_slice(&next.points.to_ne_bytes());
-    bytes[16..].copy_from_slice(&next.all.to_ne_bytes());
-    bytes
-}
-
-/// Of each thread: where the number of its next step is to stand that waits for its turn.
-#[derive(Default)]
-pub(super) struct Steps {
-    /// The first one of each thread, by index.
-    first: Vec<u64>,
-    /// Where among the entries the place for the next one lies; 0 before the first.
-    latest: Vec<usize>,
-}
-
-/// Where in an [`Order`] the next step stands.
-const NEXT_AT: usize = std::mem::offset_of!(Order, next);
-
-impl Steps {
-    /// This thread comes to a step whose details lie at `at` among the entries.
-    pub(super) fn come(&mut self, entries: &mut [u8], thread: u16, count: u64, at: usize) {
-        let index = usize::from(thread);
-        if self.first.len() <= index {
-            self.first.resize(index + 1, 0);
-            self.latest.resize(index + 1, 0);
-        }
-        match self.latest.get(index).copied() {
-            Some(0) | None => {
-                if let Some(first) = self.first.get_mut(index) {
-                    *first = count;
-                }
-            }
-            Some(place) => {
-                if let Some(next) = entries.get_mut(place + NEXT_AT..place + NEXT_AT + 8) {
-                    next.copy_from_slice(&count.to_ne_bytes());
-                }
-            }
-        }
-        if let Some(latest) = self.latest.get_mut(index) {
-            *latest = at;
-        }
-    }
-
-    /// Writes each thread's first one into the tape.
-    pub(super) fn put_first(&self, tape: &mut [u8]) {
-        for (index, first) in self.first.iter().take(THREADS_MAX).enumerate() {
-            let at = STEPS_AT + index * 8;
-            if let Some(place) = tape.get_mut(at..at + 8) {
-                place.copy_from_slice(&first.to_ne_bytes());
-            }
-        }
-    }
+/// As the tape has them.
+fn words(words: &[u64]) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_ne_bytes()).collect()
 }
 
 /// The step's number in its thread, and who had the lock before. `None` where the details have no
@@ -242,10 +181,6 @@ pub(super) fn read_order(
 }
 
 /// As the tape has it.
-pub(super) fn order_bytes(order: &Order) -> [u8; size_of::<Order>()] {
-    let mut bytes = [0; size_of::<Order>()];
-    bytes[..8].copy_from_slice(&order.before.to_ne_bytes());
-    bytes[8..16].copy_from_slice(&order.step.to_ne_bytes());
-    bytes[16..].copy_from_slice(&order.next.to_ne_bytes());
-    bytes
+pub(super) fn order_bytes(order: &Order) -> Vec<u8> {
+    words(&[order.before, order.step, order.next])
 }

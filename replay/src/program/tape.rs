@@ -13,14 +13,14 @@ use netreel_reel::{
 
 use super::Began;
 use super::files::{kept_files, paths};
-use super::laid_out::{self, Floors, Steps, entry_bytes, entry_from, put_control};
+use super::laid_out::{self, Turns, entry_bytes, entry_from, put, put_control};
 use super::printed::{Row, Rows};
 use super::threads::{Threads, short, socket_at};
 use super::words::endpoint_bytes;
-use crate::replayable::{NotReplayable, holes, look};
+use crate::replayable::{NotReplayable, holes, look, refuse};
 
 /// The answers to a program, in order.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Tape {
     /// As [`netreel_reel::tape`] lays them out.
     pub bytes: Vec<u8>,
@@ -95,13 +95,8 @@ pub fn record(reel: &Reel, began: &Began, which: Which) -> Result<Tape, NotRepla
         missing.push("it is a redacted copy".to_owned());
     }
     missing.extend(holes(reel, &look(reel)));
-    if !missing.is_empty() {
-        missing.dedup();
-        return Err(NotReplayable {
-            node: reel.header().node.clone(),
-            missing,
-        });
-    }
+    missing.dedup();
+    refuse(reel, missing)?;
     let end = (ENTRIES_AT + making.entries.len()) as u64;
     let kept = kept_files(reel);
     let paths = paths(&kept);
@@ -109,42 +104,30 @@ pub fn record(reel: &Reel, began: &Began, which: Which) -> Result<Tape, NotRepla
         began,
         &threads,
         ordered,
-        (&making.printed, end, paths.len()),
+        (&making.tape.printed, end, paths.len()),
     );
     let mut bytes = vec![0; ENTRIES_AT];
     put_control(&mut bytes, &control);
     for (index, identity) in threads.identities.iter().enumerate() {
-        let at = THREADS_AT + index * 8;
-        if let Some(place) = bytes.get_mut(at..at + 8) {
-            place.copy_from_slice(&identity.to_ne_bytes());
-        }
+        put(&mut bytes, THREADS_AT + index * 8, &identity.to_ne_bytes());
     }
-    if let Some(steps) = &making.steps {
-        steps.put_first(&mut bytes);
-    }
-    if let Some(floors) = &making.floors {
-        floors.put_first(&mut bytes);
+    if let Some(turns) = &making.turns {
+        turns.put_first(&mut bytes);
     }
     bytes.extend_from_slice(&making.entries);
-    for row in &making.printed.rows {
+    for row in &making.tape.printed.rows {
         bytes.extend_from_slice(&row.bytes);
     }
     bytes.extend_from_slice(&paths);
     Ok(Tape {
         bytes,
         kept,
-        sends: making.sends,
-        events: making.events,
-        first: making.first,
-        doubts: making.doubts,
-        connects: making.connects,
         at_once: threads.identities.len() > 1 && !(ordered && began.one_thread),
         has_free: which == Which::Packets,
-        printed: making.printed,
         ended: ProcessEnd::of(reel),
-        ends_by_itself: making.over,
         threads: threads.identities.len(),
         end,
+        ..making.tape
     })
 }
 
@@ -203,17 +186,13 @@ impl Tape {
     /// The program stops itself before this event.
     pub fn stop_at(&mut self, event: EventNumber) {
         let at = std::mem::offset_of!(TapeControl, stop_at);
-        if let Some(place) = self.bytes.get_mut(at..at + 8) {
-            place.copy_from_slice(&event.0.to_ne_bytes());
-        }
+        put(&mut self.bytes, at, &event.0.to_ne_bytes());
     }
 
     /// What the program prints is not compared.
     pub fn compares_no_lines(&mut self) {
         let at = std::mem::offset_of!(TapeControl, prints);
-        if let Some(place) = self.bytes.get_mut(at..at + 4) {
-            place.fill(0);
-        }
+        put(&mut self.bytes, at, &[0; 4]);
         self.printed = Rows::default();
     }
 
@@ -256,20 +235,11 @@ impl Tape {
         entries.iter().for_each(|it| bytes.extend(entry_bytes(it)));
         let end = bytes.len() as u64;
         Tape {
-            printed: Rows::default(),
-            kept: Vec::new(),
             end,
             bytes,
-            sends: 0,
             events: entries.len() as u64,
-            first: None,
-            doubts: Vec::new(),
-            connects: None,
-            at_once: false,
-            has_free: false,
-            ended: None,
-            ends_by_itself: false,
             threads: 1,
+            ..Tape::default()
         }
     }
 }
@@ -288,19 +258,13 @@ struct Making<'a> {
     spawned: BTreeMap<u16, i32>,
     /// Threads whose next packets one call passed.
     joined: Vec<u16>,
-    /// Of the steps among locks, where their order is kept.
-    steps: Option<Steps>,
-    /// How many entries each thread has, and where one thread ran at a time, who has the floor.
-    floors: Option<Floors>,
+    /// Of the steps among locks, where their order is kept, how many entries each thread has, and where one
+    /// thread ran at a time, who has the floor.
+    turns: Option<Turns>,
     one_thread: bool,
-    over: bool,
-    printed: Rows,
-    sends: u64,
-    events: u64,
-    first: Option<EventNumber>,
     missing: Vec<String>,
-    doubts: Vec<String>,
-    connects: Option<EventNumber>,
+    /// What it is so far, but for its bytes.
+    tape: Tape,
 }
 
 impl<'a> Making<'a> {
@@ -314,17 +278,10 @@ impl<'a> Making<'a> {
             children: began.children,
             spawned: BTreeMap::new(),
             joined: Vec::new(),
-            steps: ordered.then(Steps::default),
-            floors: ordered.then(Floors::default),
+            turns: ordered.then(Turns::default),
             one_thread: began.one_thread,
-            over: false,
-            printed: Rows::default(),
-            sends: 0,
-            events: 0,
-            first: None,
             missing: Vec::new(),
-            doubts: Vec::new(),
-            connects: None,
+            tape: Tape::default(),
         }
     }
 
@@ -350,7 +307,7 @@ impl<'a> Making<'a> {
         {
             return self.floor(number, thread, details);
         }
-        if self.over || self.is_in_lookup(thread, event) {
+        if self.tape.ends_by_itself || self.is_in_lookup(thread, event) {
             return;
         }
         let own = Entry {
@@ -377,14 +334,14 @@ impl<'a> Making<'a> {
                 false
             }
             CallId::VDSO => {
-                self.doubts.push(
+                self.tape.doubts.push(
                     "it looked for the kernel's own library (vDSO), by which clocks are read past the recorder"
                         .to_owned(),
                 );
                 false
             }
             CallId::PRINTED => {
-                self.printed.take(number, details);
+                self.tape.printed.take(number, details);
                 true
             }
             CallId::TURN if result == LAST_TURN => {
@@ -404,7 +361,7 @@ impl<'a> Making<'a> {
                 to,
                 payload,
             } => {
-                self.sends += 1;
+                self.tape.sends += 1;
                 self.joined.retain(|it| *it != thread);
                 self.pending.insert(number, self.entries.len());
                 let entry = Entry {
@@ -533,7 +490,7 @@ impl<'a> Making<'a> {
                  has none to give"
             )),
             // One that the program makes is refused.
-            CallId::TCP => self.connects = self.connects.or(Some(number)),
+            CallId::TCP => self.tape.connects = self.tape.connects.or(Some(number)),
             CallId::CONNECT => self.push(entry, details.get(2..).unwrap_or(&[]), &[]),
             CallId::PEEK => match self.threads.peeked.get(&number) {
                 Some((from, shown)) => self.push(entry, &endpoint_bytes(*from), shown),
@@ -548,7 +505,7 @@ impl<'a> Making<'a> {
             }
             CallId::END => {
                 self.push(entry, &[], &[]);
-                (self.over, self.printed.ended) = (true, true);
+                (self.tape.ends_by_itself, self.tape.printed.ended) = (true, true);
             }
             _ => self.push(entry, &[], details),
         }
@@ -581,13 +538,12 @@ impl<'a> Making<'a> {
 
     fn floor(&mut self, number: EventNumber, thread: u16, details: &[u8]) {
         let points = details.first_chunk().map(|it| u64::from_le_bytes(*it));
-        let (Some(floors), Some(points), false) =
-            (&mut self.floors, points, self.over || !self.one_thread)
-        else {
+        let is_told = self.one_thread && !self.tape.ends_by_itself;
+        let (Some(turns), Some(points), true) = (&mut self.turns, points, is_told) else {
             return;
         };
         let at = self.entries.len() + size_of::<Entry>();
-        floors.comes(&mut self.entries, thread, points, at);
+        turns.floor(&mut self.entries, thread, points, at);
         let entry = Entry {
             number: number.0,
             thread,
@@ -595,7 +551,7 @@ impl<'a> Making<'a> {
             id: CallId::TURN.0,
             ..Entry::default()
         };
-        self.put(entry, &[], &laid_out::floor_bytes(&NextFloor::default()));
+        self.put(entry, &[], &[0; size_of::<NextFloor>()]);
     }
 
     /// A thread gives the floor up behind this many calls, and does not get it again.
@@ -607,9 +563,9 @@ impl<'a> Making<'a> {
         let thread = all
             .position(|known| *known == identity)
             .and_then(|it| u16::try_from(it).ok());
-        if let (Some(floors), Some(thread), true) = (&mut self.floors, thread, self.one_thread) {
+        if let (Some(turns), Some(thread), true) = (&mut self.turns, thread, self.one_thread) {
             let points = u64::from_le_bytes(*points);
-            floors.comes(&mut self.entries, thread, points, 0);
+            turns.floor(&mut self.entries, thread, points, 0);
         }
     }
 
@@ -619,8 +575,8 @@ impl<'a> Making<'a> {
             return;
         };
         let at = self.entries.len() + size_of::<Entry>();
-        let Some(steps) = &mut self.steps else { return };
-        steps.come(&mut self.entries, entry.thread, count, at);
+        let Some(turns) = &mut self.turns else { return };
+        turns.step(&mut self.entries, entry.thread, count, at);
         let entry = Entry {
             value: count,
             ..entry
@@ -644,7 +600,7 @@ impl<'a> Making<'a> {
             | PastId::DEEP
             | PastId::NAMESPACE
             | PastId::SANDBOX => {
-                self.doubts.push(sentence);
+                self.tape.doubts.push(sentence);
             }
             _ => self.missing.push(sentence),
         }
@@ -669,21 +625,17 @@ impl<'a> Making<'a> {
         if let Some(result) = result {
             self.returned(at, result);
         }
-        if let Some(flags) = self.entries.get_mut(at + 31) {
-            *flags = 0;
-        }
+        put(&mut self.entries, at + 31, &[0]);
     }
 
     /// What the entry at this place returned.
     fn returned(&mut self, at: usize, result: i32) {
-        if let Some(place) = self.entries.get_mut(at + 20..at + 24) {
-            place.copy_from_slice(&result.to_ne_bytes());
-        }
+        put(&mut self.entries, at + 20, &result.to_ne_bytes());
     }
 
     fn push(&mut self, entry: Entry, endpoint: &[u8], rest: &[u8]) {
-        if let Some(floors) = &mut self.floors {
-            floors.goes_on(entry.thread);
+        if let Some(turns) = &mut self.turns {
+            turns.goes_on(entry.thread);
         }
         self.put(entry, endpoint, rest);
     }
@@ -694,8 +646,8 @@ impl<'a> Making<'a> {
             endpoint: endpoint.len() as u8,
             ..entry
         };
-        self.events += 1;
-        self.first.get_or_insert(EventNumber(entry.number));
+        self.tape.events += 1;
+        self.tape.first.get_or_insert(EventNumber(entry.number));
         self.entries.extend_from_slice(&entry_bytes(&entry));
         self.entries.extend_from_slice(endpoint);
         self.entries.extend_from_slice(rest);

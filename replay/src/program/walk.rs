@@ -56,15 +56,10 @@ impl<R: Runner> Walk<R> {
     /// See [`Runner::start`].
     pub fn new(reel: &Arc<Reel>, runner: R) -> Result<Walk<R>, StepError> {
         let (from, last) = (reel.first_number(), look(reel).last);
-        let stretch = Stretch {
-            from,
-            snapshot: false,
-            until: last.next(),
-            breaks_off: false,
-        };
+        let stretch = Stretch::between(from, last.next());
         let mut walk = Walk {
             runner,
-            events: Events::new(Arc::clone(reel), from, stretch.until),
+            events: Events::new(reel, stretch),
             stretch,
             position: from,
             process: None,
@@ -148,34 +143,22 @@ impl<R: Runner> Player for Walk<R> {
 
     fn go_to(&mut self, number: EventNumber) -> Result<Moved, StepError> {
         if number < self.stretch.from {
-            let moved = self.settle(self.stretch.from)?;
-            return Ok(Moved {
-                stop: Stop::Begin,
-                ..moved
-            });
+            return Ok(self.settle(self.stretch.from)?.to_begin());
         }
-        match self.events.next(number, |_| true) {
-            Some(record) => self.settle(record.as_record().number),
-            None => self.settle(self.stretch.until),
-        }
+        let number = self.events.next_number(number, |_| true);
+        self.settle(number)
     }
 
     fn forward(&mut self, wanted: Predicate<'_>) -> Result<Moved, StepError> {
         let behind = self.position.next();
-        let found = self.events.next(behind, |it| wanted(&it.as_record()));
-        let until = found.map_or(self.stretch.until, |record| record.as_record().number);
-        self.settle(until)
+        let found = self.events.next_number(behind, wanted);
+        self.settle(found)
     }
 
     fn back(&mut self, wanted: Predicate<'_>) -> Result<Moved, StepError> {
-        let position = self.position;
-        let found = self.events.previous(position, |it| wanted(&it.as_record()));
-        match found {
-            Some(record) => self.settle(record.as_record().number),
-            None => self.go_to(EventNumber(0)).map(|moved| Moved {
-                stop: Stop::Begin,
-                ..moved
-            }),
+        match self.events.previous(self.position, wanted) {
+            Some(found) => self.settle(found),
+            None => self.go_to(EventNumber(0)).map(Moved::to_begin),
         }
     }
 
