@@ -2,8 +2,10 @@
 //! and where it goes, in a few words.
 
 use netreel_reel::{CallId, Endpoint, Event, EventNumber, Reel};
-use netreel_wire::{PacketFacts, Wire};
+use netreel_transport::Step;
+use netreel_wire::{Kind, MessageFacts, PacketFacts, Wire};
 
+use crate::explanation::step_words;
 use crate::program::call_words;
 
 /// An event of the recording that was as it was then.
@@ -53,20 +55,9 @@ fn words(
     wire: Option<&Wire>,
     name: &dyn Fn(Endpoint) -> Option<String>,
 ) -> Option<String> {
-    let packet = |way: &str, end: Endpoint, payload: &[u8]| {
-        let (length, end) = (payload.len(), named(end, name));
-        format!(
-            "a packet of {length} bytes {way} {end}{}",
-            carries(payload, wire)
-        )
-    };
     Some(match *event {
         Event::Tick { tick, .. } => format!("tick {tick}"),
-        Event::Input { call } => format!("a call of the game, {} bytes", call.len()),
-        Event::Clock { .. } => "a clock read".to_owned(),
-        Event::Random { .. } => "a random draw".to_owned(),
-        Event::Sent { to, payload, .. } => packet("to", to, payload),
-        Event::Received { from, payload, .. } => packet("from", from, payload),
+        Event::Received { from, payload, .. } => packet_words(payload, ("from", from), wire, name),
         Event::PollEmpty { .. } => "a receive that finds nothing".to_owned(),
         Event::ReceiveFailed { .. } => "a receive that fails".to_owned(),
         Event::ClockRead { .. } => "a clock read".to_owned(),
@@ -76,8 +67,20 @@ fn words(
             ..
         } => return None,
         Event::Called { call, .. } => call_words(call),
-        _ => return None,
+        ref other => step_words(&Step::of(other)?, wire, name),
     })
+}
+
+/// A packet that goes some way, to or from somebody.
+pub(crate) fn packet_words(
+    packet: &[u8],
+    (way, end): (&str, Endpoint),
+    wire: Option<&Wire>,
+    name: &dyn Fn(Endpoint) -> Option<String>,
+) -> String {
+    let (length, end) = (packet.len(), named(end, name));
+    let carries = carries(packet, wire);
+    format!("a packet of {length} bytes {way} {end}{carries}")
 }
 
 /// What a packet carries, in a few words: `: create, update`.
@@ -87,21 +90,21 @@ pub fn carries(packet: &[u8], wire: Option<&Wire>) -> String {
     };
     let mut facts = PacketFacts::default();
     wire.facts(packet, &mut facts);
-    let kinds = facts
-        .messages
-        .iter()
-        .map(|message| {
-            let kind = message
-                .kind
-                .and_then(|kind| wire.kinds().get(usize::from(kind.0)));
-            kind.map_or("?", |kind| kind.name.as_str())
-        })
-        .collect::<Vec<_>>();
+    let kinds = facts.messages.iter().map(|message| {
+        let kind = kind_of(wire, message);
+        kind.map_or("?", |kind| kind.name.as_str())
+    });
+    let kinds: Vec<_> = kinds.collect();
     if kinds.is_empty() {
         ", no messages".to_owned()
     } else {
         format!(": {}", kinds.join(", "))
     }
+}
+
+/// The kind of a message, where the wire knows it.
+pub(crate) fn kind_of<'w>(wire: &'w Wire, message: &MessageFacts) -> Option<&'w Kind> {
+    wire.kinds().get(usize::from(message.kind?.0))
 }
 
 pub(crate) fn named(endpoint: Endpoint, name: &dyn Fn(Endpoint) -> Option<String>) -> String {

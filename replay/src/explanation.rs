@@ -6,7 +6,7 @@ use netreel_reel::{Endpoint, Reel};
 use netreel_transport::{Divergence, Step};
 use netreel_wire::Wire;
 
-use crate::agreed::{Agreed, agreed, carries, named};
+use crate::agreed::{Agreed, agreed, named, packet_words};
 use crate::difference::{FieldDifference, byte_difference};
 use crate::said_before::Before;
 
@@ -63,28 +63,27 @@ pub fn explain(
     };
     let field = socket.or_else(packets);
     Explanation {
-        expected: words(&divergence.expected, wire, name),
-        came: words(&divergence.came, wire, name),
+        expected: step_words(&divergence.expected, wire, name),
+        came: step_words(&divergence.came, wire, name),
         field,
-        agreed: reel.map_or_else(Vec::new, |reel| agreed(reel, divergence.number, wire, name)),
+        agreed: reel
+            .map(|reel| agreed(reel, divergence.number, wire, name))
+            .unwrap_or_default(),
     }
 }
 
-fn words(step: &Step, wire: Option<&Wire>, name: &dyn Fn(Endpoint) -> Option<String>) -> String {
+pub(crate) fn step_words(
+    step: &Step,
+    wire: Option<&Wire>,
+    name: &dyn Fn(Endpoint) -> Option<String>,
+) -> String {
     match step {
         Step::Tick(tick) => format!("the next tick, {tick}"),
         Step::Input(call) => format!("a call of the game, {} bytes", call.len()),
         Step::Clock => "a clock read".to_owned(),
         Step::Random => "a random draw".to_owned(),
         Step::Receive => "a receive".to_owned(),
-        Step::Send { to, packet } => {
-            let to = named(*to, name);
-            format!(
-                "a packet of {} bytes to {to}{}",
-                packet.len(),
-                carries(packet, wire)
-            )
-        }
+        Step::Send { to, packet } => packet_words(packet, ("to", *to), wire, name),
         Step::State(state) => format!("a state of {} bytes", state.len()),
         Step::Nothing => "nothing".to_owned(),
     }

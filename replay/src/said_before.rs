@@ -6,6 +6,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use netreel_reel::{Endpoint, Event, EventNumber, Reel, SocketId};
 use netreel_wire::{Connections, Decoded, MessageFacts, PacketFacts, Role, Wire};
 
+use crate::agreed::kind_of;
 use crate::difference::{FieldDifference, field_difference};
 
 /// What was said before a packet of a node to an endpoint.
@@ -166,9 +167,7 @@ fn fragments<'a>(
     packet: &'a [u8],
 ) -> impl Iterator<Item = Fragment> + 'a {
     let is_fragment = |message: &MessageFacts| {
-        let kind = message
-            .kind
-            .and_then(|kind| wire.kinds().get(usize::from(kind.0)));
+        let kind = kind_of(wire, message);
         kind.is_some_and(|kind| kind.role == Role::Fragment)
     };
     let said = facts.messages.iter().filter(move |it| is_fragment(it));

@@ -9,6 +9,7 @@ use netreel_wire::{PacketFacts, Role, Wire};
 use super::ground::number_of;
 use super::net::Delivery;
 use super::tables::number;
+use crate::agreed::kind_of;
 
 /// What a packet says of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,7 +83,7 @@ impl Hasher for AsItIs {
 fn read(wire: &Wire, payload: &[u8], facts: &mut PacketFacts) -> Vec<Mark> {
     wire.facts(payload, facts);
     let marks = facts.messages.iter().filter_map(|message| {
-        let kind = wire.kinds().get(usize::from(message.kind?.0))?;
+        let kind = kind_of(wire, message)?;
         let place = message.reliable_sequence.map(|it| it.value);
         let id = (
             kind.role,
@@ -129,10 +130,7 @@ pub(super) fn swaps(trace: &[Delivery], wire: &Wire) -> Vec<Swap> {
     for delivery in trace {
         wire.facts(&delivery.payload, &mut facts);
         for message in &facts.messages {
-            let kind = message
-                .kind
-                .and_then(|kind| wire.kinds().get(usize::from(kind.0)));
-            if let (Some(object), Some(kind)) = (message.object, kind) {
+            if let (Some(object), Some(kind)) = (message.object, kind_of(wire, message)) {
                 let is_update = kind.role == Role::Update;
                 let list = said.entry((delivery.node, object)).or_default();
                 list.push((delivery, kind.name.clone(), is_update));

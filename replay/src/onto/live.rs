@@ -37,8 +37,7 @@ pub struct LiveError(pub(super) String);
 
 /// What is known of the live endpoint.
 pub(super) struct Live<'w> {
-    connections: Connections<'w>,
-    peer: SocketAddr,
+    talk: Talk<'w>,
     /// What it gave, by what the recorded one had given in its place.
     instead: BTreeMap<Named, Given>,
     /// What it gave last, by name.
@@ -52,8 +51,7 @@ impl<'w> Live<'w> {
     /// Before the first packet. `peer` is where the recorded peer was.
     pub fn new(wire: &'w Wire, peer: SocketAddr) -> Live<'w> {
         Live {
-            connections: Connections::new(wire),
-            peer: other_than_node(peer),
+            talk: Talk::new(wire, peer),
             instead: BTreeMap::new(),
             latest: BTreeMap::new(),
             received: BTreeSet::new(),
@@ -63,7 +61,7 @@ impl<'w> Live<'w> {
 
     /// Reads a packet that came.
     pub fn hear(&mut self, packet: &[u8]) -> Decoded {
-        let decoded = self.connections.decode(self.peer, NODE, packet);
+        let decoded = self.talk.read(false, packet);
         for (name, value) in given(&decoded) {
             self.latest.insert(name, value);
         }
@@ -110,7 +108,7 @@ impl<'w> Live<'w> {
             }
         }
         if changed.is_empty() {
-            self.said(packet);
+            self.talk.read(true, packet);
             return (packet.to_vec(), Ok(changed));
         }
         let instead = |node: TreeNode<'_>| {
@@ -123,20 +121,15 @@ impl<'w> Live<'w> {
         let mut line = decoded.to_other_json(&instead);
         if let Some(parts) = line.as_object_mut() {
             parts.insert("from".to_owned(), NODE.to_string().into());
-            parts.insert("to".to_owned(), self.peer.to_string().into());
+            parts.insert("to".to_owned(), self.talk.peer.to_string().into());
         }
-        match self.connections.encode(&line) {
+        match self.talk.connections.encode(&line) {
             Ok(encoded) => (encoded.bytes, Ok(changed)),
             Err(error) => {
-                self.said(packet);
+                self.talk.read(true, packet);
                 (packet.to_vec(), Err(LiveError(error.to_string())))
             }
         }
-    }
-
-    /// Reads a packet that goes out as it was recorded.
-    fn said(&mut self, packet: &[u8]) {
-        self.connections.decode(NODE, self.peer, packet);
     }
 
     /// What a field says live; none where it says what was recorded.
@@ -168,15 +161,15 @@ impl<'w> Live<'w> {
     }
 }
 
-/// Reads recorded packets in their order.
-pub(super) struct Recorded<'w> {
+/// Reads packets of the node and its peer in their order.
+pub(super) struct Talk<'w> {
     connections: Connections<'w>,
     peer: SocketAddr,
 }
 
-impl<'w> Recorded<'w> {
-    pub fn new(wire: &'w Wire, peer: SocketAddr) -> Recorded<'w> {
-        Recorded {
+impl<'w> Talk<'w> {
+    pub fn new(wire: &'w Wire, peer: SocketAddr) -> Talk<'w> {
+        Talk {
             connections: Connections::new(wire),
             peer: other_than_node(peer),
         }
@@ -193,16 +186,21 @@ impl<'w> Recorded<'w> {
 
 /// The values that a packet gives to be said back, in its order.
 pub(super) fn given(decoded: &Decoded) -> Vec<Named> {
-    let nodes = decoded.tree.iter();
-    let given = nodes.filter_map(|node| Some((node.gives()?.into(), value(node)?)));
-    given.collect()
+    all_named(decoded, TreeNode::gives)
 }
 
 /// The values that a packet says back, in its order.
 pub(super) fn taken(decoded: &Decoded) -> Vec<Named> {
+    all_named(decoded, TreeNode::takes)
+}
+
+fn all_named<'d>(
+    decoded: &'d Decoded,
+    name: impl Fn(TreeNode<'d>) -> Option<&'d str>,
+) -> Vec<Named> {
     let nodes = decoded.tree.iter();
-    let taken = nodes.filter_map(|node| Some((node.takes()?.into(), value(node)?)));
-    taken.collect()
+    let named = nodes.filter_map(|node| Some((name(node)?.into(), value(node)?)));
+    named.collect()
 }
 
 fn value(node: TreeNode<'_>) -> Option<Given> {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use netreel_reel::{Endpoint, Event, EventNumber, Reel, Time};
 use netreel_wire::{Decoded, Wire};
 
-use super::live::{Changed, Given, Live, LiveError, Named, Recorded, given, taken};
+use super::live::{Changed, Given, Live, LiveError, Named, Talk, given, taken};
 use crate::difference::{FieldDifference, packet_difference};
 
 /// When packets are sent.
@@ -99,7 +99,7 @@ impl<'w> Onto<'w> {
         peer: SocketAddr,
         (pace, patience): (Pace, Duration),
     ) -> Onto<'w> {
-        let mut recorded = wire.map(|wire| Recorded::new(wire, peer));
+        let mut recorded = wire.map(|wire| Talk::new(wire, peer));
         let mut known: BTreeSet<Named> = BTreeSet::new();
         let mut single: BTreeMap<Arc<str>, Option<Given>> = BTreeMap::new();
         let mut steps = Vec::with_capacity(said.len());
