@@ -3,11 +3,12 @@
 use std::fmt;
 use std::sync::Arc;
 
-use netreel_reel::{Event, EventNumber, Reel};
+use netreel_reel::{EventNumber, Reel};
 use netreel_transport::{Divergence, Events, Step};
 
 use crate::ReelEvents;
 use crate::driver::Report;
+use crate::replayable::is_turn;
 
 /// A likely cause of a divergence.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,7 +93,7 @@ fn rest_of_turn(reel: &Arc<Reel>, number: EventNumber) -> Vec<(EventNumber, Step
     let mut events = ReelEvents::between(Arc::clone(reel), number.next(), until);
     let mut rest = Vec::new();
     while let Some(record) = events.peek().filter(|_| rest.len() < STEPS_MAX) {
-        if matches!(record.event, Event::Tick { .. } | Event::Input { .. }) {
+        if is_turn(&record.event) {
             break;
         }
         rest.extend(Step::of(&record.event).map(|step| (record.number, step)));
@@ -169,7 +170,7 @@ fn of_sends(
 
 #[cfg(test)]
 mod tests {
-    use netreel_reel::{Header, Record, ReelWriter, SocketId, ThreadId, Time};
+    use netreel_reel::{Event, Header, Record, ReelWriter, SocketId, ThreadId, Time};
 
     use super::*;
 

@@ -62,6 +62,7 @@ mod difference;
 mod driver;
 mod explanation;
 pub mod explore;
+mod node_transport;
 pub mod onto;
 mod player;
 pub mod program;

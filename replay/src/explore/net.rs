@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use netreel_reel::{
-    Believed, Duration, Endpoint, Event, EventNumber, Record, SendOutcome, SocketId, ThreadId,
-    Time, say_numbers,
+    Believed, Duration, Endpoint, Event, EventNumber, Record, SendOutcome, SocketId, ThreadId, Time,
 };
 use netreel_transport::{Datagram, Draw, ReceiveError, SendError, Shared, Transport};
 
@@ -13,6 +12,7 @@ use super::change::{Change, Moment, fate, late};
 use super::cut::{Cut, PacketId};
 use super::ground::{Ground, Natural, number_of, ticks_back};
 use super::tables::number as packet_number;
+use crate::node_transport::node_transport;
 use crate::together::Sink;
 
 /// How a note of a layer begins that says that one of its invariants does not hold.
@@ -265,7 +265,15 @@ impl Net {
         value
     }
 
-    fn send(&mut self, node: usize, socket: Option<SocketId>, to: Endpoint, payload: &[u8]) {
+    /// # Errors
+    /// None: the network takes everything.
+    fn send(
+        &mut self,
+        node: usize,
+        socket: Option<SocketId>,
+        to: Endpoint,
+        payload: &[u8],
+    ) -> Result<(), SendError> {
         let ground = Arc::clone(&self.ground);
         let socket = socket.unwrap_or(ground.nodes[node].socket);
         let sent = Event::Sent {
@@ -278,7 +286,7 @@ impl Net {
         self.write(node, Event::SendResult { of, outcome });
         // Where one node is played alone, nobody takes what it sends.
         if ground.alone().is_some() {
-            return;
+            return Ok(());
         }
         let state = &mut self.state.nodes[node];
         let (nth, turn) = (nth_of(&mut state.sends, (socket, to)), state.turn);
@@ -318,6 +326,7 @@ impl Net {
             put(state, &self.changes, (natural.node, number), item);
         }
         self.naturals = naturals;
+        Ok(())
     }
 
     /// What a node sends in a turn that is late leaves late, takes as long as it did, and stays in order.
@@ -353,12 +362,14 @@ impl Net {
         });
     }
 
+    /// # Errors
+    /// None: no receive fails.
     fn receive(
         &mut self,
         node: usize,
         socket: Option<SocketId>,
         buffer: &mut [u8],
-    ) -> Option<Datagram> {
+    ) -> Result<Option<Datagram>, ReceiveError> {
         let state = &mut self.state.nodes[node];
         let last = Moment {
             turn: state.turn,
@@ -373,7 +384,7 @@ impl Net {
         let Some(((at, _), item)) = item else {
             let socket = socket.unwrap_or(self.ground.nodes[node].socket);
             self.write(node, Event::PollEmpty { socket });
-            return None;
+            return Ok(None);
         };
         let length = item.payload.len().min(buffer.len());
         buffer[..length].copy_from_slice(&item.payload[..length]);
@@ -392,10 +403,8 @@ impl Net {
             key: item.key,
             payload: item.payload,
         });
-        Some(Datagram {
-            from: item.source,
-            length,
-        })
+        let from = item.source;
+        Ok(Some(Datagram { from, length }))
     }
 
     fn note(&mut self, node: usize, text: &str) {
@@ -469,32 +478,6 @@ fn put(state: &mut NodeState, changes: &[Change], (node, number): (usize, u64), 
 }
 
 impl NodeSocket {
-    /// [`send`](Transport::send) of a layer with several sockets.
-    ///
-    /// # Errors
-    /// None: the network takes everything.
-    pub fn send_on(
-        &mut self,
-        socket: SocketId,
-        to: Endpoint,
-        packet: &[u8],
-    ) -> Result<(), SendError> {
-        self.net.lock().send(self.node, Some(socket), to, packet);
-        Ok(())
-    }
-
-    /// [`receive`](Transport::receive) of a layer with several sockets.
-    ///
-    /// # Errors
-    /// None: no receive fails.
-    pub fn receive_on(
-        &mut self,
-        socket: SocketId,
-        buffer: &mut [u8],
-    ) -> Result<Option<Datagram>, ReceiveError> {
-        Ok(self.net.lock().receive(self.node, Some(socket), buffer))
-    }
-
     /// The last tick that began, and the game's virtual time then.
     pub fn last_tick(&self) -> (u64, Time) {
         let net = self.net.lock();
@@ -513,40 +496,4 @@ impl NodeSocket {
     }
 }
 
-impl Transport for NodeSocket {
-    fn now(&mut self) -> Time {
-        self.net.lock().now(self.node)
-    }
-
-    fn random(&mut self) -> u64 {
-        self.net.lock().random(self.node)
-    }
-
-    fn send(&mut self, to: Endpoint, packet: &[u8]) -> Result<(), SendError> {
-        self.net.lock().send(self.node, None, to, packet);
-        Ok(())
-    }
-
-    fn receive(&mut self, buffer: &mut [u8]) -> Result<Option<Datagram>, ReceiveError> {
-        Ok(self.net.lock().receive(self.node, None, buffer))
-    }
-
-    fn tick(&mut self, _tick: u64, _time: Time) {}
-
-    fn input(&mut self, _call: &[u8]) {}
-
-    fn note(&mut self, text: &str) {
-        self.net.lock().note(self.node, text);
-    }
-
-    fn believes(&mut self, object: u64, believed: Believed<'_>) {
-        self.net.lock().believes(self.node, object, believed);
-    }
-
-    fn believes_value(&mut self, object: u64, property: &str, numbers: &[f64]) {
-        let mut said = String::new();
-        say_numbers(property, numbers, &mut said);
-        let said = said.as_bytes();
-        self.believes(object, Believed::Value { said });
-    }
-}
+node_transport!(NodeSocket, self => self.net.lock());

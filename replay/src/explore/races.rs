@@ -522,7 +522,7 @@ mod tests {
             rest: netreel_reel::Duration::ZERO,
             alone: None,
         };
-        let ground = Ground::new(Arc::new(Plan::empty()), options);
+        let ground = Ground::new(Arc::new(Plan::default()), options);
         let tries = Tries::default();
         let mut reached = BTreeSet::new();
         let mut waiting = VecDeque::from([Vec::new()]);

@@ -12,6 +12,7 @@ use netreel_transport::{Divergence, Draw, Events, Step};
 use super::reels::Sink;
 use super::report::{Left, PlayedNode, Why};
 use crate::ReelEvents;
+use crate::replayable::is_turn;
 
 /// A packet that a node sent off its recording, until its turn is over.
 #[derive(Debug)]
@@ -23,6 +24,8 @@ pub(super) struct Outgoing {
 }
 
 pub(super) struct NodePlayed {
+    /// Its place in the story.
+    node: usize,
     /// `None`: the node has no layer.
     pub events: Option<ReelEvents>,
     pub is_cut: bool,
@@ -58,8 +61,9 @@ pub(super) struct NodePlayed {
 }
 
 impl NodePlayed {
-    pub fn new(name: &str, seed: u64) -> NodePlayed {
+    pub fn new(node: usize, name: &str, seed: u64) -> NodePlayed {
         NodePlayed {
+            node,
             events: None,
             is_cut: false,
             turn: 0,
@@ -107,7 +111,7 @@ impl NodePlayed {
         let events = self.events.as_mut()?;
         let mut begins = None;
         while let Some(record) = events.peek() {
-            if matches!(record.event, Event::Tick { .. } | Event::Input { .. }) {
+            if is_turn(&record.event) {
                 if is_first || begins.is_some() {
                     break;
                 }
@@ -124,18 +128,16 @@ impl NodePlayed {
     }
 
     /// Writes an event at the time that it is.
-    pub fn write(&mut self, sink: &mut dyn Sink, node: usize, event: Event<'_>) -> EventNumber {
+    pub fn write(&mut self, sink: &mut dyn Sink, event: Event<'_>) -> EventNumber {
         let number = EventNumber(self.written);
         self.written += 1;
-        sink.write(
-            node,
-            &netreel_reel::Record {
-                number,
-                time: self.now,
-                thread: ThreadId(0),
-                event,
-            },
-        );
+        let record = Record {
+            number,
+            time: self.now,
+            thread: ThreadId(0),
+            event,
+        };
+        sink.write(self.node, &record);
         number
     }
 
@@ -145,11 +147,11 @@ impl NodePlayed {
     }
 
     /// What the recording has next, while the node is on it. Writes what the layer had no part in.
-    pub fn expected(&mut self, sink: &mut dyn Sink, node: usize) -> Option<OwnedRecord> {
+    pub fn expected(&mut self, sink: &mut dyn Sink) -> Option<OwnedRecord> {
         while let Some(record) = self.script.get(self.next) {
             if Step::of(&record.as_record().event).is_some() {
                 let expected = record.clone();
-                self.copy(self.next, sink, node);
+                self.copy(self.next, sink);
                 return Some(expected);
             }
             self.next += 1;
@@ -166,7 +168,7 @@ impl NodePlayed {
     /// Writes what the layer has no part in, of the events before this place. What the game said that it
     /// believes is left out: the game is not played on, and may believe otherwise where the node has left
     /// its recording.
-    fn copy(&mut self, until: usize, sink: &mut dyn Sink, node: usize) {
+    fn copy(&mut self, until: usize, sink: &mut dyn Sink) {
         while self.copied < until.min(self.script.len()) {
             let Some(record) = self.script.get(self.copied).cloned() else {
                 return;
@@ -178,44 +180,38 @@ impl NodePlayed {
                 Event::Note { .. } | Event::SocketOpened { .. } | Event::SocketClosed { .. }
             ) {
                 self.pass_to(record.time);
-                self.write(sink, node, record.event);
+                self.write(sink, record.event);
             }
         }
     }
 
     /// Ends the turn: what the recording has and the layer did not do is where it left.
-    pub fn end_turn(&mut self, sink: &mut dyn Sink, node: usize) {
-        if self.is_on() && !self.is_past_end && self.expected(sink, node).is_some() {
+    pub fn end_turn(&mut self, sink: &mut dyn Sink) {
+        if self.is_on() && !self.is_past_end && self.expected(sink).is_some() {
             self.leave_by(Step::Nothing);
         }
-        self.copy(self.script.len(), sink, node);
+        self.copy(self.script.len(), sink);
     }
 
     /// The node leaves its recording by a step of its layer; at the end of a cut recording it is
     /// past it.
     pub fn leave_by(&mut self, came: Step) {
-        let next = self.script.get(self.next).cloned();
-        let (number, time, expected) = match &next {
+        let next = self.script.get(self.next).map(OwnedRecord::as_record);
+        let next = next.or_else(|| self.events.as_mut()?.peek());
+        let last = self.script.last().map(OwnedRecord::as_record);
+        let (number, time, expected) = match next {
             Some(record) => {
-                let record = record.as_record();
                 let expected = Step::of(&record.event).unwrap_or(Step::Nothing);
                 (record.number, record.time, expected)
             }
-            None => match self.events.as_mut().and_then(ReelEvents::peek) {
-                Some(record) => {
-                    let expected = Step::of(&record.event).unwrap_or(Step::Nothing);
-                    (record.number, record.time, expected)
-                }
-                None if self.is_cut => {
-                    self.is_past_end = true;
-                    return;
-                }
-                None => {
-                    let last = self.script.last().map(OwnedRecord::as_record);
-                    let number = last.map_or(EventNumber(0), |last| last.number.next());
-                    (number, self.now, Step::Nothing)
-                }
-            },
+            None if self.is_cut => {
+                self.is_past_end = true;
+                return;
+            }
+            None => {
+                let number = last.map_or(EventNumber(0), |last| last.number.next());
+                (number, self.now, Step::Nothing)
+            }
         };
         let divergence = Divergence {
             number,

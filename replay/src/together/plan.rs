@@ -7,6 +7,7 @@ use std::sync::Arc;
 use netreel_reel::{Duration, Ending, Endpoint, Event, EventNumber, Record, Reel, SocketId, Time};
 
 use super::link::{Arrival, Link, PlanSend};
+use crate::replayable::is_turn;
 
 /// A session as it is to be played on.
 #[derive(Clone, Debug, Default)]
@@ -44,7 +45,7 @@ pub struct StoryPacket {
 }
 
 /// A session, read: what was done when, by whom, and what became of each packet.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Plan {
     pub(crate) nodes: Vec<PlanNode>,
     pub(crate) sends: Vec<PlanSend>,
@@ -63,7 +64,7 @@ pub struct Plan {
     pub(crate) usual_ns: i64,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct PlanNode {
     pub name: String,
     pub reel: Option<Arc<Reel>>,
@@ -111,7 +112,7 @@ impl Plan {
     /// Reads `story`. `clock` gives the session's time of an event of a node, by the node's place,
     /// in nanoseconds. Reads every reel once.
     pub fn new(story: &Story, clock: &dyn Fn(usize, Time, EventNumber) -> i64) -> Plan {
-        let mut plan = Plan::empty();
+        let mut plan = Plan::default();
         for (place, node) in story.nodes.iter().enumerate() {
             plan.read(place, node, &|time, number| clock(place, time, number));
         }
@@ -141,20 +142,6 @@ impl Plan {
         link.arrivals((&self.sends, &self.arrivals), at_ns)
     }
 
-    pub(crate) fn empty() -> Plan {
-        Plan {
-            nodes: Vec::new(),
-            sends: Vec::new(),
-            arrivals: Vec::new(),
-            links: Vec::new(),
-            link_of: BTreeMap::new(),
-            schedule: Vec::new(),
-            equals: Vec::new(),
-            node_at: BTreeMap::new(),
-            usual_ns: 0,
-        }
-    }
-
     fn delays(&self) -> impl Iterator<Item = i64> + '_ {
         self.sends.iter().filter_map(|send| {
             let arrival = self.arrivals.get(send.arrivals.clone())?.first()?;
@@ -167,10 +154,7 @@ impl Plan {
             name: node.name.clone(),
             reel: node.reel.clone(),
             endpoints: node.endpoints.clone(),
-            is_cut: false,
-            turns: Vec::new(),
-            sends: Vec::new(),
-            receipts: Vec::new(),
+            ..PlanNode::default()
         };
         if let Some(reel) = &node.reel {
             read.is_cut = *reel.ending() != Ending::Clean;
@@ -189,17 +173,11 @@ impl Plan {
         record: &Record<'_>,
         clock: &dyn Fn(Time, EventNumber) -> i64,
     ) {
-        let begins = matches!(record.event, Event::Tick { .. } | Event::Input { .. });
+        let begins = is_turn(&record.event);
         if begins || node.turns.is_empty() {
             let last = node.turns.last();
             let before = last.map_or(i64::MIN, |turn| turn.at_ns);
-            let asked_ns = last.and_then(|last| {
-                if last.asks {
-                    Some(last.at_ns)
-                } else {
-                    last.asked_ns
-                }
-            });
+            let asked_ns = last.and_then(|last| last.asks.then_some(last.at_ns).or(last.asked_ns));
             let turn = PlanTurn {
                 first: record.number,
                 end: record.number,

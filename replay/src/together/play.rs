@@ -2,13 +2,14 @@
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use netreel_reel::{Believed, Endpoint, EventNumber, SocketId, Time, say_numbers};
+use netreel_reel::{Believed, Endpoint, EventNumber, SocketId, Time};
 use netreel_system::{Cancel, locked};
 use netreel_transport::{Datagram, Layer, ReceiveError, SendError, Shared, Transport};
 
 use super::report::{Played, Refused};
 use super::world::World;
 use super::{Plan, Sink};
+use crate::node_transport::node_transport;
 
 /// Plays a session on, to the end of its recording.
 ///
@@ -113,62 +114,6 @@ impl NodeIo {
         let lane = world.lanes.get(self.node);
         lane.map_or(EventNumber(0), |lane| lane.begun_by)
     }
-
-    /// [`send`](Transport::send) of a layer with several sockets.
-    pub fn send_on(
-        &mut self,
-        socket: SocketId,
-        to: Endpoint,
-        packet: &[u8],
-    ) -> Result<(), SendError> {
-        self.world().send(self.node, Some(socket), to, packet)
-    }
-
-    /// [`receive`](Transport::receive) of a layer with several sockets.
-    pub fn receive_on(
-        &mut self,
-        socket: SocketId,
-        buffer: &mut [u8],
-    ) -> Result<Option<Datagram>, ReceiveError> {
-        self.world().receive(self.node, Some(socket), buffer)
-    }
 }
 
-impl Transport for NodeIo {
-    fn now(&mut self) -> Time {
-        self.world().now(self.node)
-    }
-
-    fn random(&mut self) -> u64 {
-        self.world().random(self.node)
-    }
-
-    fn send(&mut self, to: Endpoint, packet: &[u8]) -> Result<(), SendError> {
-        self.world().send(self.node, None, to, packet)
-    }
-
-    fn receive(&mut self, buffer: &mut [u8]) -> Result<Option<Datagram>, ReceiveError> {
-        self.world().receive(self.node, None, buffer)
-    }
-
-    /// Ticks are the recording's.
-    fn tick(&mut self, _tick: u64, _time: Time) {}
-
-    /// Calls of the game are the recording's.
-    fn input(&mut self, _call: &[u8]) {}
-
-    fn note(&mut self, text: &str) {
-        self.world().note(self.node, text);
-    }
-
-    fn believes(&mut self, object: u64, believed: Believed<'_>) {
-        self.world().believes(self.node, object, believed);
-    }
-
-    fn believes_value(&mut self, object: u64, property: &str, numbers: &[f64]) {
-        let mut said = String::new();
-        say_numbers(property, numbers, &mut said);
-        let said = said.as_bytes();
-        self.believes(object, Believed::Value { said });
-    }
-}
+node_transport!(NodeIo, self => self.world());

@@ -33,8 +33,8 @@ pub(super) struct World {
 
 impl World {
     pub fn new(plan: Arc<Plan>, seed: u64, sink: Box<dyn Sink>) -> World {
-        let lanes = plan.nodes.iter().map(|node| {
-            let mut lane = NodePlayed::new(&node.name, seed);
+        let lanes = plan.nodes.iter().enumerate().map(|(place, node)| {
+            let mut lane = NodePlayed::new(place, &node.name, seed);
             if let Some(reel) = &node.reel {
                 lane.events = Some(ReelEvents::new(Arc::clone(reel)));
                 lane.is_cut = node.is_cut;
@@ -58,21 +58,25 @@ impl World {
         }
     }
 
+    fn lane(&mut self, node: usize) -> (&mut NodePlayed, &mut dyn Sink) {
+        (&mut self.lanes[node], self.sink.as_mut())
+    }
+
     /// Begins a turn: what begins it, a tick or a call.
     pub fn begin(&mut self, node: usize, turn: usize) -> Option<(EventNumber, Option<Vec<u8>>)> {
         let plan = Arc::clone(&self.plan);
         let it = *plan.nodes.get(node)?.turns.get(turn)?;
-        let lane = self.lanes.get_mut(node)?;
         self.rank = it.rank;
+        let (lane, _) = self.lane(node);
         lane.turn = turn;
         lane.shift_ns = i128::from(it.at_ns) - i128::from(it.time.0);
         let begins = lane.load(turn == 0);
         lane.pass_to(it.time);
         self.receive_unsent(node, turn);
-        let lane = self.lanes.get_mut(node)?;
+        let (lane, sink) = self.lane(node);
         let begins = begins?;
         let begins = begins.as_record();
-        lane.write(self.sink.as_mut(), node, begins.event);
+        lane.write(sink, begins.event);
         lane.begun_by = begins.number;
         let call = match begins.event {
             Event::Input { call } => {
@@ -94,9 +98,7 @@ impl World {
     /// sent, failed receives, and what is to be sent only after it was answered.
     fn receive_unsent(&mut self, node: usize, turn: usize) {
         let plan = Arc::clone(&self.plan);
-        let Some(of) = plan.nodes.get(node) else {
-            return;
-        };
+        let of = &plan.nodes[node];
         for receipt in of.receipts_in(turn) {
             let Some((send, _)) = receipt.send else {
                 continue;
@@ -109,9 +111,7 @@ impl World {
                 self.ahead.insert((node, receipt.number));
             }
         }
-        let Some(lane) = self.lanes.get_mut(node) else {
-            return;
-        };
+        let lane = &mut self.lanes[node];
         let mut items = Vec::new();
         for record in lane.script.iter() {
             let time = Some(record.time);
@@ -142,10 +142,8 @@ impl World {
 
     /// Ends a turn: what was sent off the recording goes its way.
     pub fn end(&mut self, node: usize) {
-        let Some(lane) = self.lanes.get_mut(node) else {
-            return;
-        };
-        lane.end_turn(self.sink.as_mut(), node);
+        let (lane, sink) = self.lane(node);
+        lane.end_turn(sink);
         let turn = lane.turn;
         let outgoing = std::mem::take(&mut lane.outgoing);
         if !outgoing.is_empty() {
@@ -167,34 +165,30 @@ impl World {
     }
 
     pub fn now(&mut self, node: usize) -> Time {
-        let Some(lane) = self.lanes.get_mut(node) else {
-            return Time::ZERO;
-        };
+        let (lane, sink) = self.lane(node);
         if lane.is_on() && !lane.is_past_end {
-            let expected = lane.expected(self.sink.as_mut(), node);
+            let expected = lane.expected(sink);
             let expected = expected.as_ref().map(|it| it.as_record());
             if let Some(record) = expected
                 && let Event::Clock { value } = record.event
             {
                 lane.step(record.time);
-                lane.write(self.sink.as_mut(), node, record.event);
+                lane.write(sink, record.event);
                 return lane.clock_said(value);
             }
             lane.leave_by(Step::Clock);
         }
         let value = lane.clock_off();
         if !lane.is_past_end {
-            lane.write(self.sink.as_mut(), node, Event::Clock { value });
+            lane.write(sink, Event::Clock { value });
         }
         value
     }
 
     pub fn random(&mut self, node: usize) -> u64 {
-        let Some(lane) = self.lanes.get_mut(node) else {
-            return 0;
-        };
+        let (lane, sink) = self.lane(node);
         if lane.is_on() && !lane.is_past_end {
-            let expected = lane.expected(self.sink.as_mut(), node);
+            let expected = lane.expected(sink);
             let expected = expected.as_ref().map(|it| it.as_record());
             match expected {
                 Some(record) if matches!(record.event, Event::Random { .. }) => {
@@ -205,30 +199,26 @@ impl World {
         }
         let value = lane.random();
         if !lane.is_past_end {
-            lane.write(self.sink.as_mut(), node, Event::Random { value });
+            lane.write(sink, Event::Random { value });
         }
         value
     }
 
     pub fn note(&mut self, node: usize, text: &str) {
-        let Some(lane) = self.lanes.get_mut(node) else {
-            return;
-        };
+        let (lane, sink) = self.lane(node);
         if !lane.is_past_end && !lane.has_note(text) {
             let text = text.as_bytes();
-            lane.write(self.sink.as_mut(), node, Event::Note { text });
+            lane.write(sink, Event::Note { text });
         }
     }
 
     /// What a layer says of itself that it believes. What its game said is not told again: the game is not
     /// played on.
     pub fn believes(&mut self, node: usize, object: u64, believed: Believed<'_>) {
-        let Some(lane) = self.lanes.get_mut(node) else {
-            return;
-        };
+        let (lane, sink) = self.lane(node);
         if !lane.is_past_end {
             let event = Event::Believed { object, believed };
-            lane.write(self.sink.as_mut(), node, event);
+            lane.write(sink, event);
         }
     }
 
@@ -239,12 +229,10 @@ impl World {
         to: Endpoint,
         payload: &[u8],
     ) -> Result<(), SendError> {
-        let Some(lane) = self.lanes.get_mut(node) else {
-            return Ok(());
-        };
+        let (lane, sink) = self.lane(node);
         let own = socket.unwrap_or(lane.socket);
         if lane.is_on() && !lane.is_past_end {
-            let expected = lane.expected(self.sink.as_mut(), node);
+            let expected = lane.expected(sink);
             let record = expected.as_ref().map(|it| it.as_record());
             if let Some(record) = record
                 && let Event::Sent {
@@ -257,9 +245,9 @@ impl World {
             {
                 lane.step(record.time);
                 let outcome = lane.send_outcome(record.number);
-                let of = lane.write(self.sink.as_mut(), node, record.event);
+                let of = lane.write(sink, record.event);
                 let result = Event::SendResult { of, outcome };
-                lane.write(self.sink.as_mut(), node, result);
+                lane.write(sink, result);
                 let sent = self.plan.nodes[node].send_at(record.number);
                 if let Some(sent) = sent {
                     self.send_recorded(node, sent, payload.into());
@@ -283,9 +271,9 @@ impl World {
             to,
             payload,
         };
-        let of = lane.write(self.sink.as_mut(), node, sent);
+        let of = lane.write(sink, sent);
         let outcome = SendOutcome::Sent;
-        lane.write(self.sink.as_mut(), node, Event::SendResult { of, outcome });
+        lane.write(sink, Event::SendResult { of, outcome });
         lane.outgoing.push(Outgoing {
             socket: own,
             to,
@@ -302,12 +290,13 @@ impl World {
         buffer: &mut [u8],
     ) -> Result<Option<Datagram>, ReceiveError> {
         let plan = Arc::clone(&self.plan);
-        let Some(lane) = self.lanes.get_mut(node).filter(|lane| !lane.is_past_end) else {
+        let (lane, sink) = self.lane(node);
+        if lane.is_past_end {
             return Ok(None);
-        };
+        }
         let mut place = None;
         if lane.is_on() {
-            let expected = lane.expected(self.sink.as_mut(), node);
+            let expected = lane.expected(sink);
             match expected.as_ref().map(|it| it.as_record()) {
                 Some(record) => {
                     place = lane.inbox.first_until(record.number, socket);
@@ -331,7 +320,7 @@ impl World {
         let item = place.and_then(|place| lane.inbox.remove(&place));
         let Some(Item { socket, time, what }) = item else {
             let socket = socket.unwrap_or(lane.socket);
-            lane.write(self.sink.as_mut(), node, Event::PollEmpty { socket });
+            lane.write(sink, Event::PollEmpty { socket });
             return Ok(None);
         };
         if let Some(time) = time {
@@ -341,7 +330,7 @@ impl World {
         match what {
             Waiting::Failed(code) => {
                 let failed = Event::ReceiveFailed { socket, code };
-                lane.write(self.sink.as_mut(), node, failed);
+                lane.write(sink, failed);
                 Err(ReceiveError(code))
             }
             Waiting::Packet { from, payload } => {
@@ -353,7 +342,7 @@ impl World {
                     from,
                     payload,
                 };
-                lane.write(self.sink.as_mut(), node, received);
+                lane.write(sink, received);
                 lane.report.received += 1;
                 Ok(Some(Datagram { from, length }))
             }
