@@ -155,22 +155,41 @@ impl Client {
                 }
                 None => {}
             }
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return Err(ClientError::Silent { address, patience });
-            }
-            let failed = |error| ClientError::Connection { address, error };
-            self.stream.set_read_timeout(Some(left)).map_err(failed)?;
-            match self.stream.read(&mut bytes) {
-                Ok(0) => return Err(failed(io::ErrorKind::UnexpectedEof.into())),
-                Ok(count) => self.reader.push(&bytes[..count]),
-                Err(error) => match error.kind() {
-                    io::ErrorKind::WouldBlock
-                    | io::ErrorKind::TimedOut
-                    | io::ErrorKind::Interrupted => {}
-                    _ => return Err(failed(error)),
-                },
-            }
+            let count = read_until((&self.stream, address), &mut bytes, (until, patience))?;
+            self.reader.push(&bytes[..count]);
         }
+    }
+}
+
+/// Reads what comes from `address`, once something does: how many bytes.
+///
+/// # Errors
+/// Nothing came within `patience`, which ends at `until`; the connection broke.
+pub(crate) fn read_until(
+    (mut stream, address): (&TcpStream, SocketAddr),
+    bytes: &mut [u8],
+    (until, patience): (Instant, Duration),
+) -> Result<usize, ClientError> {
+    let failed = |error| ClientError::Connection { address, error };
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(ClientError::Silent { address, patience });
+        }
+        stream.set_read_timeout(Some(left)).map_err(failed)?;
+        match came(stream.read(bytes)).map_err(failed)? {
+            Some(0) => return Err(failed(io::ErrorKind::UnexpectedEof.into())),
+            Some(count) => return Ok(count),
+            None => {}
+        }
+    }
+}
+
+/// What came by a read that waits for some time alone; `None`: nothing did.
+pub(crate) fn came(read: io::Result<usize>) -> io::Result<Option<usize>> {
+    use io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
+    match read {
+        Err(error) if matches!(error.kind(), WouldBlock | TimedOut | Interrupted) => Ok(None),
+        read => read.map(Some),
     }
 }

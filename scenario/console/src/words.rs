@@ -65,6 +65,17 @@ pub struct Answer {
     pub text: String,
 }
 
+impl Answer {
+    /// What came of it; else why it was not done.
+    pub(crate) fn said(self) -> Result<String, String> {
+        if self.ok {
+            Ok(self.text)
+        } else {
+            Err(self.text)
+        }
+    }
+}
+
 /// The token in the first line of a file, where one was named.
 ///
 /// # Errors

@@ -72,10 +72,7 @@ impl Remote {
     pub fn say(&mut self, line: &str, patience: Duration) -> Result<String, String> {
         let told = |error: ClientError| error.to_string();
         match self {
-            Remote::Console(client) => match client.command(line, patience).map_err(told)? {
-                answer if answer.ok => Ok(answer.text),
-                answer => Err(answer.text),
-            },
+            Remote::Console(client) => client.command(line, patience).map_err(told)?.said(),
             Remote::Quake3(server) => server.say(line, patience).map_err(told),
             Remote::Rcon(server) => server.say(line, patience).map_err(told),
         }
@@ -89,11 +86,8 @@ impl Remote {
         let Remote::Console(client) = self else {
             return Err("a remote console takes no scripts".to_owned());
         };
-        match client.script(text, patience) {
-            Ok(answer) if answer.ok => Ok(answer.text),
-            Ok(answer) => Err(answer.text),
-            Err(error) => Err(error.to_string()),
-        }
+        let answer = client.script(text, patience);
+        answer.map_err(|error| error.to_string())?.said()
     }
 
     /// What could stand at the end of a line; nothing where the node cannot say.

@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::net::{SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
-use crate::client::ClientError;
+use crate::client::{ClientError, came};
 
 /// What begins a packet that belongs to no connection.
 const OUT_OF_BAND: &[u8] = &[0xff; 4];
@@ -84,18 +84,13 @@ impl Quake3 {
                 return Ok(text.trim_end().to_owned());
             }
             self.socket.set_read_timeout(Some(left))?;
-            match self.socket.recv(&mut packet) {
-                Ok(length) => {
-                    let bytes = packet[..length].strip_prefix(OUT_OF_BAND);
-                    if let Some(said) = bytes.and_then(|bytes| bytes.strip_prefix(b"print\n")) {
-                        text.push_str(&String::from_utf8_lossy(said));
-                        until = Instant::now() + LAST_WORD;
-                    }
-                }
-                Err(error) => match error.kind() {
-                    ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted => {}
-                    _ => return Err(error),
-                },
+            let Some(length) = came(self.socket.recv(&mut packet))? else {
+                continue;
+            };
+            let bytes = packet[..length].strip_prefix(OUT_OF_BAND);
+            if let Some(said) = bytes.and_then(|bytes| bytes.strip_prefix(b"print\n")) {
+                text.push_str(&String::from_utf8_lossy(said));
+                until = Instant::now() + LAST_WORD;
             }
         }
     }

@@ -1,10 +1,10 @@
 //! The RCON of Source, Minecraft and others: packets over TCP, each with a length, a number and a kind.
 
-use std::io::{ErrorKind, Read, Write};
+use std::io::{ErrorKind, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-use crate::client::ClientError;
+use crate::client::{ClientError, read_until};
 
 /// Kinds of packets.
 const LOGIN: i32 = 3;
@@ -119,23 +119,10 @@ impl Rcon {
         until: Instant,
         patience: Duration,
     ) -> Result<(), ClientError> {
-        let address = self.address;
-        let failed = |error| ClientError::Connection { address, error };
         let mut taken = 0;
         while taken < bytes.len() {
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return Err(ClientError::Silent { address, patience });
-            }
-            self.stream.set_read_timeout(Some(left)).map_err(failed)?;
-            match self.stream.read(&mut bytes[taken..]) {
-                Ok(0) => return Err(failed(ErrorKind::UnexpectedEof.into())),
-                Ok(count) => taken += count,
-                Err(error) => match error.kind() {
-                    ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted => {}
-                    _ => return Err(failed(error)),
-                },
-            }
+            let from = (&self.stream, self.address);
+            taken += read_until(from, &mut bytes[taken..], (until, patience))?;
         }
         Ok(())
     }
