@@ -1,7 +1,7 @@
 //! The file of a scenario: what is declared.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::path::{Path, PathBuf};
 
 use netreel_console::Way;
@@ -10,7 +10,7 @@ use toml::Spanned;
 
 use crate::chunk::{Script, compiles};
 use crate::fill::{self, Fillers, SecretAs, checked, checked_with_secrets, fill, secrets, values};
-use crate::mistake::{Mistake, Place, Wrong};
+use crate::mistake::{Mistake, Place, Wrong, about, wrong};
 use crate::reach::Bring;
 use crate::secrets::Source;
 
@@ -291,34 +291,37 @@ impl Scenario {
     }
 }
 
+/// What the file says, where that is within these bounds; `otherwise`, where it says nothing.
+fn within<T: Copy + PartialOrd>(
+    said: Option<&Spanned<T>>,
+    otherwise: T,
+    bounds: RangeInclusive<T>,
+    why: String,
+) -> Result<T, Wrong> {
+    match said {
+        None => Ok(otherwise),
+        Some(said) if bounds.contains(said.as_ref()) => Ok(*said.as_ref()),
+        Some(said) => wrong(said.span(), why),
+    }
+}
+
 impl Whole {
     /// How long a match may take, in seconds.
     fn limit(&self) -> Result<f64, Wrong> {
-        match &self.limit {
-            Some(limit) if (0.001..=LIMIT_MAX).contains(limit.as_ref()) => Ok(*limit.as_ref()),
-            Some(limit) => {
-                let why = format!("a limit is from 0.001 to {LIMIT_MAX} seconds");
-                Err(Wrong::new(limit.span(), why))
-            }
-            None => Ok(LIMIT),
-        }
+        let why = format!("a limit is from 0.001 to {LIMIT_MAX} seconds");
+        within(self.limit.as_ref(), LIMIT, 0.001..=LIMIT_MAX, why)
     }
 
     /// What a node's log may have, in MiB.
     fn log_limit(&self) -> Result<u64, Wrong> {
-        match &self.log_limit {
-            Some(limit) if !(1..=LOG_LIMIT_MAX).contains(limit.as_ref()) => {
-                let why = format!("a log has from 1 to {LOG_LIMIT_MAX} MiB");
-                Err(Wrong::new(limit.span(), why))
-            }
-            limit => Ok(limit.as_ref().map_or(LOG_LIMIT, |limit| *limit.as_ref())),
-        }
+        let why = format!("a log has from 1 to {LOG_LIMIT_MAX} MiB");
+        within(self.log_limit.as_ref(), LOG_LIMIT, 1..=LOG_LIMIT_MAX, why)
     }
 
     fn has_own_network(&self) -> Result<bool, Wrong> {
         match &self.network {
             Some(network) if network.as_ref() != "own" && network.as_ref() != "machine" => {
-                Err(Wrong::new(network.span(), WHICH_NETWORK))
+                wrong(network.span(), WHICH_NETWORK)
             }
             network => Ok(network.as_ref().is_some_and(|it| it.as_ref() == "own")),
         }
@@ -331,15 +334,15 @@ impl Whole {
     ) -> Result<Vec<NodePlan>, Wrong> {
         let every = self.every.clone().unwrap_or_default();
         if let Some(name) = &every.name {
-            return Err(Wrong::new(name.span(), "every node has a name of its own"));
+            return wrong(name.span(), "every node has a name of its own");
         }
         if self.node.is_empty() {
             let why = "there is no [[node]]: a match needs one at least";
-            return Err(Wrong::new(0..0, why));
+            return wrong(0..0, why);
         }
         if let Some(node) = self.node.get(NODES_MAX) {
             let why = format!("a scenario has at most {NODES_MAX} nodes");
-            return Err(Wrong::new(node.span(), why));
+            return wrong(node.span(), why);
         }
         let mut nodes: Vec<NodePlan> = Vec::new();
         for node in &self.node {
@@ -348,7 +351,7 @@ impl Whole {
                 let name = node.as_ref().name.as_ref();
                 let at = name.map_or(node.span(), Spanned::span);
                 let why = format!("there are two nodes {:?}", plan.name);
-                return Err(Wrong::new(at, why));
+                return wrong(at, why);
             }
             let is_elsewhere = !plan.reach.is_empty() || plan.start == Start::External;
             if let (Some(network), true) = (&self.network, has_own_network && is_elsewhere) {
@@ -356,7 +359,7 @@ impl Whole {
                     "node {} is not started here, and cannot be in it",
                     plan.name
                 );
-                return Err(Wrong::new(network.span(), why));
+                return wrong(network.span(), why);
             }
             nodes.push(plan);
         }
@@ -372,7 +375,7 @@ impl Whole {
             Ok(Some(path))
         } else {
             let why = format!("there is no file {}", path.display());
-            Err(Wrong::new(wire.span(), why))
+            wrong(wire.span(), why)
         }
     }
 
@@ -384,10 +387,7 @@ impl Whole {
                 .map(|word| checked(word, &fill::OF_A_RUN, values))
                 .collect::<Result<_, _>>()?;
             if words.is_empty() {
-                Err(Wrong::new(
-                    command.span(),
-                    "a command begins with a program",
-                ))
+                wrong(command.span(), "a command begins with a program")
             } else {
                 Ok(words)
             }
@@ -404,22 +404,17 @@ impl Whole {
             }),
             (None, Some(named)) => {
                 let path = folder.join(named.as_ref());
-                let read = std::fs::read_to_string(&path);
-                let cannot =
-                    |error| Wrong::new(named.span(), format!("{}: {error}", path.display()));
+                let read = std::fs::read_to_string(&path).map_err(about(path.display()));
                 Ok(Script {
                     name: path.display().to_string(),
                     lines_before: 0,
-                    text: read.map_err(cannot)?,
+                    text: read.map_err(|why| Wrong::new(named.span(), why))?,
                 })
             }
-            (Some(_), Some(named)) => Err(Wrong::new(
-                named.span(),
-                "write `script` or `file`, not both",
-            )),
+            (Some(_), Some(named)) => wrong(named.span(), "write `script` or `file`, not both"),
             (None, None) => {
                 let why = "there is no script: write script = '''...''', or file = \"NAME.lua\"";
-                Err(Wrong::new(0..0, why))
+                wrong(0..0, why)
             }
         }
     }
@@ -465,13 +460,10 @@ fn node_plan(
     let Some(command) = &node.command else {
         let why =
             format!("node {name} has no command: write command = [\"PROGRAM\", \"ARGUMENT\"]");
-        return Err(Wrong::new(at, why));
+        return wrong(at, why);
     };
     if command.as_ref().is_empty() {
-        return Err(Wrong::new(
-            command.span(),
-            "a command begins with a program",
-        ));
+        return wrong(command.span(), "a command begins with a program");
     }
     let command: Result<Vec<String>, Wrong> = command.as_ref().iter().map(filled).collect();
     let mut environment = BTreeMap::new();
@@ -501,13 +493,13 @@ fn node_plan(
     });
     if let (Some(fetch), true) = (&node.fetch, is_here) {
         let why = "what is recorded here needs no fetching: a node with `fetch` has a `reach`";
-        return Err(Wrong::new(fetch.span(), why));
+        return wrong(fetch.span(), why);
     }
     if let Some(faults) = &node.faults
         && !faults.as_ref().contains("{faults}")
     {
         let why = "what a console is told of faults has {faults} in it, and {from} where it is a node's link";
-        return Err(Wrong::new(faults.span(), why));
+        return wrong(faults.span(), why);
     }
     Ok(NodePlan {
         name,
@@ -532,13 +524,13 @@ fn node_plan(
 /// What a node that stands at `at` is called.
 fn node_name(node: &Settings, at: Range<usize>) -> Result<String, Wrong> {
     let Some(name) = &node.name else {
-        return Err(Wrong::new(at, "this node has no name"));
+        return wrong(at, "this node has no name");
     };
     let is_plain = |letter: char| letter.is_alphanumeric() || "-_".contains(letter);
     let text = name.as_ref();
     if text.is_empty() || text.len() > 64 || !text.chars().all(is_plain) || text == "RUNNER" {
         let why = "a node's name is of letters, digits, - and _, up to 64, and not RUNNER: files are called so";
-        return Err(Wrong::new(name.span(), why));
+        return wrong(name.span(), why);
     }
     Ok(text.clone())
 }
@@ -555,7 +547,7 @@ fn start_as(start: &Spanned<StartAs>, values: &BTreeMap<String, String>) -> Resu
             }
             Ok(Start::Through(words.clone()))
         }
-        _ => Err(Wrong::new(start.span(), HOW_TO_START)),
+        _ => wrong(start.span(), HOW_TO_START),
     }
 }
 
@@ -568,11 +560,11 @@ fn console_plan(at: Range<usize>, text: &str, token: Option<String>) -> Result<C
             .split_once(':')
             .is_none_or(|(host, _)| host.is_empty()) =>
         {
-            Err(Wrong::new(at, HOW_TO_SPEAK))
+            wrong(at, HOW_TO_SPEAK)
         }
         _ if way.needs_token() && token.is_none() => {
             let why = "a remote console has a password: name its file with token = \"FILE\"";
-            Err(Wrong::new(at, why))
+            wrong(at, why)
         }
         _ => Ok(ConsolePlan::Remote {
             way,

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::Deserialize;
 use toml::Spanned;
 
-use crate::mistake::Wrong;
+use crate::mistake::{Wrong, wrong};
 use crate::secrets::Source;
 
 /// What the runner fills itself for a node of a match; `{port.NAME}` besides, a free port that all nodes of
@@ -116,12 +116,12 @@ pub(super) fn values(
             toml::Value::Boolean(is_so) => is_so.to_string(),
             _ => {
                 let why = format!("the value {name} is a text, a number, true or false");
-                return Err(Wrong::new(value.span(), why));
+                return wrong(value.span(), why);
             }
         };
         if OWN.contains(&name.as_str()) {
             let why = format!("{{{name}}} is filled by the runner: call the value otherwise");
-            return Err(Wrong::new(value.span(), why));
+            return wrong(value.span(), why);
         }
         values.insert(name.clone(), text);
     }
@@ -148,7 +148,7 @@ pub(super) fn secrets(
         let source = match secret.as_ref() {
             _ if !name.chars().all(is_plain) => {
                 let why = "a secret's name is of letters, digits, - and _";
-                return Err(Wrong::new(secret.span(), why));
+                return wrong(secret.span(), why);
             }
             SecretAs {
                 file: Some(file),
@@ -162,7 +162,7 @@ pub(super) fn secrets(
                 let why = format!(
                     "the secret {name} comes from {{ file = \"FILE\" }} or {{ environment = \"VARIABLE\" }}"
                 );
-                return Err(Wrong::new(secret.span(), why));
+                return wrong(secret.span(), why);
             }
         };
         Ok((name.clone(), source))
@@ -181,7 +181,7 @@ pub(super) fn checked(
 ) -> Result<String, Wrong> {
     match check(text.as_ref(), own, values) {
         Ok(()) => Ok(text.as_ref().clone()),
-        Err(why) => Err(Wrong::new(text.span(), why)),
+        Err(why) => wrong(text.span(), why),
     }
 }
 
@@ -196,10 +196,10 @@ pub(super) fn checked_with_secrets(
     known.extend(names.map(|name| (name, String::new())));
     let checked = checked(text, &OWN, &known)?;
     if checked.contains("{secret.") && !is_here {
-        Err(Wrong::new(
+        wrong(
             text.span(),
             "a secret is in a file of this machine: another one is brought the file",
-        ))
+        )
     } else {
         Ok(checked)
     }

@@ -11,66 +11,55 @@ use crate::stage::Stage;
 impl Stage<'_> {
     /// A node's command and console, with every place filled.
     pub(crate) fn filled(&mut self, plan: &NodePlan) -> Result<(Filled, ConsolePlan), String> {
+        // A path of this machine begins where the scenario is; another machine has no such folder.
+        let here = &self.scenario.folder;
         let console = match &plan.console {
             ConsolePlan::Remote {
                 way,
                 address,
                 token,
-            } => ConsolePlan::Remote {
-                way: *way,
-                address: self.fill(plan, address, "")?,
-                token: match token {
-                    Some(token) => {
-                        let file = self.fill(plan, token, "")?;
-                        Some(self.scenario.folder.join(file).display().to_string())
-                    }
-                    None => None,
-                },
-            },
+            } => {
+                let mut filled = |text: &String| self.fill(plan, text, "");
+                let (way, address) = (*way, filled(address)?);
+                let token = token.as_ref().map(filled).transpose()?;
+                let token = token.map(|file| here.join(file).display().to_string());
+                ConsolePlan::Remote {
+                    way,
+                    address,
+                    token,
+                }
+            }
             other => other.clone(),
         };
         let address = match &console {
-            ConsolePlan::Remote { address, .. } => address.clone(),
-            _ => String::new(),
+            ConsolePlan::Remote { address, .. } => address.as_str(),
+            _ => "",
         };
-        let mut words = Vec::new();
-        for word in &plan.command {
-            words.push(self.fill(plan, word, &address)?);
-        }
-        let mut environment = Vec::new();
-        for (name, value) in &plan.environment {
-            environment.push((name.clone(), self.fill(plan, value, &address)?));
-        }
-        // A path of this machine begins where the scenario is; another machine has no such folder.
-        let here = self.scenario.folder.clone();
-        let folder = match &plan.folder {
-            Some(folder) => {
-                let folder = self.fill(plan, folder, &address)?;
-                Some(if plan.reach.is_empty() {
-                    here.join(folder).display().to_string()
-                } else {
-                    folder
-                })
-            }
-            None if plan.reach.is_empty() => Some(here.display().to_string()),
-            None => None,
+        let mut filled = |text: &String| self.fill(plan, text, address);
+        let words = plan.command.iter().map(&mut filled);
+        let words = words.collect::<Result<_, _>>()?;
+        let environment = plan.environment.iter();
+        let environment = environment.map(|(name, value)| Ok((name.clone(), filled(value)?)));
+        let environment = environment.collect::<Result<_, String>>()?;
+        let folder = plan.folder.as_ref().map(&mut filled).transpose()?;
+        let folder = if plan.reach.is_empty() {
+            let folder = folder.map_or_else(|| here.clone(), |folder| here.join(folder));
+            Some(folder.display().to_string())
+        } else {
+            folder
         };
         let start = match &plan.start {
             Start::Through(words) => {
-                let mut filled = Vec::new();
-                for word in words {
-                    // The command itself comes later.
-                    let word = word.replace("{command}", "{{command}}");
-                    filled.push(self.fill(plan, &word, &address)?);
-                }
-                Start::Through(filled)
+                // The command itself comes later.
+                let words = words
+                    .iter()
+                    .map(|word| word.replace("{command}", "{{command}}"));
+                let words = words.map(|word| filled(&word));
+                Start::Through(words.collect::<Result<_, _>>()?)
             }
             start => start.clone(),
         };
-        let quit = match &plan.quit {
-            Some(quit) => Some(self.fill(plan, quit, &address)?),
-            None => None,
-        };
+        let quit = plan.quit.as_ref().map(filled).transpose()?;
         let filled = Filled {
             words,
             environment,

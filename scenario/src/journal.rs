@@ -16,6 +16,8 @@ use netreel_system::locked;
 use netreel_system::process::{self, How};
 use serde::{Deserialize, Serialize};
 
+use crate::reach::hex;
+
 /// What the environment of each process of a run has.
 pub(crate) const MARK: &str = "NETREEL_RUN";
 
@@ -70,6 +72,13 @@ pub enum RecoverError {
     UnderWay(PathBuf),
 }
 
+impl RecoverError {
+    fn of(path: &Path, error: std::io::Error) -> RecoverError {
+        let path = path.to_owned();
+        RecoverError::File { path, error }
+    }
+}
+
 /// What was undone.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recovered {
@@ -91,15 +100,12 @@ impl Journal {
     /// [`RecoverError`].
     pub fn open(folder: &Path) -> Result<(Journal, Recovered), RecoverError> {
         let path = folder.join("journal");
-        let failed = |error| RecoverError::File {
-            path: path.clone(),
-            error,
-        };
+        let failed = |error| RecoverError::of(&path, error);
         let (mut file, mut entries) = begun(&path, true)?;
         let recovered = undo_all(&mut file, &mut entries).map_err(failed)?;
         let mut random = [0; 8];
         netreel_system::random(&mut random).map_err(failed)?;
-        let mark: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+        let mark = hex(&random);
         let entry = Entry::Processes { mark: mark.clone() };
         append(&mut file, &entry).map_err(failed)?;
         let journal = Journal {
@@ -128,13 +134,12 @@ impl Journal {
     }
 
     /// To be said before something is done that this command undoes, at the end of the run.
-    pub fn undo(&self, command: Vec<String>) -> std::io::Result<()> {
-        let entry = Entry::Undo { command };
-        let begun = self.begin(&entry)?;
-        if let Entry::Undo { command } = entry {
-            let mut undoes = locked(&self.undoes);
-            undoes.push((begun, command));
-        }
+    pub fn undo(&self, command: Vec<String>) -> Result<(), String> {
+        let entry = Entry::Undo {
+            command: command.clone(),
+        };
+        let begun = self.begin(&entry).map_err(|error| error.to_string())?;
+        locked(&self.undoes).push((begun, command));
         Ok(())
     }
 
@@ -154,7 +159,7 @@ impl Journal {
         for (begun, command) in undoes.drain(..).rev() {
             match run(&command) {
                 Ok(()) => self.undone(begun),
-                Err(why) => left.push(format!("{}: {why}", command.join(" "))),
+                Err(why) => left.push(why),
             }
         }
         left
@@ -179,14 +184,11 @@ pub fn recover(folder: &Path) -> Result<Recovered, RecoverError> {
         return Ok(Recovered::default());
     }
     let (mut file, mut entries) = begun(&path, false)?;
-    undo_all(&mut file, &mut entries).map_err(|error| RecoverError::File { path, error })
+    undo_all(&mut file, &mut entries).map_err(|error| RecoverError::of(&path, error))
 }
 
 fn begun(path: &Path, creates: bool) -> Result<(File, Vec<Entry>), RecoverError> {
-    let failed = |error| RecoverError::File {
-        path: path.to_owned(),
-        error,
-    };
+    let failed = |error| RecoverError::of(path, error);
     let mut options = OpenOptions::new();
     let mut file = options
         .create(creates)
@@ -212,10 +214,15 @@ fn begun(path: &Path, creates: bool) -> Result<(File, Vec<Entry>), RecoverError>
 }
 
 fn append(file: &mut File, entry: &Entry) -> std::io::Result<()> {
-    let mut line = serde_json::to_vec(entry)?;
-    line.push(b'\n');
-    file.write_all(&line)?;
+    file.write_all(&json_line(entry)?)?;
     file.sync_data()
+}
+
+/// Something as JSON, in a line of its own.
+pub(crate) fn json_line(it: &impl Serialize) -> std::io::Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(it)?;
+    line.push(b'\n');
+    Ok(line)
 }
 
 fn undo_all(file: &mut File, entries: &mut Vec<Entry>) -> std::io::Result<Recovered> {
@@ -248,7 +255,7 @@ fn undo_all(file: &mut File, entries: &mut Vec<Entry>) -> std::io::Result<Recove
             Entry::Undo { command } => match run(command) {
                 Ok(()) => recovered.commands += 1,
                 Err(why) => {
-                    recovered.left.push(format!("{}: {why}", command.join(" ")));
+                    recovered.left.push(why);
                     continue;
                 }
             },
@@ -263,17 +270,21 @@ fn undo_all(file: &mut File, entries: &mut Vec<Entry>) -> std::io::Result<Recove
     Ok(recovered)
 }
 
+/// Runs a command.
+///
+/// # Errors
+/// The command, and why it was not done.
 fn run(command: &[String]) -> Result<(), String> {
-    let (program, arguments) = command.split_first().ok_or("an empty command")?;
-    let output = Command::new(program)
-        .args(arguments)
-        .output()
-        .map_err(|error| error.to_string())?;
-    if output.status.success() {
-        Ok(())
-    } else {
-        Err(String::from_utf8_lossy(&output.stderr).trim().to_owned())
-    }
+    let output = match command.split_first() {
+        Some((program, arguments)) => Command::new(program).args(arguments).output(),
+        None => Err(std::io::Error::other("an empty command")),
+    };
+    let why = match output {
+        Ok(output) if output.status.success() => return Ok(()),
+        Ok(output) => String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+        Err(error) => error.to_string(),
+    };
+    Err(format!("{}: {why}", command.join(" ")))
 }
 
 /// Ends all processes that have this mark, or this one with a match's number behind it; how many there were.

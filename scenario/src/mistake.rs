@@ -1,5 +1,6 @@
 //! What is wrong with a scenario's file, and where.
 
+use std::fmt::Display;
 use std::ops::Range;
 
 /// What is wrong with a file.
@@ -27,6 +28,16 @@ impl Wrong {
         let why = why.into();
         Wrong { at, why }
     }
+}
+
+/// Refuses what stands at this place.
+pub(crate) fn wrong<T>(at: Range<usize>, why: impl Into<String>) -> Result<T, Wrong> {
+    Err(Wrong::new(at, why))
+}
+
+/// Says of an error what it is about.
+pub(crate) fn about<E: Display>(what: impl Display) -> impl Fn(E) -> String {
+    move |error| format!("{what}: {error}")
 }
 
 /// Where a mistake is: in the scenario's file, or in another one.

@@ -3,7 +3,7 @@
 use std::io::{PipeWriter, Write};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::Path;
-use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::time::{Duration, Instant};
@@ -18,7 +18,8 @@ use crate::file::{ConsolePlan, NodePlan, Start};
 use crate::fill::quoted;
 use crate::journal::MARK;
 use crate::log::Log;
-use crate::reach::Reach;
+use crate::mistake::about;
+use crate::reach::{Reach, command_of};
 use crate::waits::{GRACE, LOOK};
 
 /// So long a connection to a console may take.
@@ -229,7 +230,7 @@ fn ended_words(status: ExitStatus) -> String {
 fn resolved(address: &str) -> Result<SocketAddr, String> {
     let mut found = address
         .to_socket_addrs()
-        .map_err(|error| format!("the address {address:?}: {error}"))?;
+        .map_err(about(format!("the address {address:?}")))?;
     found
         .next()
         .ok_or_else(|| format!("the address {address:?} is nowhere"))
@@ -298,8 +299,7 @@ impl Filled {
         };
         let mut command;
         if reach.0.is_empty() {
-            command = Command::new(words.first().map_or("", String::as_str));
-            command.args(words.iter().skip(1));
+            command = command_of(&words);
             if *start == Start::Local {
                 command.envs(self.environment.iter().cloned());
             }
@@ -311,9 +311,7 @@ impl Filled {
             let mut there = self.clone();
             there.words = words;
             there.environment.push((MARK.to_owned(), mark.to_owned()));
-            let reached = reach.command(&there.line());
-            command = Command::new(&reached[0]);
-            command.args(&reached[1..]);
+            command = command_of(&reach.command(&there.line()));
         }
         command
             .env(MARK, mark)

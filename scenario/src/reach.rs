@@ -15,6 +15,7 @@ use sha2::{Digest, Sha256};
 
 use crate::fill::quoted;
 use crate::journal::{Journal, MARK};
+use crate::mistake::about;
 
 /// How a machine is reached; nothing for this one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,11 +46,10 @@ impl Reach {
     /// What it says on its error output.
     pub fn run(&self, line: &str, input: Option<File>) -> Result<Vec<u8>, String> {
         let words = self.command(line);
-        let output = Command::new(&words[0])
-            .args(&words[1..])
+        let output = command_of(&words)
             .stdin(input.map_or_else(Stdio::null, Stdio::from))
             .output()
-            .map_err(|error| format!("{}: {error}", words[0]))?;
+            .map_err(about(&words[0]))?;
         if output.status.success() {
             Ok(output.stdout)
         } else {
@@ -106,8 +106,7 @@ impl Reach {
         } else {
             format!("rm -f {to} {new}")
         };
-        let undo = journal.undo(self.command(&line));
-        undo.map_err(|error| error.to_string())?;
+        journal.undo(self.command(&line))?;
         if was_there {
             let keeps = format!("cp -p {to} {half} && mv -f {half} {before}");
             self.run(&keeps, None).map(drop)
@@ -117,9 +116,9 @@ impl Reach {
     }
 
     fn copy(&self, from: &Path, to: &str) -> Result<(), String> {
-        let told = |error: std::io::Error| format!("{}: {error}", from.display());
-        let file = File::open(from).map_err(told)?;
-        let mode = permissions(&file).map_err(told)?;
+        let told = about(from.display());
+        let file = File::open(from).map_err(&told)?;
+        let mode = permissions(&file).map_err(&told)?;
         let folder = Path::new(to).parent().unwrap_or(Path::new("/"));
         let folder = quoted(&folder.display().to_string());
         let (to, new) = (quoted(to), quoted(&new_name(to)));
@@ -163,8 +162,7 @@ impl Reach {
         let folder = quoted(folder);
         let there = self.run(&format!("[ ! -e {folder} ] || echo there"), None)?;
         if there.is_empty() {
-            let undo = journal.undo(self.command(&format!("rm -rf {folder}")));
-            undo.map_err(|error| error.to_string())?;
+            journal.undo(self.command(&format!("rm -rf {folder}")))?;
         }
         self.run(&format!("mkdir -p {folder}"), None).map(drop)
     }
@@ -182,12 +180,12 @@ impl Reach {
             .args(["-xf", "-"])
             .stdin(Stdio::piped())
             .spawn()
-            .map_err(|error| format!("tar: {error}"))?;
+            .map_err(about("tar"))?;
         let written = unpacks
             .stdin
             .take()
             .map(|mut input| input.write_all(&packed));
-        let ended = unpacks.wait().map_err(|error| format!("tar: {error}"))?;
+        let ended = unpacks.wait().map_err(about("tar"))?;
         if !ended.success() || written.is_some_and(|it| it.is_err()) {
             return Err(format!(
                 "what {from} holds cannot be unpacked in {}",
@@ -208,6 +206,13 @@ impl Reach {
     }
 }
 
+/// A program, and what it is given.
+pub(crate) fn command_of(words: &[String]) -> Command {
+    let mut command = Command::new(words.first().map_or("", String::as_str));
+    command.args(words.iter().skip(1));
+    command
+}
+
 /// What a file is called before all of it is there.
 fn new_name(to: &str) -> String {
     format!("{to}.netreel-new")
@@ -215,8 +220,8 @@ fn new_name(to: &str) -> String {
 
 /// All files below a path, by where they go.
 fn walk(from: &Path, to: &str, files: &mut BTreeMap<String, PathBuf>) -> Result<(), String> {
-    let told = |error: std::io::Error| format!("{}: {error}", from.display());
-    let kind = std::fs::metadata(from).map_err(told)?;
+    let told = about(from.display());
+    let kind = std::fs::metadata(from).map_err(&told)?;
     if kind.is_file() {
         files.insert(to.to_owned(), from.to_owned());
         return Ok(());
@@ -224,8 +229,8 @@ fn walk(from: &Path, to: &str, files: &mut BTreeMap<String, PathBuf>) -> Result<
     if !kind.is_dir() {
         return Err(format!("{} is neither a file nor a folder", from.display()));
     }
-    for entry in std::fs::read_dir(from).map_err(told)? {
-        let entry = entry.map_err(told)?;
+    for entry in std::fs::read_dir(from).map_err(&told)? {
+        let entry = entry.map_err(&told)?;
         let name = entry.file_name();
         let to = format!("{}/{}", to.trim_end_matches('/'), name.to_string_lossy());
         walk(&entry.path(), &to, files)?;
@@ -234,11 +239,11 @@ fn walk(from: &Path, to: &str, files: &mut BTreeMap<String, PathBuf>) -> Result<
 }
 
 fn digest(file: &Path) -> Result<String, String> {
-    let told = |error: std::io::Error| format!("{}: {error}", file.display());
-    let mut read = File::open(file).map_err(told)?;
+    let told = about(file.display());
+    let mut read = File::open(file).map_err(&told)?;
     let (mut sum, mut bytes) = (Sha256::new(), vec![0; 1 << 16]);
     loop {
-        match read.read(&mut bytes).map_err(told)? {
+        match read.read(&mut bytes).map_err(&told)? {
             0 => break,
             count => sum.update(&bytes[..count]),
         }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -16,10 +16,11 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::file::Scenario;
-use crate::journal::{Journal, MARK, MATCH, Recovered, end_marked};
+use crate::journal::{Journal, MARK, MATCH, Recovered, end_marked, json_line};
 use crate::judged::{Expected, Judged};
+use crate::mistake::about;
 use crate::played::{Loop, Match, Outcome, PlayError, RunNews, Wants};
-use crate::reach::{Reach, hex};
+use crate::reach::{Reach, command_of, hex};
 use crate::secrets::Secrets;
 use crate::stage::Stage;
 use crate::waits::LOOK;
@@ -187,7 +188,7 @@ impl Run<'_> {
             std::fs::remove_dir_all(&folder).map_err(failed)?;
         }
         let played = played.inspect_err(|_| self.journal.undone(begun))?;
-        let line = line(&played).map_err(failed)?;
+        let line = json_line(&played).map_err(failed)?;
         if is_kept {
             std::fs::write(folder.join(MATCH), &line).map_err(failed)?;
         }
@@ -214,21 +215,20 @@ fn prepare(wants: &Loop<'_>, run: &Path, journal: &Journal) -> Result<(), String
     let scenario = wants.scenario;
     for command in &scenario.prepare {
         let words = scenario.of_a_run(command, (run, wants.netreel))?;
-        let told = |why: &str| format!("prepare: {}: {why}", words.join(" "));
+        let what = format!("prepare: {}", words.join(" "));
         let said = run.join("prepare.log");
-        let log = File::create(&said).map_err(|error| told(&error.to_string()))?;
-        let mut command = Command::new(&words[0]);
-        let mut child = in_own_group(&mut command)
-            .args(&words[1..])
+        let failed = about::<std::io::Error>(&what);
+        let log = File::create(&said).map_err(&failed)?;
+        let mut child = in_own_group(&mut command_of(&words))
             .current_dir(&scenario.folder)
             .env(MARK, journal.run_mark())
             .stdin(Stdio::null())
-            .stdout(log.try_clone().map_err(|error| told(&error.to_string()))?)
+            .stdout(log.try_clone().map_err(&failed)?)
             .stderr(log)
             .spawn()
-            .map_err(|error| told(&error.to_string()))?;
+            .map_err(&failed)?;
         let ended = loop {
-            if let Some(ended) = child.try_wait().map_err(|error| told(&error.to_string()))? {
+            if let Some(ended) = child.try_wait().map_err(&failed)? {
                 break ended;
             }
             if !wants.cancel.goes_on() {
@@ -241,7 +241,7 @@ fn prepare(wants: &Loop<'_>, run: &Path, journal: &Journal) -> Result<(), String
         };
         if !ended.success() {
             let said = std::fs::read_to_string(said).unwrap_or_default();
-            return Err(told(&format!("{ended}\n{}", said.trim())));
+            return Err(format!("{what}: {ended}\n{}", said.trim()));
         }
     }
     Ok(())
@@ -254,18 +254,17 @@ fn bring(wants: &Loop<'_>, run: &Path, journal: &Journal) -> Result<Vec<(String,
     let mut reached = BTreeSet::new();
     let mut digests = Vec::new();
     for plan in &scenario.nodes {
-        let told = |why: String| format!("node {}: {why}", plan.name);
+        let told = about(format!("node {}", plan.name));
         let reach = Reach(scenario.of_a_run(&plan.reach, (run, wants.netreel))?);
         if !plan.reach.is_empty() && reached.insert(reach.clone()) {
             let line = Reach::end_line(journal.run_mark());
-            let undo = journal.undo(reach.command(&line));
-            undo.map_err(|error| told(error.to_string()))?;
+            journal.undo(reach.command(&line)).map_err(&told)?;
         }
         if let Some(fetch) = &plan.fetch {
             let folder = scenario.of_a_run(std::slice::from_ref(fetch), (run, wants.netreel));
             // One that is another in each match its nodes make.
             if let Ok([folder]) = folder.as_deref() {
-                reach.make(folder, journal).map_err(told)?;
+                reach.make(folder, journal).map_err(&told)?;
             }
         }
         let keeps = scenario.keeps_brought;
@@ -287,13 +286,6 @@ fn bring(wants: &Loop<'_>, run: &Path, journal: &Journal) -> Result<Vec<(String,
 pub fn played(folder: &Path) -> std::io::Result<Vec<Match>> {
     let text = std::fs::read_to_string(folder.join(MATCHES))?;
     Ok(matches(&text).into_values().collect())
-}
-
-/// A match in a file of them.
-fn line(played: &Match) -> std::io::Result<Vec<u8>> {
-    let mut line = serde_json::to_vec(played)?;
-    line.push(b'\n');
-    Ok(line)
 }
 
 /// The matches of a file of them, a line each. A line that was cut is none.
@@ -364,7 +356,7 @@ fn over(folder: &Path) -> std::io::Result<(File, BTreeMap<u64, Match>)> {
     for entry in std::fs::read_dir(folder)?.flatten() {
         let kept = kept::match_in(&entry.path());
         if let Some(kept) = kept.filter(|it| !played.contains_key(&it.number)) {
-            file.write_all(&line(&kept)?)?;
+            file.write_all(&json_line(&kept)?)?;
             played.insert(kept.number, kept);
         }
     }

@@ -340,11 +340,9 @@ impl<'s> Globals<'s, '_, '_, '_> {
 fn facts(lua: &Lua, own: &Table, stage: &Stage<'_>) -> mlua::Result<()> {
     let names = stage.scenario.nodes.iter().map(|node| node.name.as_str());
     own.set("nodes", lua.create_sequence_from(names)?)?;
-    let values = stage
-        .scenario
-        .values
-        .iter()
-        .map(|(name, text)| (name.as_str(), value(text)));
+    let values = stage.scenario.values.iter();
+    let values = values.map(|(name, text)| Ok((name.as_str(), value(lua, text)?)));
+    let values = values.collect::<mlua::Result<Vec<_>>>()?;
     own.set("values", lua.create_table_from(values)?)?;
     own.set("seed", stage.wants.seed)?;
     own.set("match", stage.wants.number)?;
@@ -364,32 +362,14 @@ fn facts(lua: &Lua, own: &Table, stage: &Stage<'_>) -> mlua::Result<()> {
     math.get::<Function>("randomseed")?.call::<()>(halves)
 }
 
-enum Plain<'a> {
-    Is(bool),
-    Whole(i64),
-    Number(f64),
-    Text(&'a str),
-}
-
-impl IntoLua for Plain<'_> {
-    fn into_lua(self, lua: &Lua) -> mlua::Result<Value> {
-        match self {
-            Plain::Is(is_so) => is_so.into_lua(lua),
-            Plain::Whole(number) => number.into_lua(lua),
-            Plain::Number(number) => number.into_lua(lua),
-            Plain::Text(text) => text.into_lua(lua),
-        }
-    }
-}
-
 /// A value of the scenario as a script has it: a number, true or false where it is one.
-fn value(text: &str) -> Plain<'_> {
+fn value(lua: &Lua, text: &str) -> mlua::Result<Value> {
     match (text, text.parse::<i64>(), text.parse::<f64>()) {
-        ("true", ..) => Plain::Is(true),
-        ("false", ..) => Plain::Is(false),
-        (_, Ok(whole), _) => Plain::Whole(whole),
-        (_, _, Ok(number)) if number.is_finite() => Plain::Number(number),
-        _ => Plain::Text(text),
+        ("true", ..) => true.into_lua(lua),
+        ("false", ..) => false.into_lua(lua),
+        (_, Ok(whole), _) => whole.into_lua(lua),
+        (_, _, Ok(number)) if number.is_finite() => number.into_lua(lua),
+        _ => text.into_lua(lua),
     }
 }
 

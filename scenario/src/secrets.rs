@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use netreel_system::file::{private_file, private_folder};
 
 use crate::journal::{Begun, Journal};
+use crate::mistake::about;
 
 /// Shorter ones would be found in whatever a node prints. Bytes.
 const BYTES_MIN: usize = 4;
@@ -44,18 +45,17 @@ impl Secrets {
     pub fn read(sources: &BTreeMap<String, Source>, journal: &Journal) -> Result<Secrets, String> {
         let mut secrets = Secrets::default();
         for (name, source) in sources {
-            let told = |why: String| format!("the secret {name}: {why}");
+            let told = about(format!("the secret {name}"));
             let (value, file) = match source {
                 Source::File(file) => {
-                    let text = std::fs::read_to_string(file);
-                    let text =
-                        text.map_err(|error| told(format!("{}: {error}", file.display())))?;
+                    let text = std::fs::read_to_string(file).map_err(about(file.display()));
+                    let text = text.map_err(&told)?;
                     (first_line(&text), file.clone())
                 }
                 Source::Environment(variable) => {
                     let value = std::env::var(variable);
-                    let value =
-                        value.map_err(|error| told(format!("the variable {variable}: {error}")))?;
+                    let value = value.map_err(about(format!("the variable {variable}")));
+                    let value = value.map_err(&told)?;
                     let value = first_line(&value);
                     let file = secrets.kept(name, &value, journal);
                     (value, file.map_err(|error| told(error.to_string()))?)

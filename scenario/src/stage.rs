@@ -12,6 +12,7 @@ use crate::fill::fill;
 use crate::journal::end_marked;
 use crate::judged::{AskedState, Expected, gravity};
 use crate::log::Log;
+use crate::mistake::about;
 use crate::node::{Filled, Running, Speaker};
 use crate::places::Ports;
 use crate::played::{Between, Notes, Waiting, Wants};
@@ -106,13 +107,13 @@ impl<'a> Stage<'a> {
         Ok(())
     }
 
+    fn is_debugged(&self) -> bool {
+        self.wants.asked.debugs.is_some()
+    }
+
     /// How long an answer may take.
     pub fn patience(&self) -> Duration {
-        if self.wants.asked.debugs.is_some() {
-            NO_LIMIT
-        } else {
-            READY
-        }
+        if self.is_debugged() { NO_LIMIT } else { READY }
     }
 
     /// When it has taken too long, for whoever looks at it while the script runs.
@@ -128,7 +129,7 @@ impl<'a> Stage<'a> {
     /// Starts nodes in order, each once more if it has ended, and waits until the console of each listens: of
     /// each before the next, or of all where somebody has to do something for each.
     pub fn start(&mut self, names: &[String]) -> Result<(), String> {
-        if self.wants.asked.debugs.is_some() {
+        if self.is_debugged() {
             names.iter().try_for_each(|name| self.launch(name))?;
             return names
                 .iter()
@@ -158,13 +159,12 @@ impl<'a> Stage<'a> {
             (self.wants.tell)(&format!("start {name} by hand: {}", filled.line()));
         }
         let mut filled = filled;
-        if self.wants.asked.debugs.is_some() && plan.start == Start::Local && plan.reach.is_empty()
-        {
+        if self.is_debugged() && plan.start == Start::Local && plan.reach.is_empty() {
             self.wait_for_debugger(plan, &mut filled)?;
         }
         let reach = self.reach(plan)?;
         let prints = Log::begin(&log, self.scenario.log_limit, self.wants.secrets)
-            .map_err(|error| format!("{}: {error}", log.display()))?;
+            .map_err(about(log.display()))?;
         let mark = self.node_mark(name);
         let place = self.scenario.place(name);
         let network = self
@@ -200,7 +200,7 @@ impl<'a> Stage<'a> {
             if is_there.map_err(|why| format!("node {name}: {why}"))? {
                 return Ok(());
             }
-            if Instant::now() > ready && !by_hand && self.wants.asked.debugs.is_none() {
+            if Instant::now() > ready && !by_hand && !self.is_debugged() {
                 let seconds = READY.as_secs();
                 return Err(format!(
                     "node {name}: nobody listens at its console after {seconds} s"
@@ -278,7 +278,7 @@ impl<'a> Stage<'a> {
             self.go_on()?;
             let is_so = is_so(self)?;
             let took = begun.elapsed().as_secs_f64();
-            if is_so || took > seconds && self.wants.asked.debugs.is_none() {
+            if is_so || took > seconds && !self.is_debugged() {
                 return self.waited(what, (is_so, took), seconds);
             }
             std::thread::sleep(LOOK);

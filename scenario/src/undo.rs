@@ -30,14 +30,6 @@ pub(crate) struct Doings {
     all: RefCell<Vec<Option<Done>>>,
 }
 
-/// What is left to do to undo something, once it is known what stands.
-enum Step {
-    Faults(Link, String),
-    Stop(Vec<String>),
-    Start(Vec<String>),
-    Call(Function, String),
-}
-
 impl Doings {
     /// A link was made worse, or as it is: the number of that.
     pub fn faults(&self, from: Option<&str>, to: &str, words: &str) -> usize {
@@ -76,9 +68,8 @@ impl Doings {
             None => (1..=self.all.borrow().len()).rev().collect(),
         };
         for each in numbers {
-            let step = self.step(each);
-            match step {
-                Some(step) => step.take(act)?,
+            match self.take(each) {
+                Some(done) => self.undo_one(done, act)?,
                 None if number.is_some() => {
                     let why =
                         format!("nothing that was done has the number {each}, or it was undone");
@@ -99,47 +90,45 @@ impl Doings {
                 self.all.borrow().get(number - 1),
                 Some(Some(Done::Told(..)))
             );
-            if let (true, Some(Step::Call(undoes, _))) = (is_told, self.step(number)) {
+            if let (true, Some(Done::Told(undoes, _))) = (is_told, self.take(number)) {
                 ended = ended.and(undoes.call::<()>(()));
             }
         }
         ended
     }
 
-    fn step(&self, number: usize) -> Option<Step> {
-        let mut all = self.all.borrow_mut();
-        let done = all.get_mut(number.checked_sub(1)?)?.take()?;
-        Some(match done {
-            Done::Started(names) => Step::Stop(names),
-            Done::Ended(names) => Step::Start(names),
-            Done::Told(undoes, what) => Step::Call(undoes, what),
-            Done::Faults(link, _) => {
-                // What was set last holds.
-                let stands = all.iter().rev().flatten().find_map(|it| match it {
-                    Done::Faults(other, words) if *other == link => Some(words.clone()),
-                    _ => None,
-                });
-                Step::Faults(link, stands.unwrap_or_else(|| "none".to_owned()))
-            }
-        })
+    fn take(&self, number: usize) -> Option<Done> {
+        self.all
+            .borrow_mut()
+            .get_mut(number.checked_sub(1)?)?
+            .take()
     }
-}
 
-impl Step {
-    fn take(self, act: &Act<'_>) -> mlua::Result<()> {
-        match self {
-            Step::Call(undoes, what) => {
+    /// What a link has now: what was set last of what is not undone holds.
+    fn stands(&self, link: &Link) -> String {
+        let all = self.all.borrow();
+        let stands = all.iter().rev().flatten().find_map(|it| match it {
+            Done::Faults(other, words) if other == link => Some(words.clone()),
+            _ => None,
+        });
+        stands.unwrap_or_else(|| "none".to_owned())
+    }
+
+    fn undo_one(&self, done: Done, act: &Act<'_>) -> mlua::Result<()> {
+        match done {
+            Done::Told(undoes, what) => {
                 act(&mut |stage| {
                     stage.note(&format!("undo {what}"));
                     Ok(())
                 })?;
                 undoes.call::<()>(())
             }
-            Step::Faults((from, to), words) => act(&mut |stage| {
+            Done::Faults(link, _) => act(&mut |stage| {
+                let (from, to) = &link;
                 stage.note(&format!("undo faults of the link to {to}"));
-                stage.faults(from.as_deref(), &to, &words)
+                stage.faults(from.as_deref(), to, &self.stands(&link))
             }),
-            Step::Stop(names) => act(&mut |stage| {
+            Done::Started(names) => act(&mut |stage| {
                 for name in names.iter().rev() {
                     if stage.lives(name)? {
                         stage.stop(name)?;
@@ -147,7 +136,7 @@ impl Step {
                 }
                 Ok(())
             }),
-            Step::Start(names) => act(&mut |stage| {
+            Done::Ended(names) => act(&mut |stage| {
                 let mut ended = Vec::new();
                 for name in &names {
                     if !stage.lives(name)? {
