@@ -12,12 +12,13 @@ use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 use bytes::Bytes;
 use memmap2::Mmap;
 
-use crate::file::within_limit;
+use crate::file::{within_limit, write_all_at};
+use crate::locked;
 
 /// How many bytes of full segments stay in memory.
 const IN_MEMORY: usize = 128 << 20;
@@ -108,7 +109,7 @@ impl Drop for Held {
 pub fn share(bytes: Vec<u8>) -> Bytes {
     let held = HELD.load(Ordering::Relaxed);
     if bytes.len() >= PAGE && held + bytes.len() > IN_MEMORY {
-        let put = files().put(&bytes);
+        let put = locked(&FILES).put(&bytes);
         if let Ok(aside) = put {
             touch(bytes.len());
             return aside;
@@ -135,13 +136,9 @@ fn count(bytes: usize) {
     let now = in_memory(read);
     let others = OTHERS.fetch_min(now, Ordering::Relaxed).min(now);
     if now - others > PAGES {
-        files().let_go();
+        locked(&FILES).let_go();
         OTHERS.store(in_memory(0), Ordering::Relaxed);
     }
-}
-
-fn files() -> MutexGuard<'static, Files> {
-    FILES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Files {
@@ -151,7 +148,7 @@ impl Files {
             Some(open) => open,
             None => (self.create(FILE.max(bytes.len()))?, 0),
         };
-        write_at(&of.file, bytes, start as u64)?;
+        write_all_at(&of.file, bytes, start as u64)?;
         let end = start + bytes.len();
         let range = start..end;
         self.open = Some((of.clone(), end.next_multiple_of(PAGE)));
@@ -239,18 +236,6 @@ pub fn without_name() -> io::Result<File> {
     let large = cfg!(unix) && named.is_none();
     let in_large = large.then(|| tempfile::tempfile_in("/var/tmp").ok());
     in_large.flatten().map_or_else(tempfile::tempfile, Ok)
-}
-
-#[cfg(unix)]
-fn write_at(file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
-    std::os::unix::fs::FileExt::write_all_at(file, bytes, at)
-}
-
-#[cfg(not(unix))]
-fn write_at(mut file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
-    use std::io::{Seek, SeekFrom, Write};
-    file.seek(SeekFrom::Start(at))?;
-    file.write_all(bytes)
 }
 
 #[cfg(test)]

@@ -96,14 +96,13 @@ impl Signals {
     /// `unused`: only those that nobody catches or ignores.
     fn take(&mut self, signals: &[i32], handler: *const (), unused: bool) {
         for &signal in signals {
+            let mut old = known(signal);
+            if unused && old.sa_sigaction != libc::SIG_DFL {
+                continue;
+            }
             // SAFETY: structures of plain values; the handlers touch atomics and write to a
             // descriptor.
             unsafe {
-                let mut old: libc::sigaction = std::mem::zeroed();
-                libc::sigaction(signal, std::ptr::null(), &raw mut old);
-                if unused && old.sa_sigaction != libc::SIG_DFL {
-                    continue;
-                }
                 let mut action: libc::sigaction = std::mem::zeroed();
                 action.sa_sigaction = handler as usize;
                 action.sa_flags = libc::SA_SIGINFO;
@@ -175,11 +174,17 @@ static PIPE_IGNORED: AtomicBool = AtomicBool::new(false);
 static LOOK_AT_PIPE: extern "C" fn() = look_at_pipe;
 
 extern "C" fn look_at_pipe() {
-    // SAFETY: asks what is there.
+    let is_ignored = known(libc::SIGPIPE).sa_sigaction == libc::SIG_IGN;
+    PIPE_IGNORED.store(is_ignored, Ordering::Relaxed);
+}
+
+/// What a signal does now.
+fn known(signal: i32) -> libc::sigaction {
+    // SAFETY: a structure of plain values, which the call fills in.
     unsafe {
         let mut known: libc::sigaction = std::mem::zeroed();
-        libc::sigaction(libc::SIGPIPE, std::ptr::null(), &raw mut known);
-        PIPE_IGNORED.store(known.sa_sigaction == libc::SIG_IGN, Ordering::Relaxed);
+        libc::sigaction(signal, std::ptr::null(), &raw mut known);
+        known
     }
 }
 
@@ -190,17 +195,12 @@ static CHILDREN_IGNORED: AtomicBool = AtomicBool::new(false);
 /// ignored SIGCHLD, as some supervisors do: the system then forgets children at their end. A
 /// recorded program ignores the signal as before. To be called before anything is started.
 pub fn keep_children() {
-    // SAFETY: structures of plain values.
-    unsafe {
-        let mut known: libc::sigaction = std::mem::zeroed();
-        libc::sigaction(libc::SIGCHLD, std::ptr::null(), &raw mut known);
-        let forgotten =
-            known.sa_sigaction == libc::SIG_IGN || known.sa_flags & libc::SA_NOCLDWAIT != 0;
-        if forgotten {
-            let ignored = known.sa_sigaction == libc::SIG_IGN;
-            CHILDREN_IGNORED.store(ignored, Ordering::Relaxed);
-            libc::signal(libc::SIGCHLD, libc::SIG_DFL);
-        }
+    let known = known(libc::SIGCHLD);
+    let ignored = known.sa_sigaction == libc::SIG_IGN;
+    if ignored || known.sa_flags & libc::SA_NOCLDWAIT != 0 {
+        CHILDREN_IGNORED.store(ignored, Ordering::Relaxed);
+        // SAFETY: the default is no handler.
+        unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
     }
 }
 
