@@ -243,37 +243,23 @@ pub(crate) fn deed(words: &[&str]) -> Result<Deed, String> {
 
 pub(crate) fn setting(words: &[&str]) -> Result<LinkSetting, String> {
     let mut setting = LinkSetting::default();
-    let mut rest = words;
-    loop {
-        rest = match *rest {
-            [] => return Ok(setting),
-            ["held", ref rest @ ..] => {
-                setting.held = true;
-                rest
-            }
-            ["delay", length, ref rest @ ..] => {
-                setting.delay = time(length)?;
-                rest
-            }
-            ["jitter", length, ref rest @ ..] => {
-                setting.jitter = time(length)?;
-                rest
-            }
-            ["loss", part, ref rest @ ..] => {
-                setting.loss = chance(part)?;
-                rest
-            }
-            ["burst", part, ref rest @ ..] => {
-                setting.burst = chance(part)?;
-                rest
-            }
-            ["corrupt", part, ref rest @ ..] => {
-                setting.corrupt = chance(part)?;
-                rest
-            }
+    let mut rest = words.iter();
+    while let Some(&what) = rest.next() {
+        if what == "held" {
+            setting.held = true;
+            continue;
+        }
+        let value = rest.next().ok_or(STEPS)?;
+        match what {
+            "delay" => setting.delay = time(value)?,
+            "jitter" => setting.jitter = time(value)?,
+            "loss" => setting.loss = chance(value)?,
+            "burst" => setting.burst = chance(value)?,
+            "corrupt" => setting.corrupt = chance(value)?,
             _ => return Err(STEPS.to_owned()),
-        };
+        }
     }
+    Ok(setting)
 }
 
 /// `5%`.

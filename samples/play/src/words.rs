@@ -1,26 +1,25 @@
 //! What happened, in words.
 
 #[cfg(feature = "window")]
-use netreel_sample_engine::{Deed, Doing};
-use netreel_sample_engine::{Event, IgnoreReason, ObjectId, ObjectMessage, Peer};
+use netreel_sample_engine::{Deed, Doing, ObjectId};
+use netreel_sample_engine::{Event, IgnoreReason, ObjectMessage, Peer};
 
 /// What an event says to whoever plays; nothing for what is of no interest to them.
 pub fn sentence(event: &Event, names: &[String]) -> Option<String> {
     let name = |peer: Peer| names.get(usize::from(peer.0)).map_or("?", String::as_str);
-    let number = |object: ObjectId| object.0;
     Some(match event {
         Event::Joined { peer, .. } => format!("{} is here", name(*peer)),
         Event::Left { peer } => format!("{} has left", name(*peer)),
         Event::SessionEnded { .. } => "the session is over".to_owned(),
         Event::Created { object, owner } => {
-            format!("CREATE {} of {}", number(*object), name(*owner))
+            format!("CREATE {} of {}", object.0, name(*owner))
         }
-        Event::Destroyed { object } => format!("DESTROY {}", number(*object)),
+        Event::Destroyed { object } => format!("DESTROY {}", object.0),
         Event::Migrated { object, owner, .. } => {
-            format!("MIGRATE {} to {}", number(*object), name(*owner))
+            format!("MIGRATE {} to {}", object.0, name(*owner))
         }
         Event::Requested { object, by } => {
-            format!("{} asks for {}", name(*by), number(*object))
+            format!("{} asks for {}", name(*by), object.0)
         }
         Event::Ignored {
             message: ObjectMessage::Update,
@@ -39,16 +38,14 @@ pub fn sentence(event: &Event, names: &[String]) -> Option<String> {
                 ObjectMessage::Update => "UPDATE",
             };
             let why = because_text(*because);
-            format!("{what} {} ignored: {why}", number(*object))
+            format!("{what} {} ignored: {why}", object.0)
         }
         Event::Refused { because } => format!("that cannot be done: {because:?}"),
         Event::BadPacket { from, .. } => format!("a bad packet from {from}"),
         Event::Updated { .. }
         | Event::Called { .. }
         | Event::Arrived { .. }
-        | Event::Lost { .. } => {
-            return None;
-        }
+        | Event::Lost { .. } => return None,
     })
 }
 

@@ -43,21 +43,11 @@ pub fn read(board: &mut Board, ui: &Ui, seen: &[Seen]) {
     if ui.ctx().text_edit_focused() {
         return;
     }
-    let choices = [
-        Key::Num1,
-        Key::Num2,
-        Key::Num3,
-        Key::Num4,
-        Key::Num5,
-        Key::Num6,
-        Key::Num7,
-        Key::Num8,
-        Key::Num9,
-    ];
+    let choices = ('1'..='9').filter_map(|number| Key::from_name(&number.to_string()));
     let mut deeds = Vec::new();
     let mut chosen: Option<Peer> = None;
     let walks = ui.input(|input| {
-        for (key, node) in choices.into_iter().zip(seen) {
+        for (key, node) in choices.zip(seen) {
             if input.key_pressed(key) {
                 chosen = Some(node.peer);
             }

@@ -74,15 +74,15 @@ pub fn show(board: &mut Board, ui: &mut Ui, seen: &[Seen]) {
 fn titles(ui: &mut Ui) {
     ui.horizontal(|ui| {
         cell(ui, NAME, |ui| {
-            ui.label(RichText::new("link").color(theme::weak()));
+            ui.label(weak("link"));
         });
         let width = column(ui);
         for title in ["delay, ms", "jitter, ms", "loss, %"] {
             cell(ui, width, |ui| {
-                ui.label(RichText::new(title).color(theme::weak()));
+                ui.label(weak(title));
             });
         }
-        ui.label(RichText::new("hold").color(theme::weak()));
+        ui.label(weak("hold"));
     });
 }
 
@@ -144,7 +144,7 @@ fn recipe(ui: &mut Ui) {
     ui.separator();
     ui.label(RichText::new("A zombie in a minute").strong());
     for (number, line) in (1..).zip(RECIPE) {
-        ui.label(RichText::new(format!("{number}. {line}")).color(theme::weak()));
+        ui.label(weak(format!("{number}. {line}")));
     }
 }
 
@@ -179,6 +179,10 @@ fn cell(ui: &mut Ui, width: f32, show: impl FnOnce(&mut Ui)) {
         ui.set_min_width(width);
         show(ui);
     });
+}
+
+fn weak(text: impl Into<String>) -> RichText {
+    RichText::new(text).color(theme::weak())
 }
 
 fn millis(length: Duration) -> f64 {
