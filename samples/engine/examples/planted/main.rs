@@ -18,6 +18,8 @@ use std::time::Duration;
 use netreel_reel::{ClockAnchor, Header, WireText};
 use netreel_sample_engine::{Mode, Peer, Script, SimWorld, SimWorldStart, Topology};
 use netreel_transport::{LinkFaults, MemoryRecorder, Recorded};
+
+use fault::Planted;
 use reported::REPORTED;
 use table::{BOUNDS, SAID, TABLE};
 use trouble::{TROUBLES, Trouble};
@@ -31,22 +33,18 @@ fn main() -> ExitCode {
         eprintln!("usage: planted FAULT DIR [SEED]");
         return ExitCode::from(2);
     };
-    let said = || SAID.iter().find(|it| format!("{:?}", it.fault) == *fault);
-    let planted = TABLE.iter().find(|it| format!("{:?}", it.fault) == *fault);
+    let is_it = |it: &&Planted| format!("{:?}", it.fault) == *fault;
+    let said = || SAID.iter().find(is_it);
+    let planted = TABLE.iter().find(is_it);
     let says_beliefs = planted.is_none() && said().is_some();
     let planted = planted.or_else(said);
-    let reported = REPORTED
-        .iter()
-        .find(|it| format!("{:?}", it.0.fault) == *fault);
+    let reported = REPORTED.iter().find(|it| is_it(&&it.0));
     let planted = planted.or(reported.map(|it| &it.0));
     let trouble = TROUBLES.iter().find(|it| format!("{:?}", it.0) == *fault);
     if planted.is_none() && trouble.is_none() && fault != "none" {
-        let faults = TABLE
-            .iter()
-            .chain(&SAID)
-            .map(|it| it.fault)
-            .chain(REPORTED.iter().map(|it| it.0.fault))
-            .map(|fault| format!("{fault:?}"));
+        let reported = REPORTED.iter().map(|it| &it.0);
+        let faults = TABLE.iter().chain(&SAID).chain(reported);
+        let faults = faults.map(|it| format!("{:?}", it.fault));
         let troubles = TROUBLES.iter().map(|it| format!("{:?}", it.0));
         let mut names: Vec<String> = faults.chain(troubles).collect();
         names.dedup();

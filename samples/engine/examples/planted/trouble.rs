@@ -30,22 +30,6 @@ pub const TROUBLES: [(Trouble, &str); 4] = [
 
 const SECOND: u64 = 60; // ticks
 
-/// A link on which nothing arrives.
-const SILENT: LinkFaults = LinkFaults {
-    delay: Duration::ZERO,
-    jitter: Duration::ZERO,
-    loss: 1.0,
-    burst: 0.0,
-    burst_length: 1.0,
-    burst_loss: 0.0,
-    corrupt: 0.0,
-    duplicate: 0.0,
-    reorder: 0.0,
-    reorder_by: Duration::ZERO,
-    bytes_max: None,
-    every: None,
-};
-
 impl Trouble {
     /// The boot id of a node's machine.
     pub fn boot(self, node: &str) -> String {
@@ -73,7 +57,11 @@ impl Trouble {
             }
             Trouble::Silence => {
                 to(world, 3);
-                world.net().set_link(at(1), at(2), SILENT);
+                let silent = LinkFaults {
+                    loss: 1.0,
+                    ..LinkFaults::default()
+                };
+                world.net().set_link(at(1), at(2), silent);
                 to(world, 5);
                 let open = LinkFaults::delayed(start.latency);
                 world.net().set_link(at(1), at(2), open);
