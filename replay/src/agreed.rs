@@ -5,7 +5,6 @@ use netreel_reel::{CallId, Endpoint, Event, EventNumber, Reel};
 use netreel_transport::Step;
 use netreel_wire::{Kind, MessageFacts, PacketFacts, Wire};
 
-use crate::explanation::step_words;
 use crate::program::call_words;
 
 /// An event of the recording that was as it was then.
@@ -71,8 +70,26 @@ fn words(
     })
 }
 
+/// A step that a layer takes.
+pub(crate) fn step_words(
+    step: &Step,
+    wire: Option<&Wire>,
+    name: &dyn Fn(Endpoint) -> Option<String>,
+) -> String {
+    match step {
+        Step::Tick(tick) => format!("the next tick, {tick}"),
+        Step::Input(call) => format!("a call of the game, {} bytes", call.len()),
+        Step::Clock => "a clock read".to_owned(),
+        Step::Random => "a random draw".to_owned(),
+        Step::Receive => "a receive".to_owned(),
+        Step::Send { to, packet } => packet_words(packet, ("to", *to), wire, name),
+        Step::State(state) => format!("a state of {} bytes", state.len()),
+        Step::Nothing => "nothing".to_owned(),
+    }
+}
+
 /// A packet that goes some way, to or from somebody.
-pub(crate) fn packet_words(
+fn packet_words(
     packet: &[u8],
     (way, end): (&str, Endpoint),
     wire: Option<&Wire>,

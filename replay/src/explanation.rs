@@ -6,7 +6,7 @@ use netreel_reel::{Endpoint, Reel};
 use netreel_transport::{Divergence, Step};
 use netreel_wire::Wire;
 
-use crate::agreed::{Agreed, agreed, named, packet_words};
+use crate::agreed::{Agreed, agreed, named, step_words};
 use crate::difference::{FieldDifference, byte_difference};
 use crate::said_before::Before;
 
@@ -69,23 +69,6 @@ pub fn explain(
         agreed: reel
             .map(|reel| agreed(reel, divergence.number, wire, name))
             .unwrap_or_default(),
-    }
-}
-
-pub(crate) fn step_words(
-    step: &Step,
-    wire: Option<&Wire>,
-    name: &dyn Fn(Endpoint) -> Option<String>,
-) -> String {
-    match step {
-        Step::Tick(tick) => format!("the next tick, {tick}"),
-        Step::Input(call) => format!("a call of the game, {} bytes", call.len()),
-        Step::Clock => "a clock read".to_owned(),
-        Step::Random => "a random draw".to_owned(),
-        Step::Receive => "a receive".to_owned(),
-        Step::Send { to, packet } => packet_words(packet, ("to", *to), wire, name),
-        Step::State(state) => format!("a state of {} bytes", state.len()),
-        Step::Nothing => "nothing".to_owned(),
     }
 }
 

@@ -16,8 +16,6 @@ use netreel_system::locked;
 use netreel_system::process::{self, How};
 use serde::{Deserialize, Serialize};
 
-use crate::reach::hex;
-
 /// What the environment of each process of a run has.
 pub(crate) const MARK: &str = "NETREEL_RUN";
 
@@ -285,6 +283,11 @@ fn run(command: &[String]) -> Result<(), String> {
         Err(error) => error.to_string(),
     };
     Err(format!("{}: {why}", command.join(" ")))
+}
+
+/// Bytes as people write them.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Ends all processes that have this mark, or this one with a match's number behind it; how many there were.

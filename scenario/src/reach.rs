@@ -14,7 +14,7 @@ use netreel_system::file::permissions;
 use sha2::{Digest, Sha256};
 
 use crate::fill::quoted;
-use crate::journal::{Journal, MARK};
+use crate::journal::{Journal, MARK, hex};
 use crate::mistake::about;
 
 /// How a machine is reached; nothing for this one.
@@ -249,11 +249,6 @@ fn digest(file: &Path) -> Result<String, String> {
         }
     }
     Ok(hex(&sum.finalize()))
-}
-
-/// Bytes as people write them.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

@@ -16,11 +16,11 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::file::Scenario;
-use crate::journal::{Journal, MARK, MATCH, Recovered, end_marked, json_line};
+use crate::journal::{Journal, MARK, MATCH, Recovered, end_marked, hex, json_line};
 use crate::judged::{Expected, Judged};
 use crate::mistake::about;
 use crate::played::{Loop, Match, Outcome, PlayError, RunNews, Wants};
-use crate::reach::{Reach, command_of, hex};
+use crate::reach::{Reach, command_of};
 use crate::secrets::Secrets;
 use crate::stage::Stage;
 use crate::waits::LOOK;

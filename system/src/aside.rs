@@ -18,7 +18,7 @@ use bytes::Bytes;
 use memmap2::Mmap;
 
 use crate::file::{within_limit, write_all_at};
-use crate::locked;
+use crate::locked::locked;
 
 /// How many bytes of full segments stay in memory.
 const IN_MEMORY: usize = 128 << 20;

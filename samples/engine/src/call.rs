@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::bits::{BitReader, BitWriter, Malformed};
 use crate::message::{Argument, ObjectId, Peer};
-use crate::travels::{Bits, Plain, Way, kinds_travel};
+use crate::travels::{Bits, Plain, Way, kinds_travel, travel_as};
 use crate::types::{NO_TYPES, Types, Value};
 
 /// One call of the game into the layer.
@@ -111,16 +111,14 @@ kinds_travel! {
 /// The way of a peer that may be all: there is room for a number in any case.
 struct OneOrAll;
 
-impl Way<Option<Peer>> for OneOrAll {
-    fn write(&self, it: &Option<Peer>, types: &Types, out: &mut BitWriter) {
+travel_as! {
+    OneOrAll, Option<Peer>: |_, it, types, out| {
         let one = (it.is_some(), it.unwrap_or(Peer(0)));
         Plain.write(&one, types, out);
-    }
-
-    fn read(&self, types: &Types, bits: &mut BitReader<'_>) -> Result<Option<Peer>, Malformed> {
+    }, |types, bits| {
         let (is_one, peer): (bool, Peer) = Plain.read(types, bits)?;
         Ok(is_one.then_some(peer))
-    }
+    };
 }
 
 impl fmt::Display for Call {

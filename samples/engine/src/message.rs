@@ -5,7 +5,7 @@ use std::fmt;
 
 use crate::bits::{BitReader, BitWriter, Malformed};
 use crate::mode::Topology;
-use crate::travels::{Bits, Plain, Way, kinds_travel};
+use crate::travels::{Bits, Plain, Way, kinds_travel, travel_as};
 use crate::types::{ObjectType, Types, Value};
 
 /// A peer's number in the session; HOST is 0. At most 15.
@@ -221,35 +221,42 @@ kinds_travel! {
     4 Object { 0: object }
 }
 
-impl Way<Migration> for Plain {
-    fn write(&self, it: &Migration, types: &Types, out: &mut BitWriter) {
+travel_as! {
+    Plain, ObjectId: |_, it, _, out| out.leb128(it.0), |_, bits| bits.leb128().map(ObjectId);
+    Plain, Counter: |_, it, _, out| out.leb128(it.0), |_, bits| bits.leb128().map(Counter);
+    Plain, Peer: |_, it, _, out| out.bits(it.0.into(), 4), |_, bits| Ok(Peer(bits.bits(4)? as u8));
+    Bits, Vec<Argument>: |own, it, types, out| {
+        let all = it.get(..own.most()).unwrap_or(it);
+        out.bits(all.len() as u64, own.0);
+        all.iter().for_each(|it| Plain.write(it, types, out));
+    }, |types, bits| {
+        let count = bits.bits(own.0)?;
+        (0..count).map(|_| Plain.read(types, bits)).collect()
+    };
+    Plain, Migration: |_, it, types, out| {
         Plain.write(&it.object, types, out);
         Plain.write(&it.new_owner, types, out);
         Plain.write(&it.full, types, out);
-    }
-
-    fn read(&self, types: &Types, bits: &mut BitReader<'_>) -> Result<Migration, Malformed> {
-        Ok(Migration {
-            object: Plain.read(types, bits)?,
-            new_owner: Plain.read(types, bits)?,
-            full: Plain.read(types, bits)?,
-        })
-    }
-}
-
-impl Way<State> for Plain {
-    fn write(&self, it: &State, types: &Types, out: &mut BitWriter) {
+    }, |types, bits| Ok(Migration {
+        object: Plain.read(types, bits)?,
+        new_owner: Plain.read(types, bits)?,
+        full: Plain.read(types, bits)?,
+    });
+    Plain, State: |_, it, types, out| {
         out.bits(u64::from(it.kind), 4);
         if let Some(object_type) = types.get(it.kind) {
             object_type.write(&it.values, out);
         }
-    }
-
-    fn read(&self, types: &Types, bits: &mut BitReader<'_>) -> Result<State, Malformed> {
+    }, |types, bits| {
         let kind = bits.bits(4)? as u8;
         let values = declared(kind, types, bits)?.read(bits)?;
         Ok(State { kind, values })
-    }
+    };
+    ChangesOf, Vec<Option<Value>>: |own, it, types, out| {
+        if let Some(object_type) = types.get(own.0) {
+            object_type.write_changes(it, out);
+        }
+    }, |types, bits| declared(own.0, types, bits)?.read_changes(bits);
 }
 
 /// The way of changes to an object of this type.
@@ -258,22 +265,6 @@ struct ChangesOf(u8);
 impl ChangesOf {
     fn kind(kind: impl Borrow<u8>) -> ChangesOf {
         ChangesOf(*kind.borrow())
-    }
-}
-
-impl Way<Vec<Option<Value>>> for ChangesOf {
-    fn write(&self, it: &Vec<Option<Value>>, types: &Types, out: &mut BitWriter) {
-        if let Some(object_type) = types.get(self.0) {
-            object_type.write_changes(it, out);
-        }
-    }
-
-    fn read(
-        &self,
-        types: &Types,
-        bits: &mut BitReader<'_>,
-    ) -> Result<Vec<Option<Value>>, Malformed> {
-        declared(self.0, types, bits)?.read_changes(bits)
     }
 }
 

@@ -1,8 +1,7 @@
-//! How what is said travels, in packets and in calls of the game: each thing is described once, for who writes
-//! it and for who reads it.
+//! How what is said travels, in packets and in calls of the game: each thing is described once, for
+//! who writes it and for who reads it.
 
 use crate::bits::{BitReader, BitWriter, Malformed};
-use crate::message::{Argument, Counter, ObjectId, Peer};
 use crate::mode::Topology;
 use crate::types::Types;
 
@@ -21,118 +20,84 @@ pub struct Plain;
 pub struct Bits(pub u32);
 
 impl Bits {
-    fn most(&self) -> usize {
+    /// What so many bits can say.
+    pub fn most(&self) -> usize {
         (1 << self.0) - 1
     }
 }
 
-/// Says how each of these is written, and how it is read again.
+/// Says how each of these is written, and how it is read again; of a type with parts, where they travel.
 macro_rules! travel_as {
-    ($($way:ty, $of:ty: |$own:pat_param, $it:ident, $out:ident| $write:expr, |$bits:ident| $read:expr;)*) => { $(
-        impl Way<$of> for $way {
-            fn write(&self, $it: &$of, _: &Types, $out: &mut BitWriter) {
+    ($(
+        $way:ty, $of:ty $(where $($part:ident),+)?:
+            |$own:pat_param, $it:ident, $types:pat_param, $out:ident| $write:expr,
+            |$from:pat_param, $bits:ident| $read:expr;
+    )*) => { $(
+        impl$(<$($part),+>)? Way<$of> for $way
+        $(where $(Plain: Way<$part>),+)?
+        {
+            fn write(&self, $it: &$of, $types: &Types, $out: &mut BitWriter) {
                 let $own = self;
                 $write;
             }
 
-            fn read(&self, _: &Types, $bits: &mut BitReader<'_>) -> Result<$of, Malformed> {
+            fn read(&self, $from: &Types, $bits: &mut BitReader<'_>) -> Result<$of, Malformed> {
                 let $own = self;
                 $read
             }
         }
     )* };
 }
+pub(crate) use travel_as;
 
 travel_as! {
-    Plain, bool: |_, it, out| out.flag(*it), |bits| bits.flag();
-    Plain, i64: |_, it, out| out.zigzag(*it), |bits| bits.zigzag();
-    Plain, f32: |_, it, out| out.bits(it.to_bits().into(), 32),
-        |bits| Ok(f32::from_bits(bits.bits(32)? as u32));
-    Plain, f64: |_, it, out| out.bits(it.to_bits(), 64), |bits| bits.bits(64).map(f64::from_bits);
-    Plain, ObjectId: |_, it, out| out.leb128(it.0), |bits| bits.leb128().map(ObjectId);
-    Plain, Counter: |_, it, out| out.leb128(it.0), |bits| bits.leb128().map(Counter);
-    Plain, Peer: |_, it, out| out.bits(it.0.into(), 4), |bits| Ok(Peer(bits.bits(4)? as u8));
-    Plain, Topology: |_, it, out| out.flag(*it == Topology::ClientServer), |bits| match bits.flag()? {
-        true => Ok(Topology::ClientServer),
-        false => Ok(Topology::PeerToPeer),
-    };
-    Bits, u8: |own, it, out| out.bits((*it).into(), own.0), |bits| Ok(bits.bits(own.0)? as u8);
-    Bits, Vec<u8>: |own, it, out| {
+    Plain, bool: |_, it, _, out| out.flag(*it), |_, bits| bits.flag();
+    Plain, i64: |_, it, _, out| out.zigzag(*it), |_, bits| bits.zigzag();
+    Plain, f32: |_, it, _, out| out.bits(it.to_bits().into(), 32),
+        |_, bits| Ok(f32::from_bits(bits.bits(32)? as u32));
+    Plain, f64: |_, it, _, out| out.bits(it.to_bits(), 64),
+        |_, bits| bits.bits(64).map(f64::from_bits);
+    Plain, Topology: |_, it, _, out| out.flag(*it == Topology::ClientServer),
+        |_, bits| match bits.flag()? {
+            true => Ok(Topology::ClientServer),
+            false => Ok(Topology::PeerToPeer),
+        };
+    Bits, u8: |own, it, _, out| out.bits((*it).into(), own.0),
+        |_, bits| Ok(bits.bits(own.0)? as u8);
+    Bits, Vec<u8>: |own, it, _, out| {
         let bytes = it.get(..own.most()).unwrap_or(it);
         out.bits(bytes.len() as u64, own.0);
         out.bytes(bytes);
-    }, |bits| {
+    }, |_, bits| {
         let length = bits.bits(own.0)?;
         bits.bytes(length as usize)
     };
-    Bits, String: |own, it, out| {
-        let mut end = it.len().min(own.most());
-        while !it.is_char_boundary(end) {
-            end -= 1;
-        }
+    Bits, String: |own, it, _, out| {
+        let end = it.floor_char_boundary(own.most());
         out.bits(end as u64, own.0);
         out.bytes(&it.as_bytes()[..end]);
-    }, |bits| {
+    }, |_, bits| {
         let length = bits.bits(own.0)?;
         bits.text(length as usize)
     };
-}
-
-impl Way<Vec<Argument>> for Bits {
-    fn write(&self, it: &Vec<Argument>, types: &Types, out: &mut BitWriter) {
-        let all = it.get(..self.most()).unwrap_or(it);
-        out.bits(all.len() as u64, self.0);
-        all.iter().for_each(|it| Plain.write(it, types, out));
-    }
-
-    fn read(&self, types: &Types, bits: &mut BitReader<'_>) -> Result<Vec<Argument>, Malformed> {
-        let count = bits.bits(self.0)?;
-        (0..count).map(|_| Plain.read(types, bits)).collect()
-    }
-}
-
-impl<T> Way<Vec<T>> for Plain
-where
-    Plain: Way<T>,
-{
-    fn write(&self, it: &Vec<T>, types: &Types, out: &mut BitWriter) {
+    Plain, Vec<T> where T: |_, it, types, out| {
         out.leb128(it.len() as u64);
         it.iter().for_each(|it| Plain.write(it, types, out));
-    }
-
-    fn read(&self, types: &Types, bits: &mut BitReader<'_>) -> Result<Vec<T>, Malformed> {
+    }, |types, bits| {
         let count = bits.leb128()?;
         (0..count).map(|_| Plain.read(types, bits)).collect()
-    }
-}
-
-impl<T> Way<Option<T>> for Plain
-where
-    Plain: Way<T>,
-{
-    fn write(&self, it: &Option<T>, types: &Types, out: &mut BitWriter) {
+    };
+    Plain, Option<T> where T: |_, it, types, out| {
         out.flag(it.is_some());
         it.iter().for_each(|it| Plain.write(it, types, out));
-    }
-
-    fn read(&self, types: &Types, bits: &mut BitReader<'_>) -> Result<Option<T>, Malformed> {
+    }, |types, bits| {
         let is_some = bits.flag()?;
         is_some.then(|| Plain.read(types, bits)).transpose()
-    }
-}
-
-impl<A, B> Way<(A, B)> for Plain
-where
-    Plain: Way<A> + Way<B>,
-{
-    fn write(&self, (a, b): &(A, B), types: &Types, out: &mut BitWriter) {
-        Plain.write(a, types, out);
-        Plain.write(b, types, out);
-    }
-
-    fn read(&self, types: &Types, bits: &mut BitReader<'_>) -> Result<(A, B), Malformed> {
-        Ok((Plain.read(types, bits)?, Plain.read(types, bits)?))
-    }
+    };
+    Plain, (A, B) where A, B: |_, it, types, out| {
+        Plain.write(&it.0, types, out);
+        Plain.write(&it.1, types, out);
+    }, |types, bits| Ok((Plain.read(types, bits)?, Plain.read(types, bits)?));
 }
 
 /// Has each kind of something travel as its number and then its fields, in this order, each in its way.
@@ -170,16 +135,14 @@ macro_rules! kinds_travel {
             }
         }
 
-        impl Way<$of> for Plain {
-            fn write(&self, it: &$of, types: &Types, out: &mut BitWriter) {
+        $crate::travels::travel_as! {
+            Plain, $of: |_, it, types, out| {
                 out.bits(it.number(), $bits);
                 it.write_fields(types, out);
-            }
-
-            fn read(&self, types: &Types, bits: &mut BitReader<'_>) -> Result<$of, Malformed> {
+            }, |types, bits| {
                 let number = bits.bits($bits)?;
                 $of::read_fields(number, types, bits)
-            }
+            };
         }
     };
 }
