@@ -1,6 +1,5 @@
 //! The side of the engine.
 
-use std::any::Any;
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::fmt::Display;
@@ -198,13 +197,15 @@ unsafe fn read<'a>(from: *const c_char) -> &'a str {
     unsafe { CStr::from_ptr(from) }.to_str().unwrap_or_default()
 }
 
-/// What a panic said.
-fn panicked(panic: &(dyn Any + Send)) -> String {
-    let said = panic
-        .downcast_ref::<&str>()
-        .map(ToString::to_string)
-        .or_else(|| panic.downcast_ref::<String>().cloned());
-    format!("it panicked: {}", said.unwrap_or_default())
+/// Does what may panic: then what it said is the error.
+fn caught<T>(what: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(what)).unwrap_or_else(|panic| {
+        let said = panic
+            .downcast_ref::<&str>()
+            .map(ToString::to_string)
+            .or_else(|| panic.downcast_ref::<String>().cloned());
+        Err(format!("it panicked: {}", said.unwrap_or_default()))
+    })
 }
 
 /// Does what a table's `create` does, with the layer that `make` makes.
@@ -240,25 +241,22 @@ pub unsafe fn create(
     };
     let io = Shared::new(World { table: world });
     let kept = io.clone();
-    let layer = catch_unwind(AssertUnwindSafe(|| make(&start, kept)));
-    let why = match layer {
-        Ok(Ok(layer)) => {
-            let error = CString::default();
-            let state = None;
+    match caught(|| make(&start, kept)) {
+        Ok(layer) => {
             let whole = Made {
                 layer,
                 io,
-                error,
-                state,
+                error: CString::default(),
+                state: None,
             };
             *made = Box::into_raw(Box::new(whole)).cast();
-            return OK;
+            OK
         }
-        Ok(Err(why)) => why,
-        Err(panic) => panicked(&*panic),
-    };
-    LAST.with(|last| last.replace(text(why)));
-    E_INTERNAL
+        Err(why) => {
+            LAST.with(|last| last.replace(text(why)));
+            E_INTERNAL
+        }
+    }
 }
 
 /// Calls into a layer.
@@ -276,14 +274,31 @@ unsafe fn call(
     };
     // It may go on from here to another state.
     made.state = None;
-    let (layer, io) = (made.layer.as_mut(), &mut made.io);
-    let why = match catch_unwind(AssertUnwindSafe(|| what(layer, io))) {
-        Ok(Ok(())) => return OK,
-        Ok(Err(why)) => why,
-        Err(panic) => panicked(&*panic),
-    };
-    made.error = text(why);
-    E_INTERNAL
+    match caught(|| what(made.layer.as_mut(), &mut made.io)) {
+        Ok(()) => OK,
+        Err(why) => {
+            made.error = text(why);
+            E_INTERNAL
+        }
+    }
+}
+
+/// Says how many there are, and writes all of them where there is room; whether there was. `None`: nobody
+/// wants to know.
+///
+/// # Safety
+///
+/// `room` of them can be written at `to` unless it is null, and a number at `count`.
+unsafe fn give<T: Copy>(all: &[T], to: *mut T, room: u64, count: *mut u64) -> Option<bool> {
+    // SAFETY: the caller says so.
+    let count = unsafe { count.as_mut() }?;
+    *count = all.len() as u64;
+    let fits = *count <= room && !to.is_null();
+    if fits {
+        // SAFETY: there is this much room.
+        unsafe { ptr::copy_nonoverlapping(all.as_ptr(), to, all.len()) };
+    }
+    Some(fits)
 }
 
 /// See `netreel_layer.h`.
@@ -292,12 +307,13 @@ unsafe fn call(
 ///
 /// `made` is what `create` made.
 pub unsafe extern "C" fn tick(made: *mut c_void, _: *const CWorld, _: u64, _: u64) -> i32 {
-    let tick = |layer: &mut dyn Layer, io: &mut Shared<World>| {
-        layer.tick(io);
-        Ok(())
-    };
     // SAFETY: the caller says so.
-    unsafe { call(made, tick) }
+    unsafe {
+        call(made, |layer, io| {
+            layer.tick(io);
+            Ok(())
+        })
+    }
 }
 
 /// See `netreel_layer.h`.
@@ -315,11 +331,12 @@ pub unsafe extern "C" fn input(
     let Some(said) = (unsafe { bytes(said, length) }) else {
         return E_ARGUMENT;
     };
-    let input = |layer: &mut dyn Layer, io: &mut Shared<World>| {
-        layer.input(said, io).map_err(|error| error.why)
-    };
     // SAFETY: the caller says so.
-    unsafe { call(made, input) }
+    unsafe {
+        call(made, |layer, io| {
+            layer.input(said, io).map_err(|error| error.why)
+        })
+    }
 }
 
 /// See `netreel_layer.h`.
@@ -333,41 +350,33 @@ pub unsafe extern "C" fn save(
     room: u64,
     length: *mut u64,
 ) -> i32 {
-    let mut kept = None;
+    let mut saved = None;
     if room > 0 {
         // SAFETY: the caller says so.
-        kept = unsafe { made.cast::<Made>().as_mut() }.and_then(|made| made.state.take());
+        saved = unsafe { made.cast::<Made>().as_mut() }.and_then(|made| made.state.take());
     }
-    let mut saved = None;
-    let code = match kept {
-        Some(kept) => {
-            saved = Some(kept);
-            OK
-        }
+    let mut code = OK;
+    if saved.is_none() {
         // SAFETY: the caller says so.
-        None => unsafe {
+        code = unsafe {
             call(made, |layer, _| {
                 saved = layer.save();
-                match saved {
-                    Some(_) => Ok(()),
-                    None => Err("the layer offers no state".to_owned()),
-                }
+                let is_there = saved.is_some();
+                is_there
+                    .then_some(())
+                    .ok_or_else(|| "the layer offers no state".to_owned())
             })
-        },
-    };
+        };
+    }
     let Some(saved) = saved.filter(|_| code == OK) else {
         return code;
     };
     // SAFETY: the caller says so.
-    let Some(length) = (unsafe { length.as_mut() }) else {
+    let Some(fits) = (unsafe { give(&saved, state.cast(), room, length) }) else {
         return E_ARGUMENT;
     };
-    *length = saved.len() as u64;
-    if *length <= room && !state.is_null() {
-        // SAFETY: there is this much room.
-        unsafe { ptr::copy_nonoverlapping(saved.as_ptr(), state.cast(), saved.len()) };
     // SAFETY: the caller says so.
-    } else if let Some(made) = unsafe { made.cast::<Made>().as_mut() } {
+    if let (false, Some(made)) = (fits, unsafe { made.cast::<Made>().as_mut() }) {
         made.state = Some(saved);
     }
     OK
@@ -388,11 +397,12 @@ pub unsafe extern "C" fn restore(
     let Some(state) = (unsafe { bytes(state, length) }) else {
         return E_ARGUMENT;
     };
-    let restore = |layer: &mut dyn Layer, _: &mut Shared<World>| {
-        layer.restore(state).map_err(|error| error.to_string())
-    };
     // SAFETY: the caller says so.
-    unsafe { call(made, restore) }
+    unsafe {
+        call(made, |layer, _| {
+            layer.restore(state).map_err(|error| error.to_string())
+        })
+    }
 }
 
 /// See `netreel_layer.h`.
@@ -402,12 +412,14 @@ pub unsafe extern "C" fn restore(
 /// `made` is what `create` made.
 pub unsafe extern "C" fn time_outs(made: *mut c_void, on: i32) -> i32 {
     let mut is_there = true;
-    let throw = |layer: &mut dyn Layer, _: &mut Shared<World>| {
-        is_there = layer.time_outs(on != 0);
-        Ok(())
-    };
     // SAFETY: the caller says so.
-    match unsafe { call(made, throw) } {
+    let code = unsafe {
+        call(made, |layer, _| {
+            is_there = layer.time_outs(on != 0);
+            Ok(())
+        })
+    };
+    match code {
         OK if !is_there => E_UNSUPPORTED,
         code => code,
     }
@@ -425,31 +437,27 @@ pub unsafe extern "C" fn beliefs(
     count: *mut u64,
 ) -> i32 {
     let (mut all, mut says) = (Vec::new(), false);
-    let ask = |layer: &mut dyn Layer, _: &mut Shared<World>| {
-        says = layer.beliefs(&mut |it| {
-            all.push(CBelief {
-                object: it.object,
-                owner: it.owner.unwrap_or(NOBODY),
-                values: it.values,
-            });
-        });
-        Ok(())
-    };
     // SAFETY: the caller says so.
-    let code = unsafe { call(made, ask) };
+    let code = unsafe {
+        call(made, |layer, _| {
+            says = layer.beliefs(&mut |it| {
+                all.push(CBelief {
+                    object: it.object,
+                    owner: it.owner.unwrap_or(NOBODY),
+                    values: it.values,
+                });
+            });
+            Ok(())
+        })
+    };
     if code < OK || !says {
         return code.min(if says { OK } else { E_UNSUPPORTED });
     }
     // SAFETY: the caller says so.
-    let Some(count) = (unsafe { count.as_mut() }) else {
-        return E_ARGUMENT;
-    };
-    *count = all.len() as u64;
-    if *count <= room && !to.is_null() {
-        // SAFETY: there is this much room.
-        unsafe { ptr::copy_nonoverlapping(all.as_ptr(), to, all.len()) };
+    match unsafe { give(&all, to, room, count) } {
+        Some(_) => OK,
+        None => E_ARGUMENT,
     }
-    OK
 }
 
 /// See `netreel_layer.h`.

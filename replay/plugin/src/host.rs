@@ -1,15 +1,17 @@
 //! The side of netreel: loading a plugin, and its layers.
 
 use std::ffi::{CStr, CString, c_char, c_void};
+use std::mem::MaybeUninit;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use netreel_reel::{EventNumber, Reel, Time};
+use netreel_system::locked;
 use netreel_transport::{InputError, Layer, ObjectBelief, RestoreError, Transport};
 
 use crate::abi::{
-    Beliefs, CBelief, CEndpoint, CLayer, CStart, CWorld, Create, Destroy, Error, Input, NOBODY, OK,
-    Restore, Save, Tick, TimeOuts, VERSION,
+    Beliefs, CEndpoint, CLayer, CStart, CWorld, Create, Destroy, Error, Input, NOBODY, OK, Restore,
+    Save, Tick, TimeOuts, VERSION,
 };
 use crate::build::file_build;
 use crate::host_world::{self, Sockets};
@@ -111,28 +113,14 @@ impl Plugin {
                  sizeof(netreel_layer_api)"
             ));
         }
-        let mut whole = CLayer {
-            size: 0,
-            version: 0,
-            name: std::ptr::null(),
-            create: None,
-            tick: None,
-            input: None,
-            destroy: None,
-            error: None,
-            save: None,
-            restore: None,
-            build: std::ptr::null(),
-            time_outs: None,
-            beliefs: None,
-        };
         let known = size.min(size_of::<CLayer>());
-        // SAFETY: the table has this many bytes, and so has the copy; both hold functions that may
-        // be null.
-        unsafe {
-            let (from, to) = (table.cast::<u8>(), (&raw mut whole).cast::<u8>());
-            std::ptr::copy_nonoverlapping(from, to, known);
-        }
+        let mut whole = MaybeUninit::<CLayer>::zeroed();
+        // SAFETY: the table has this many bytes, and so has the copy; both hold functions and texts that may
+        // be null, which is what a zero is.
+        let whole = unsafe {
+            std::ptr::copy_nonoverlapping(table.cast::<u8>(), whole.as_mut_ptr().cast(), known);
+            whole.assume_init()
+        };
         let lacks = |name: &str| {
             format!(
                 "its table has no function `{name}`; set all but `error`, `save`, `restore`, \
@@ -213,17 +201,15 @@ impl Plugin {
             world,
             failed: Failed::default(),
         };
-        let table: *const CWorld = &raw const *made.table;
         // SAFETY: the function is the plugin's; all pointers are to what lives here.
-        let code = unsafe { (self.create)(&start, table, &mut made.layer) };
+        let code = unsafe { (self.create)(&start, &raw const *made.table, &mut made.layer) };
         if code < OK {
-            let why = made.why(std::ptr::null_mut(), code);
             made.layer = std::ptr::null_mut();
-            return Err(LoadError {
-                path: self.path.display().to_string(),
-                why: format!("it makes no layer for {}: {why}", header.node),
-            });
         }
+        made.check(code).map_err(|why| LoadError {
+            path: self.path.display().to_string(),
+            why: format!("it makes no layer for {}: {why}", header.node),
+        })?;
         Ok(made)
     }
 }
@@ -239,20 +225,21 @@ impl PluginLayer {
         host_world::turn(self.world)
     }
 
-    fn why(&self, layer: *mut c_void, code: i32) -> String {
+    /// What a function of the plugin says went wrong where it returned this.
+    fn check(&self, code: i32) -> Result<(), String> {
+        if code >= OK {
+            return Ok(());
+        }
         let said = self.plugin.error.map(|error| {
             // SAFETY: the function is the plugin's, and returns a text or null.
-            unsafe { text(error(layer)) }
+            unsafe { text(error(self.layer)) }
         });
-        match said.filter(|said| !said.is_empty()) {
-            Some(said) => said,
-            None => format!("code {code}"),
-        }
+        let said = said.filter(|said| !said.is_empty());
+        Err(said.unwrap_or_else(|| format!("code {code}")))
     }
 
     fn has_failed(&self) -> bool {
-        let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
-        failed.is_some()
+        locked(&self.failed).is_some()
     }
 }
 
@@ -262,13 +249,11 @@ impl Layer for PluginLayer {
             return;
         }
         let (tick, Time(time)) = host_world::last_tick(self.world);
-        let table: *const CWorld = &raw const *self.table;
+        let table = &raw const *self.table;
         // SAFETY: the function and the layer are the plugin's, the table lives here.
         let code = unsafe { (self.plugin.tick)(self.layer, table, tick, time) };
-        if code < OK {
-            let why = self.why(self.layer, code);
-            let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
-            *failed = Some(why);
+        if let Err(why) = self.check(code) {
+            *locked(&self.failed) = Some(why);
         }
     }
 
@@ -278,41 +263,28 @@ impl Layer for PluginLayer {
             let why = "the layer has failed before".to_owned();
             return Err(InputError { length, why });
         }
-        let from = call.as_ptr().cast();
-        let table: *const CWorld = &raw const *self.table;
+        let (from, table) = (call.as_ptr().cast(), &raw const *self.table);
         // SAFETY: the function and the layer are the plugin's; the call has this many bytes.
         let code = unsafe { (self.plugin.input)(self.layer, table, from, length as u64) };
-        if code < OK {
-            Err(InputError {
-                length,
-                why: self.why(self.layer, code),
-            })
-        } else {
-            Ok(())
-        }
+        self.check(code).map_err(|why| InputError { length, why })
     }
 
     fn save(&self) -> Option<Vec<u8>> {
-        if self.has_failed() {
-            None
-        } else {
-            self.state()
-        }
+        let (save, _) = self.plugin.states.filter(|_| !self.has_failed())?;
+        all_of(STATE_MAX, |to: *mut u8, room, length| {
+            // SAFETY: the function and the layer are the plugin's; there is this much room.
+            unsafe { save(self.layer, to.cast(), room, length) }
+        })
     }
 
     fn restore(&mut self, state: &[u8]) -> Result<(), RestoreError> {
         let Some((_, restore)) = self.plugin.states else {
             return Err(RestoreError::NotOffered);
         };
-        let table: *const CWorld = &raw const *self.table;
-        let (from, length) = (state.as_ptr().cast(), state.len() as u64);
+        let (from, table) = (state.as_ptr().cast(), &raw const *self.table);
         // SAFETY: the function and the layer are the plugin's; the state has this many bytes.
-        let code = unsafe { restore(self.layer, table, from, length) };
-        if code < OK {
-            Err(RestoreError::Refused(self.why(self.layer, code)))
-        } else {
-            Ok(())
-        }
+        let code = unsafe { restore(self.layer, table, from, state.len() as u64) };
+        self.check(code).map_err(RestoreError::Refused)
     }
 
     fn time_outs(&mut self, on: bool) -> bool {
@@ -324,7 +296,14 @@ impl Layer for PluginLayer {
     }
 
     fn beliefs(&self, say: &mut dyn FnMut(ObjectBelief)) -> bool {
-        let Some(all) = self.believed() else {
+        let all = self.plugin.beliefs.filter(|_| !self.has_failed());
+        let all = all.and_then(|beliefs| {
+            all_of(BELIEFS_MAX, |to, room, count| {
+                // SAFETY: the function and the layer are the plugin's; there is this much room.
+                unsafe { beliefs(self.layer, to, room, count) }
+            })
+        });
+        let Some(all) = all else {
             return false;
         };
         all.iter().for_each(|it| {
@@ -341,40 +320,22 @@ impl Layer for PluginLayer {
 /// A state has at most this many bytes: a plugin may say anything.
 const STATE_MAX: u64 = 256 << 20;
 
-impl PluginLayer {
-    /// The layer's state; `None` where it has none to be had, or says nonsense.
-    fn state(&self) -> Option<Vec<u8>> {
-        let (save, _) = self.plugin.states?;
-        let (mut length, mut written) = (0, 0);
-        // SAFETY: the function and the layer are the plugin's; there is no room to write to.
-        let code = unsafe { save(self.layer, std::ptr::null_mut(), 0, &mut length) };
-        if code < OK || length > STATE_MAX {
-            return None;
-        }
-        let mut state = vec![0; length as usize];
-        // SAFETY: as above; there is this much room.
-        let code = unsafe { save(self.layer, state.as_mut_ptr().cast(), length, &mut written) };
-        (code >= OK && written == length).then_some(state)
-    }
-}
-
 /// A layer believes in no more objects than these: a plugin may say anything.
 const BELIEFS_MAX: u64 = 1 << 24;
 
-impl PluginLayer {
-    fn believed(&self) -> Option<Vec<CBelief>> {
-        let beliefs = self.plugin.beliefs.filter(|_| !self.has_failed())?;
-        let (mut count, mut written) = (0, 0);
-        // SAFETY: the function and the layer are the plugin's; there is no room to write to.
-        let code = unsafe { beliefs(self.layer, std::ptr::null_mut(), 0, &mut count) };
-        if code < OK || count > BELIEFS_MAX {
-            return None;
-        }
-        let mut all = vec![CBelief::default(); count as usize];
-        // SAFETY: as above; there is this much room.
-        let code = unsafe { beliefs(self.layer, all.as_mut_ptr(), count, &mut written) };
-        (code >= OK && written == count).then_some(all)
+/// All that a function writes into the room that it is given, when it has said how many that are;
+/// `None` where it has none, or says nonsense.
+fn all_of<T: Clone + Default>(
+    most: u64,
+    ask: impl Fn(*mut T, u64, &mut u64) -> i32,
+) -> Option<Vec<T>> {
+    let (mut count, mut written) = (0, 0);
+    if ask(std::ptr::null_mut(), 0, &mut count) < OK || count > most {
+        return None;
     }
+    let mut all = vec![T::default(); count as usize];
+    let code = ask(all.as_mut_ptr(), count, &mut written);
+    (code >= OK && written == count).then_some(all)
 }
 
 impl Drop for PluginLayer {

@@ -49,89 +49,53 @@ macro_rules! sockets {
     ($transport:ty, $own:ident => $now:expr) => {
         impl Sockets for $transport {
             fn send_on(
-                &mut self,
+                &mut $own,
                 socket: SocketId,
                 to: Endpoint,
                 packet: &[u8],
             ) -> Result<(), SendError> {
-                {
-                    let $own = self;
-                    $now
-                }
-                .lock()
-                .send_on(socket, to, packet)
+                $now.lock().send_on(socket, to, packet)
             }
 
             fn receive_on(
-                &mut self,
+                &mut $own,
                 socket: SocketId,
                 buffer: &mut [u8],
             ) -> Result<Option<Datagram>, ReceiveError> {
-                {
-                    let $own = self;
-                    $now
-                }
-                .lock()
-                .receive_on(socket, buffer)
+                $now.lock().receive_on(socket, buffer)
             }
 
-            fn clock(&mut self) -> Time {
-                {
-                    let $own = self;
-                    $now
-                }
-                .now()
+            fn clock(&mut $own) -> Time {
+                $now.now()
             }
 
-            fn draw(&mut self) -> u64 {
-                {
-                    let $own = self;
-                    $now
-                }
-                .random()
+            fn draw(&mut $own) -> u64 {
+                $now.random()
             }
 
-            fn say(&mut self, text: &str) {
-                {
-                    let $own = self;
-                    $now
-                }
-                .note(text);
+            fn say(&mut $own, text: &str) {
+                $now.note(text);
             }
 
-            fn believe(&mut self, object: u64, believed: Believed<'_>) {
-                {
-                    let $own = self;
-                    $now
-                }
-                .believes(object, believed);
+            fn believe(&mut $own, object: u64, believed: Believed<'_>) {
+                $now.believes(object, believed);
             }
 
-            fn last_tick(&mut self) -> (u64, Time) {
-                {
-                    let $own = self;
-                    $now
-                }
-                .lock()
-                .last_tick()
+            fn last_tick(&mut $own) -> (u64, Time) {
+                $now.lock().last_tick()
             }
 
-            fn turn(&mut self) -> EventNumber {
-                {
-                    let $own = self;
-                    $now
-                }
-                .lock()
-                .turn()
+            fn turn(&mut $own) -> EventNumber {
+                $now.lock().turn()
             }
         }
     };
 }
 
-sockets!(Shared<ReplayTransport<ReelEvents>>, its => its);
-sockets!(Shared<NodeIo>, its => its);
-sockets!(Shared<NodeSocket>, its => its);
-sockets!(Current, its => its.transport());
+sockets!(Shared<ReplayTransport<ReelEvents>>, self => self);
+sockets!(Shared<NodeIo>, self => self);
+sockets!(Shared<NodeSocket>, self => self);
+sockets!(Current, self => self.transport());
 
 #[derive(Default)]
 struct Worlds {
@@ -161,18 +125,12 @@ pub fn close(number: usize) {
 
 /// The last tick that began there, and the game's virtual time then.
 pub fn last_tick(number: usize) -> (u64, Time) {
-    WORLDS.with_borrow_mut(|worlds| {
-        let sockets = worlds.open.get_mut(&number);
-        sockets.map_or((0, Time::ZERO), |sockets| sockets.last_tick())
-    })
+    in_world(number, (0, Time::ZERO), |sockets| sockets.last_tick())
 }
 
 /// The event of the tick, or the call of the game, that is played there.
 pub fn turn(number: usize) -> EventNumber {
-    WORLDS.with_borrow_mut(|worlds| {
-        let sockets = worlds.open.get_mut(&number);
-        sockets.map_or(EventNumber(0), |sockets| sockets.turn())
-    })
+    in_world(number, EventNumber(0), |sockets| sockets.turn())
 }
 
 /// The table that a layer is given.
@@ -190,10 +148,18 @@ pub fn table(number: usize) -> CWorld {
     }
 }
 
-fn with(world: *mut c_void, what: impl FnOnce(&mut dyn Sockets) -> i32) -> i32 {
-    WORLDS.with_borrow_mut(|worlds| match worlds.open.get_mut(&world.addr()) {
+/// What comes of it in this world; `none` where there is no such one.
+fn in_world<T>(number: usize, none: T, what: impl FnOnce(&mut dyn Sockets) -> T) -> T {
+    WORLDS.with_borrow_mut(|worlds| match worlds.open.get_mut(&number) {
         Some(sockets) => what(sockets.as_mut()),
-        None => E_HANDLE,
+        None => none,
+    })
+}
+
+fn with(world: *mut c_void, what: impl FnOnce(&mut dyn Sockets)) -> i32 {
+    in_world(world.addr(), E_HANDLE, |sockets| {
+        what(sockets);
+        OK
     })
 }
 
@@ -239,7 +205,6 @@ unsafe extern "C" fn receive(
                 packet.os_error = code;
             }
         }
-        OK
     })
 }
 
@@ -268,7 +233,6 @@ unsafe extern "C" fn send(
         if let Some(result) = unsafe { result.as_mut() } {
             *result = sent;
         }
-        OK
     })
 }
 
@@ -277,10 +241,7 @@ unsafe extern "C" fn clock(world: *mut c_void, value: *mut u64) -> i32 {
     let Some(value) = (unsafe { value.as_mut() }) else {
         return E_ARGUMENT;
     };
-    with(world, |sockets| {
-        *value = sockets.clock().0;
-        OK
-    })
+    with(world, |sockets| *value = sockets.clock().0)
 }
 
 unsafe extern "C" fn random(world: *mut c_void, value: *mut u64) -> i32 {
@@ -288,10 +249,7 @@ unsafe extern "C" fn random(world: *mut c_void, value: *mut u64) -> i32 {
     let Some(value) = (unsafe { value.as_mut() }) else {
         return E_ARGUMENT;
     };
-    with(world, |sockets| {
-        *value = sockets.draw();
-        OK
-    })
+    with(world, |sockets| *value = sockets.draw())
 }
 
 unsafe extern "C" fn believes(world: *mut c_void, words: *const c_char, length: u64) -> i32 {
@@ -302,10 +260,7 @@ unsafe extern "C" fn believes(world: *mut c_void, words: *const c_char, length: 
     let Some((object, believed)) = Believed::of_words(words) else {
         return E_ARGUMENT;
     };
-    with(world, |sockets| {
-        sockets.believe(object, believed);
-        OK
-    })
+    with(world, |sockets| sockets.believe(object, believed))
 }
 
 unsafe extern "C" fn note(world: *mut c_void, text: *const c_char, length: u64) -> i32 {
@@ -313,8 +268,5 @@ unsafe extern "C" fn note(world: *mut c_void, text: *const c_char, length: u64) 
     let Some(text) = (unsafe { bytes(text.cast(), length) }) else {
         return E_ARGUMENT;
     };
-    with(world, |sockets| {
-        sockets.say(&String::from_utf8_lossy(text));
-        OK
-    })
+    with(world, |sockets| sockets.say(&String::from_utf8_lossy(text)))
 }
