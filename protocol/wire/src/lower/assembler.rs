@@ -5,9 +5,7 @@ use std::collections::BTreeMap;
 use super::shortcuts;
 use crate::limits::OPERATIONS_MAX;
 use crate::operation::{Operand, Operation, Register};
-use crate::program::{
-    CallPlan, FollowPlan, JoinPlan, LayerPlan, Plan, SetPlan, StateSlot, SwitchTable,
-};
+use crate::program::{Plan, StateSlot, SwitchTable};
 use crate::syntax::ast::Compare;
 
 /// Why a model has no program.
@@ -23,9 +21,12 @@ pub(crate) enum NotLowered {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Label(u32);
 
+/// Whoever adds to it need not ask whether there is room: what has failed is told when it is finished.
 #[derive(Default)]
 pub(super) struct Assembler {
     plan: Plan,
+    /// Why there is no plan: the first reason.
+    failed: Option<NotLowered>,
     /// Where constants, and pairs of them, are in the plan.
     known: BTreeMap<(i128, Option<i128>), usize>,
     /// By label.
@@ -35,38 +36,42 @@ pub(super) struct Assembler {
 }
 
 impl Assembler {
+    /// There will be no plan.
+    pub(super) fn fail(&mut self, why: NotLowered) {
+        self.failed.get_or_insert(why);
+    }
+
+    pub(super) fn has_failed(&self) -> bool {
+        self.failed.is_some()
+    }
+
     pub(super) fn label(&mut self) -> Label {
         self.places.push(None);
         Label(self.places.len() as u32 - 1)
     }
 
-    pub(super) fn place(&mut self, label: Label) -> Result<(), NotLowered> {
-        let here = self.here()?;
+    pub(super) fn place(&mut self, label: Label) {
+        let here = self.here();
         if let Some(place) = self.places.get_mut(label.0 as usize) {
             *place = Some(here);
         }
-        Ok(())
     }
 
     /// The next operation, as something that can be jumped to.
-    pub(super) fn here(&mut self) -> Result<u32, NotLowered> {
+    pub(super) fn here(&mut self) -> u32 {
         self.fence = self.plan.operations.len();
-        u32::try_from(self.fence).map_err(|_| NotLowered::TooLarge)
+        self.fence as u32
     }
 
     /// Adds an operation. Jumps in it name labels, not places.
-    pub(super) fn push(&mut self, operation: Operation) -> Result<(), NotLowered> {
+    pub(super) fn push(&mut self, operation: Operation) {
         if self.plan.operations.len() >= OPERATIONS_MAX {
-            return Err(NotLowered::TooLarge);
+            return self.fail(NotLowered::TooLarge);
         }
-        if let Some(fused) = self.fused(operation)
-            && let Some(last) = self.plan.operations.last_mut()
-        {
-            *last = fused;
-            return Ok(());
+        match (self.fused(operation), self.plan.operations.last_mut()) {
+            (Some(fused), Some(last)) => *last = fused,
+            _ => self.plan.operations.push(operation),
         }
-        self.plan.operations.push(operation);
-        Ok(())
     }
 
     /// The last operation and the next one in one step, where there is such a step.
@@ -99,23 +104,11 @@ impl Assembler {
         }
     }
 
-    pub(super) fn end(&mut self) -> Result<(), NotLowered> {
-        self.push(Operation::End)
-    }
-
-    pub(super) fn return_from(&mut self) -> Result<(), NotLowered> {
-        self.push(Operation::Return)
-    }
-
-    pub(super) fn jump(&mut self, to: Label) -> Result<(), NotLowered> {
-        self.push(Operation::Jump { to: to.0 })
-    }
-
     /// Skips fields of these widths, together with a skip right before it.
-    pub(super) fn skip(&mut self, widths: &[u8]) -> Result<(), NotLowered> {
+    pub(super) fn skip(&mut self, widths: &[u8]) {
         let more: u32 = widths.iter().map(|&width| u32::from(width)).sum();
         if self.plan.skipped_bits.len() + widths.len() > OPERATIONS_MAX {
-            return Err(NotLowered::TooLarge);
+            return self.fail(NotLowered::TooLarge);
         }
         let first = self.plan.skipped_bits.len() as u32;
         self.plan.skipped_bits.extend_from_slice(widths);
@@ -125,84 +118,65 @@ impl Assembler {
         {
             *bits += more;
             *count += widths.len() as u32;
-            return Ok(());
+            return;
         }
         self.push(Operation::Skip {
             bits: more,
             first,
             count: widths.len() as u32,
-        })
+        });
     }
 
-    /// Adds a call whose frame is set later; its place.
-    pub(super) fn call(&mut self, to: Label, weight: u32) -> Result<usize, NotLowered> {
-        self.push(Operation::Call {
-            to: to.0,
-            frame: 0,
-            weight,
-        })?;
-        Ok(self.plan.operations.len() - 1)
-    }
-
-    /// Adds a parameter of a call whose frame is set later; its place.
-    pub(super) fn pass(&mut self, parameter: Register, from: Operand) -> Result<usize, NotLowered> {
-        self.push(Operation::Pass {
-            parameter,
-            from,
-            frame: 0,
-        })?;
-        Ok(self.plan.operations.len() - 1)
-    }
-
-    pub(super) fn set_frame(&mut self, call: usize, size: Register) {
-        let operation = self.plan.operations.get_mut(call);
-        if let Some(Operation::Call { frame, .. } | Operation::Pass { frame, .. }) = operation {
-            *frame = size;
+    /// Tells calls, and what they pass, where the next frame starts.
+    pub(super) fn set_frames(&mut self, from: u32, size: Register) {
+        for operation in self.plan.operations.iter_mut().skip(from as usize) {
+            if let Operation::Call { frame, .. } | Operation::Pass { frame, .. } = operation {
+                *frame = size;
+            }
         }
     }
 
-    pub(super) fn constant(&mut self, value: i128) -> Result<u16, NotLowered> {
+    /// The place of an entry, which is counted in 16 bits.
+    fn counted(&mut self, place: usize) -> u16 {
+        u16::try_from(place).unwrap_or_else(|_| {
+            self.fail(NotLowered::TooLarge);
+            0
+        })
+    }
+
+    /// Adds what operations point to; its place.
+    pub(super) fn add<T>(&mut self, table: impl FnOnce(&mut Plan) -> &mut Vec<T>, entry: T) -> u16 {
+        let table = table(&mut self.plan);
+        table.push(entry);
+        let place = table.len() - 1;
+        self.counted(place)
+    }
+
+    pub(super) fn constant(&mut self, value: i128) -> u16 {
         let constants = &mut self.plan.constants;
         let place = *self.known.entry((value, None)).or_insert_with(|| {
             constants.push(value);
             constants.len() - 1
         });
-        u16::try_from(place).map_err(|_| NotLowered::TooLarge)
+        self.counted(place)
     }
 
     /// Two constants, one after the other; the place of the first.
-    pub(super) fn constant_pair(&mut self, low: i128, high: i128) -> Result<u16, NotLowered> {
+    pub(super) fn constant_pair(&mut self, low: i128, high: i128) -> u16 {
         let constants = &mut self.plan.constants;
         let place = *self.known.entry((low, Some(high))).or_insert_with(|| {
             constants.extend([low, high]);
             constants.len() - 2
         });
-        u16::try_from(place).map_err(|_| NotLowered::TooLarge)
+        self.counted(place)
     }
 
-    pub(super) fn slot(&mut self, slot: StateSlot) -> Result<u16, NotLowered> {
-        let slots = &mut self.plan.slots;
-        let known = slots.iter().position(|known| *known == slot);
-        let place = known.unwrap_or(slots.len());
-        if known.is_none() {
-            slots.push(slot);
+    pub(super) fn slot(&mut self, slot: StateSlot) -> u16 {
+        let mut slots = self.plan.slots.iter();
+        match slots.position(|known| *known == slot) {
+            Some(place) => self.counted(place),
+            None => self.add(|plan| &mut plan.slots, slot),
         }
-        u16::try_from(place).map_err(|_| NotLowered::TooLarge)
-    }
-
-    pub(super) fn content(&mut self, bytes: &[u8]) -> Result<u16, NotLowered> {
-        self.plan.contents.push(bytes.into());
-        u16::try_from(self.plan.contents.len() - 1).map_err(|_| NotLowered::TooLarge)
-    }
-
-    pub(super) fn join(&mut self, join: JoinPlan) -> Result<u16, NotLowered> {
-        self.plan.joins.push(join);
-        u16::try_from(self.plan.joins.len() - 1).map_err(|_| NotLowered::TooLarge)
-    }
-
-    pub(super) fn follow(&mut self, follow: FollowPlan) -> Result<u16, NotLowered> {
-        self.plan.follows.push(follow);
-        u16::try_from(self.plan.follows.len() - 1).map_err(|_| NotLowered::TooLarge)
     }
 
     /// How many steps change the connection's state so far.
@@ -216,23 +190,8 @@ impl Assembler {
         }
     }
 
-    pub(super) fn layer_use(&mut self, layer: LayerPlan) -> Result<u16, NotLowered> {
-        self.plan.layer_uses.push(layer);
-        u16::try_from(self.plan.layer_uses.len() - 1).map_err(|_| NotLowered::TooLarge)
-    }
-
-    pub(super) fn function_call(&mut self, call: CallPlan) -> Result<u16, NotLowered> {
-        self.plan.calls.push(call);
-        u16::try_from(self.plan.calls.len() - 1).map_err(|_| NotLowered::TooLarge)
-    }
-
-    pub(super) fn set(&mut self, set: SetPlan) -> Result<u16, NotLowered> {
-        self.plan.sets.push(set);
-        u16::try_from(self.plan.sets.len() - 1).map_err(|_| NotLowered::TooLarge)
-    }
-
-    pub(super) fn operand(&mut self, value: i128) -> Result<Operand, NotLowered> {
-        Ok(Operand::Constant(self.constant(value)?))
+    pub(super) fn operand(&mut self, value: i128) -> Operand {
+        Operand::Constant(self.constant(value))
     }
 
     /// Adds a table; its targets name labels.
@@ -240,23 +199,25 @@ impl Assembler {
         &mut self,
         mut targets: Vec<(i128, Label)>,
         default: Option<Label>,
-    ) -> Result<u16, NotLowered> {
+    ) -> u16 {
         targets.sort_by_key(|&(value, _)| value);
         let sparse = targets
             .into_iter()
             .map(|(value, label)| (value, label.0))
             .collect();
-        let default = default.map(|label| label.0);
-        self.plan.switches.push(SwitchTable {
+        let table = SwitchTable {
             dense: Vec::new(),
             sparse,
-            default,
-        });
-        u16::try_from(self.plan.switches.len() - 1).map_err(|_| NotLowered::TooLarge)
+            default: default.map(|label| label.0),
+        };
+        self.add(|plan| &mut plan.switches, table)
     }
 
-    /// Replaces labels by places.
+    /// Replaces labels by places; or says why there is no plan.
     pub(super) fn finish(mut self) -> Result<Plan, NotLowered> {
+        if let Some(why) = self.failed {
+            return Err(why);
+        }
         let places = self.places;
         let place = |label: &mut u32| -> Result<(), NotLowered> {
             *label = places

@@ -2,15 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use super::assembler::NotLowered;
 use crate::check::model::FieldId;
 use crate::operation::{Operand, Register};
 
-/// Where the fields of a struct are kept.
+/// Where the fields of a struct are kept, and what its derived fields ask for.
 #[derive(Clone, Default)]
 pub(super) struct Bindings {
     pub fields: BTreeMap<FieldId, Binding>,
-    pub derived: Registers,
+    /// By field; fields of one name that exclude each other share theirs.
+    pub measured: BTreeMap<FieldId, Measured>,
+    pub derived: BTreeMap<FieldId, Kept>,
 }
 
 #[derive(Clone)]
@@ -20,16 +21,8 @@ pub(super) enum Binding {
     Struct(Bindings),
 }
 
-/// Where a struct keeps what its derived fields ask for.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Registers {
-    /// By field; fields of one name that exclude each other share theirs.
-    pub measured: BTreeMap<FieldId, Measured>,
-    pub derived: BTreeMap<FieldId, Kept>,
-}
-
 /// Where what is asked of a field is kept; [`NO_REGISTER`]: nobody asks.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Measured {
     pub from: Register,
     pub to: Register,
@@ -49,19 +42,23 @@ pub(super) struct Kept {
 
 impl Bindings {
     /// The register of a field, or of a field of a struct in this one.
-    pub fn bound(&self, path: &[FieldId]) -> Result<Operand, NotLowered> {
-        let found = path.split_last().and_then(|(last, structs)| {
-            match self.inside(structs)?.fields.get(last)? {
-                Binding::Register(register) => Some(Operand::Register(*register)),
-                Binding::Constant(operand) => Some(*operand),
-                Binding::Struct(_) => None,
-            }
-        });
-        found.ok_or(NotLowered::Unchecked("a field that nobody keeps"))
+    pub fn bound(&self, path: &[FieldId]) -> Option<Operand> {
+        let (last, structs) = path.split_last()?;
+        match self.inside(structs)?.fields.get(last)? {
+            Binding::Register(register) => Some(Operand::Register(*register)),
+            Binding::Constant(operand) => Some(*operand),
+            Binding::Struct(_) => None,
+        }
+    }
+
+    /// What is asked of a field, or of a field of a struct in this one.
+    pub fn measured(&self, path: &[FieldId]) -> Option<Measured> {
+        let (last, structs) = path.split_last()?;
+        self.inside(structs)?.measured.get(last).copied()
     }
 
     /// What the innermost of structs in each other binds.
-    pub fn inside(&self, structs: &[FieldId]) -> Option<&Bindings> {
+    fn inside(&self, structs: &[FieldId]) -> Option<&Bindings> {
         let mut inner = self;
         for id in structs {
             match inner.fields.get(id)? {

@@ -1,101 +1,107 @@
 //! Expressions to operations: values into registers, conditions into jumps.
 
-use super::assembler::Label;
 use std::sync::Arc;
 
-use super::bindings::Bindings;
-use super::{FieldKey, Lowering, NotLowered};
-use crate::check::model::{Call, Expression, Look, StructId};
+use super::assembler::Label;
+use super::{FieldKey, Lowering};
+use crate::check::model::{Call, Expression, FieldId, Look, StructId};
 use crate::operation::{NO_FIELD, Operand, Operation, Register};
 use crate::program::{CallPlan, FieldInfo, Shown};
 use crate::syntax::ast::{Arithmetic, Compare};
 
 impl Lowering<'_> {
     /// Where the value of an expression is, once the operations added here have run.
-    pub(super) fn value(
-        &mut self,
-        expression: &Expression,
-        bindings: &Bindings,
-    ) -> Result<Operand, NotLowered> {
+    pub(super) fn value(&mut self, expression: &Expression) -> Operand {
         match expression {
             Expression::Integer(value) => self.assembler.operand(*value),
             Expression::Float(_) | Expression::Text(_) | Expression::Bytes(_) => {
-                Err(NotLowered::Unchecked(
-                    "a constant that is no integer, in an expression that is none",
-                ))
+                self.unchecked("a constant that is no integer, in an expression that is none")
             }
-            Expression::Field(path) => bindings.bound(path),
-            Expression::State(path) => self.load(path, bindings),
+            Expression::Field(path) => self.bound(path),
+            Expression::State(path) => self.load(path),
             Expression::Known(inner) => {
-                let from = self.value(inner, bindings)?;
-                let to = self.register()?;
-                self.assembler.push(Operation::Known { to, from })?;
-                Ok(Operand::Register(to))
+                let from = self.value(inner);
+                self.result(|to| Operation::Known { to, from })
             }
-            Expression::Measure(measure, path) => {
-                let (last, structs) = path
-                    .split_last()
-                    .ok_or(NotLowered::Unchecked("a measure of nothing"))?;
-                let inner = bindings
-                    .inside(structs)
-                    .ok_or(NotLowered::Unchecked("a measure inside no struct"))?;
-                self.measure(*measure, &[*last], inner)
-            }
-            Expression::Index => self
-                .index
-                .map(Operand::Register)
-                .ok_or(NotLowered::Unchecked("an index outside repeats")),
-            Expression::Position => {
-                let to = self.register()?;
-                self.assembler.push(Operation::Mark { to })?;
-                Ok(Operand::Register(to))
-            }
+            Expression::Measure(measure, path) => self.measure(*measure, path),
+            Expression::Index => match self.index {
+                Some(index) => Operand::Register(index),
+                None => self.unchecked("an index outside repeats"),
+            },
+            Expression::Position => self.result(|to| Operation::Mark { to }),
             Expression::Look {
                 look,
                 ahead,
                 text,
                 key,
-            } => self.look((*look, ahead, text), key.as_ref(), bindings),
-            Expression::Called(call) => self.called(call, bindings),
+            } => self.look((*look, ahead, text), key.as_ref()),
+            Expression::Called(call) => self.called(call),
             Expression::Context(what) => {
-                let (what, to) = (*what, self.register()?);
-                self.assembler.push(Operation::Circumstance { what, to })?;
-                Ok(Operand::Register(to))
+                let what = *what;
+                self.result(|to| Operation::Circumstance { what, to })
             }
             Expression::Arithmetic(operator, left, right, text) => {
-                let left = self.value(left, bindings)?;
-                let right = self.value(right, bindings)?;
-                let (operator, to) = (*operator, self.register()?);
-                let text = self.text(text);
-                let operation = Operation::Arithmetic {
-                    operator,
-                    to,
-                    left,
-                    right,
-                    text,
-                };
-                self.assembler.push(operation)?;
-                Ok(Operand::Register(to))
+                let (left, right) = (self.value(left), self.value(right));
+                self.arithmetic(*operator, left, right, text)
             }
             Expression::Compare(operator, left, right) => {
-                let left = self.value(left, bindings)?;
-                let right = self.value(right, bindings)?;
-                let (operator, to) = (*operator, self.register()?);
-                self.assembler.push(Operation::Compare {
+                let (left, right) = (self.value(left), self.value(right));
+                let operator = *operator;
+                self.result(|to| Operation::Compare {
                     operator,
                     to,
                     left,
                     right,
-                })?;
-                Ok(Operand::Register(to))
+                })
             }
             Expression::Choice(condition, then, otherwise) => {
-                self.chosen(condition, (then, otherwise), bindings)
+                self.chosen(condition, then, otherwise)
             }
-            Expression::Not(_) | Expression::And(..) | Expression::Or(..) => {
-                self.truth(expression, bindings)
-            }
+            Expression::Not(_) | Expression::And(..) | Expression::Or(..) => self.truth(expression),
         }
+    }
+
+    /// Adds an operation that has a result; where that is.
+    pub(super) fn result(&mut self, operation: impl FnOnce(Register) -> Operation) -> Operand {
+        let to = self.register();
+        self.push(operation(to));
+        Operand::Register(to)
+    }
+
+    /// Where a field of this struct is kept, or of structs inside it.
+    pub(super) fn bound(&mut self, path: &[FieldId]) -> Operand {
+        let found = self.bindings.bound(path);
+        found.unwrap_or_else(|| self.unchecked("a field that nobody keeps"))
+    }
+
+    pub(super) fn arithmetic(
+        &mut self,
+        operator: Arithmetic,
+        left: Operand,
+        right: Operand,
+        text: &Arc<str>,
+    ) -> Operand {
+        let text = self.text(text);
+        self.result(|to| Operation::Arithmetic {
+            operator,
+            to,
+            left,
+            right,
+            text,
+        })
+    }
+
+    /// Puts what comes out of a register and a number into the register.
+    pub(super) fn change(&mut self, operator: Arithmetic, to: Register, by: i128, text: &str) {
+        let (left, right) = (Operand::Register(to), self.assembler.operand(by));
+        let text = self.text(&text.into());
+        self.push(Operation::Arithmetic {
+            operator,
+            to,
+            left,
+            right,
+            text,
+        });
     }
 
     /// Bytes ahead.
@@ -103,98 +109,77 @@ impl Lowering<'_> {
         &mut self,
         (look, ahead, text): (Look, &Expression, &Arc<str>),
         key: Option<&(StructId, Arc<str>)>,
-        bindings: &Bindings,
-    ) -> Result<Operand, NotLowered> {
-        let ahead = self.value(ahead, bindings)?;
+    ) -> Operand {
+        let ahead = self.value(ahead);
         let field = match key {
             Some((structure, key)) => self.look_info(*structure, key, text),
             None => NO_FIELD,
         };
-        let (to, text) = (self.register()?, self.text(text));
-        self.assembler.push(Operation::Look {
+        let text = self.text(text);
+        self.result(|to| Operation::Look {
             look,
             ahead,
             to,
             field,
             text,
-        })?;
-        Ok(Operand::Register(to))
+        })
     }
 
     /// What a function gives.
-    fn called(&mut self, call: &Call, bindings: &Bindings) -> Result<Operand, NotLowered> {
-        let (arguments, text) = (
-            self.given(&call.arguments, bindings)?,
-            self.text(&call.text),
-        );
-        let call = self.assembler.function_call(CallPlan {
+    fn called(&mut self, call: &Call) -> Operand {
+        let plan = CallPlan {
             function: call.function.clone(),
-            arguments,
-            text,
-        })?;
-        let to = self.register()?;
-        self.assembler.push(Operation::Function { to, call })?;
-        Ok(Operand::Register(to))
+            arguments: self.given(&call.arguments),
+            text: self.text(&call.text),
+        };
+        let call = self.assembler.add(|plan| &mut plan.calls, plan);
+        self.result(|to| Operation::Function { to, call })
     }
 
     /// `if condition { then } else { otherwise }`, as a value.
     fn chosen(
         &mut self,
         condition: &Expression,
-        (then, otherwise): (&Expression, &Expression),
-        bindings: &Bindings,
-    ) -> Result<Operand, NotLowered> {
-        let to = self.register()?;
+        then: &Expression,
+        otherwise: &Expression,
+    ) -> Operand {
+        let to = self.register();
         let (other, end) = (self.assembler.label(), self.assembler.label());
-        self.unless(condition, other, bindings)?;
-        let from = self.value(then, bindings)?;
-        self.assembler.push(Operation::Copy { to, from })?;
-        self.assembler.jump(end)?;
-        self.assembler.place(other)?;
-        let from = self.value(otherwise, bindings)?;
-        self.assembler.push(Operation::Copy { to, from })?;
-        self.assembler.place(end)?;
-        Ok(Operand::Register(to))
+        self.unless(condition, other);
+        let from = self.value(then);
+        self.push(Operation::Copy { to, from });
+        self.jump(end);
+        self.assembler.place(other);
+        let from = self.value(otherwise);
+        self.push(Operation::Copy { to, from });
+        self.assembler.place(end);
+        Operand::Register(to)
     }
 
     /// Whether a condition holds, as 1 or 0.
-    fn truth(
-        &mut self,
-        expression: &Expression,
-        bindings: &Bindings,
-    ) -> Result<Operand, NotLowered> {
-        let to = self.register()?;
-        let (yes, no) = (self.assembler.operand(1)?, self.assembler.operand(0)?);
+    fn truth(&mut self, expression: &Expression) -> Operand {
+        let to = self.register();
+        let (yes, no) = (self.assembler.operand(1), self.assembler.operand(0));
         let end = self.assembler.label();
-        self.assembler.push(Operation::Copy { to, from: no })?;
-        self.unless(expression, end, bindings)?;
-        self.assembler.push(Operation::Copy { to, from: yes })?;
-        self.assembler.place(end)?;
-        Ok(Operand::Register(to))
+        self.push(Operation::Copy { to, from: no });
+        self.unless(expression, end);
+        self.push(Operation::Copy { to, from: yes });
+        self.assembler.place(end);
+        Operand::Register(to)
     }
 
     /// Before the first element of a repeat whose expressions read `index`.
-    pub(super) fn begin_index(&mut self) -> Result<(), NotLowered> {
-        let to = self.register()?;
+    pub(super) fn begin_index(&mut self) {
+        let (to, from) = (self.register(), self.assembler.operand(0));
         self.index = Some(to);
-        let from = self.assembler.operand(0)?;
-        self.assembler.push(Operation::Copy { to, from })
+        self.push(Operation::Copy { to, from });
     }
 
     /// After an element; `outer` is the index around the repeat.
-    pub(super) fn end_index(&mut self, outer: Option<Register>) -> Result<(), NotLowered> {
-        let Some(to) = std::mem::replace(&mut self.index, outer) else {
-            return Ok(());
-        };
-        let (left, right) = (Operand::Register(to), self.assembler.operand(1)?);
-        let text = self.text(&"index".into());
-        self.assembler.push(Operation::Arithmetic {
-            operator: Arithmetic::Add,
-            to,
-            left,
-            right,
-            text,
-        })
+    pub(super) fn end_index(&mut self, outer: Option<Register>) {
+        if let Some(to) = std::mem::replace(&mut self.index, outer) {
+            self.change(Arithmetic::Add, to, 1, "index");
+        }
     }
 
     fn look_info(&mut self, structure: StructId, key: &Arc<str>, text: &Arc<str>) -> u32 {
@@ -207,53 +192,41 @@ impl Lowering<'_> {
     }
 
     /// Jumps where a condition does not hold.
-    pub(super) fn unless(
-        &mut self,
-        condition: &Expression,
-        to: Label,
-        bindings: &Bindings,
-    ) -> Result<(), NotLowered> {
-        self.jump_where(condition, false, to, bindings)
+    pub(super) fn unless(&mut self, condition: &Expression, to: Label) {
+        self.jump_where(condition, false, to);
     }
 
     /// Jumps where a condition holds, or else where it does not.
-    fn jump_where(
-        &mut self,
-        condition: &Expression,
-        holds: bool,
-        to: Label,
-        bindings: &Bindings,
-    ) -> Result<(), NotLowered> {
+    fn jump_where(&mut self, condition: &Expression, holds: bool, to: Label) {
         let (operator, left, right) = match condition {
-            Expression::Not(inner) => return self.jump_where(inner, !holds, to, bindings),
+            Expression::Not(inner) => return self.jump_where(inner, !holds, to),
             Expression::And(left, right) | Expression::Or(left, right) => {
                 // Either of the two may decide alone.
                 if holds == matches!(condition, Expression::Or(..)) {
-                    self.jump_where(left, holds, to, bindings)?;
-                    return self.jump_where(right, holds, to, bindings);
+                    self.jump_where(left, holds, to);
+                    return self.jump_where(right, holds, to);
                 }
                 let goes_on = self.assembler.label();
-                self.jump_where(left, !holds, goes_on, bindings)?;
-                self.jump_where(right, holds, to, bindings)?;
+                self.jump_where(left, !holds, goes_on);
+                self.jump_where(right, holds, to);
                 return self.assembler.place(goes_on);
             }
             Expression::Compare(operator, left, right) => {
-                let left = self.value(left, bindings)?;
-                (*operator, left, self.value(right, bindings)?)
+                (*operator, self.value(left), self.value(right))
             }
             other => {
-                let left = self.value(other, bindings)?;
-                (Compare::NotEqual, left, self.assembler.operand(0)?)
+                let left = self.value(other);
+                (Compare::NotEqual, left, self.assembler.operand(0))
             }
         };
         let operator = if holds { opposite(operator) } else { operator };
         let to = to.name();
-        self.assembler.push(Operation::Unless {
+        self.push(Operation::Unless {
             operator,
             left,
             right,
             to,
-        })
+        });
     }
 }
 

@@ -17,16 +17,17 @@ mod windows;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use self::assembler::Assembler;
 pub(crate) use self::assembler::NotLowered;
+use self::assembler::{Assembler, Label};
 use self::bindings::{Binding, Bindings};
 use self::weights::Weights;
 use crate::check::model::{
-    FieldId, LayerKind, Length, Model, Number, Protocol, RangeOf, Struct, StructId, Type, Window,
+    Field, FieldId, LayerKind, Length, Model, Number, Protocol, RangeOf, Struct, StructId, Type,
+    Window,
 };
 use crate::check::properties::is_marked;
-use crate::limits::{DEPTH_MAX, OPERATIONS_MAX};
-use crate::operation::Register;
+use crate::limits::DEPTH_MAX;
+use crate::operation::{NO_REGISTER, Operand, Operation, Register};
 use crate::program::{Dictionary, EnumMember, EnumTable, FieldInfo, OfNode, Plan, Program, Shown};
 use crate::property::OfProperty;
 use crate::said_back::SaidBack;
@@ -64,6 +65,9 @@ pub(crate) fn lower(model: &Model, protocol: &Protocol) -> Result<Program, NotLo
             .map_or(0, |joined| weights.of_struct(joined)),
     })
 }
+
+/// A frame has no more registers.
+const REGISTERS_MAX: usize = 60_000;
 
 /// Whom a plan is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,9 +116,12 @@ struct Lowering<'m> {
     /// Which element of the innermost repeat that asks for it is read.
     index: Option<Register>,
     /// Recursive structs that are called, with the label of their routine.
-    routines: BTreeMap<StructId, assembler::Label>,
-    /// Calls whose frame is known when the caller is done.
-    open_calls: Vec<usize>,
+    routines: BTreeMap<StructId, Label>,
+    /// The struct that is written out, and where its fields are kept.
+    structure: StructId,
+    bindings: Bindings,
+    /// How many registers the largest frame so far has.
+    largest_frame: usize,
 }
 
 fn plan(
@@ -134,108 +141,117 @@ fn plan(
         registers_max: 0,
         index: None,
         routines: BTreeMap::new(),
-        open_calls: Vec::new(),
+        structure: protocol.root,
+        bindings: Bindings::default(),
+        largest_frame: 0,
     };
-    let mut largest_frame = 0;
-    let packet = lowering.entry(protocol.root, false, &mut largest_frame)?;
-    let message = match protocol.joined {
-        Some(joined) => Some(lowering.entry(joined, true, &mut largest_frame)?),
-        None => None,
-    };
+    let packet = lowering.entry(protocol.root, false);
+    let message = protocol.joined.map(|joined| lowering.entry(joined, true));
     let mut done = Vec::new();
     while let Some((&id, &label)) = lowering.routines.iter().find(|(id, _)| !done.contains(*id)) {
         done.push(id);
-        lowering.routine(id, label, &mut largest_frame)?;
+        lowering.routine(id, label);
     }
     let frames = if done.is_empty() { 1 } else { 1 + DEPTH_MAX };
-    let mut plan = lowering.assembler.finish()?;
-    plan.packet = packet;
-    plan.message = message;
-    plan.registers = largest_frame * frames;
-    Ok(plan)
+    let registers = lowering.largest_frame * frames;
+    Ok(Plan {
+        packet,
+        message,
+        registers,
+        ..lowering.assembler.finish()?
+    })
 }
 
-impl Lowering<'_> {
+impl<'m> Lowering<'m> {
     /// A whole packet or a whole joined message.
-    fn entry(
-        &mut self,
-        id: StructId,
-        joined: bool,
-        largest_frame: &mut usize,
-    ) -> Result<u32, NotLowered> {
-        let start = self.assembler.here()?;
-        self.next_register = 0;
-        self.registers_max = 0;
-        let structure = self.model.structure(id);
-        let name = &structure.name;
-        let root = self.info(FieldKey::Root(id), || FieldInfo {
-            name: name.clone(),
-            type_name: name.clone(),
-            annotation: annotation(structure),
-            ..FieldInfo::default()
-        });
-        if structure.recursive {
-            self.call(id, root, None, Vec::new())?;
-        } else {
-            self.inline(id, root, None, Vec::new())?;
-        }
-        if joined {
-            self.align(
-                8,
-                Some(false),
-                &"align(8)".into(),
-                (id, "padding_of_join".into()),
-            )?;
-        }
-        self.assembler.end()?;
-        self.close_frame(largest_frame)?;
-        Ok(start)
+    fn entry(&mut self, id: StructId, joined: bool) -> u32 {
+        self.frame(|lowering| {
+            let structure = lowering.model.structure(id);
+            let name = &structure.name;
+            let root = lowering.info(FieldKey::Root(id), || FieldInfo {
+                name: name.clone(),
+                type_name: name.clone(),
+                annotation: annotation(structure),
+                ..FieldInfo::default()
+            });
+            lowering.whole_struct(id, root, None, Vec::new());
+            if joined {
+                let key = (id, "padding_of_join".into());
+                lowering.align(8, Some(false), &"align(8)".into(), key);
+            }
+            lowering.push(Operation::End);
+        })
     }
 
     /// A recursive struct, written out once.
-    fn routine(
-        &mut self,
-        id: StructId,
-        label: assembler::Label,
-        largest_frame: &mut usize,
-    ) -> Result<(), NotLowered> {
-        self.assembler.place(label)?;
+    fn routine(&mut self, id: StructId, label: Label) {
+        self.assembler.place(label);
+        self.frame(|lowering| {
+            // Callers put them there.
+            let parameters = lowering.model.structure(id).parameters.iter();
+            let bound = parameters.map(|&it| (it, Binding::Register(lowering.register())));
+            let fields = bound.collect();
+            lowering.body(id, fields);
+            lowering.push(Operation::Return);
+        });
+    }
+
+    /// Operations with registers of their own; where they begin. Tells their calls where the next frame
+    /// starts.
+    fn frame(&mut self, operations: impl FnOnce(&mut Self)) -> u32 {
+        let start = self.assembler.here();
         self.next_register = 0;
         self.registers_max = 0;
-        let mut bindings = Bindings::default();
+        operations(self);
+        let size = self.registers_max;
+        self.assembler.set_frames(start, size as Register);
+        self.largest_frame = self.largest_frame.max(size);
+        start
+    }
+
+    /// What is in a struct whose parameters are kept there; where all of its fields are.
+    fn body(&mut self, id: StructId, fields: BTreeMap<FieldId, Binding>) -> Bindings {
+        let bindings = Bindings {
+            fields,
+            ..Bindings::default()
+        };
+        let around = std::mem::replace(&mut self.structure, id);
+        let around_it = std::mem::replace(&mut self.bindings, bindings);
+        self.begin_derived();
         let model = self.model;
-        // Callers put them there.
-        for &parameter in &model.structure(id).parameters {
-            let register = self.register()?;
-            bindings
-                .fields
-                .insert(parameter, Binding::Register(register));
-        }
-        self.begin_derived(id, &mut bindings)?;
-        self.steps(&model.structure(id).body, id, &mut bindings)?;
-        self.end_derived(id, &bindings)?;
-        self.assembler.return_from()?;
-        self.close_frame(largest_frame)
+        self.steps(&model.structure(id).body);
+        self.end_derived();
+        self.structure = around;
+        std::mem::replace(&mut self.bindings, around_it)
     }
 
-    /// Tells the calls of a finished frame where the next frame starts.
-    fn close_frame(&mut self, largest_frame: &mut usize) -> Result<(), NotLowered> {
-        let frame = Register::try_from(self.registers_max).map_err(|_| NotLowered::TooLarge)?;
-        for call in std::mem::take(&mut self.open_calls) {
-            self.assembler.set_frame(call, frame);
-        }
-        *largest_frame = (*largest_frame).max(self.registers_max);
-        Ok(())
+    /// A field of the struct that is written out.
+    fn declared(&self, id: FieldId) -> &'m Field {
+        self.model.structure(self.structure).field(id)
     }
 
-    fn register(&mut self) -> Result<Register, NotLowered> {
-        let register = Register::try_from(self.next_register).map_err(|_| NotLowered::TooLarge)?;
-        if usize::from(register) >= OPERATIONS_MAX.min(60_000) {
-            return Err(NotLowered::TooLarge);
+    fn push(&mut self, operation: Operation) {
+        self.assembler.push(operation);
+    }
+
+    fn jump(&mut self, to: Label) {
+        self.push(Operation::Jump { to: to.name() });
+    }
+
+    /// The checker should not have let something through; what stands for its value.
+    fn unchecked(&mut self, what: &'static str) -> Operand {
+        self.assembler.fail(NotLowered::Unchecked(what));
+        Operand::Register(NO_REGISTER)
+    }
+
+    fn register(&mut self) -> Register {
+        if self.next_register >= REGISTERS_MAX {
+            self.assembler.fail(NotLowered::TooLarge);
+            return NO_REGISTER;
         }
         self.next_register += 1;
         self.registers_max = self.registers_max.max(self.next_register);
-        Ok(register)
+        (self.next_register - 1) as Register
     }
 
     fn info(&mut self, key: FieldKey, make: impl FnOnce() -> FieldInfo) -> u32 {
@@ -261,9 +277,9 @@ impl Lowering<'_> {
     }
 
     /// A field as the tree shows it: all elements together, or one of them.
-    fn field_info(&mut self, structure: StructId, id: FieldId, of_element: bool) -> u32 {
-        let model = self.model;
-        let field = model.structure(structure).field(id);
+    fn field_info(&mut self, id: FieldId, of_element: bool) -> u32 {
+        let (model, structure) = (self.model, self.structure);
+        let field = self.declared(id);
         let key = if of_element {
             FieldKey::Element(structure, id)
         } else {

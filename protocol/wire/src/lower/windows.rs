@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use super::assembler::Label;
-use super::bindings::Bindings;
-use super::{FieldKey, Lowering, NotLowered};
-use crate::check::model::{Expression, Field, LayerUse, StructId, Window};
+use super::{FieldKey, Lowering};
+use crate::check::model::{Expression, Field, LayerUse, Window};
 use crate::operation::{Operand, Operation, Register};
 use crate::program::{ArgumentPlan, FieldInfo, LayerPlan, Rest, Shown};
 
@@ -23,92 +21,52 @@ pub(super) struct Confined {
     pub(super) keep: Option<Register>,
 }
 
-/// The ends of a window and of the layer in it.
-pub(super) struct Begun {
-    layer: Option<Label>,
-    keep: Option<Register>,
-    end: Label,
-}
-
 impl Lowering<'_> {
     /// Works out the size.
-    pub(super) fn confined(
-        &mut self,
-        window: &Window,
-        structure: StructId,
-        bindings: &Bindings,
-    ) -> Result<Confined, NotLowered> {
-        let at = match &window.at {
-            Some(at) => Some(self.value(at, bindings)?),
-            None => None,
-        };
-        let size = match &window.size {
-            Some(size) => Some(self.value(size, bindings)?),
-            None => None,
-        };
-        let layer = match &window.layer {
-            Some(layer) => Some(self.layer_plan(layer, structure, bindings)?),
-            None => None,
-        };
-        let text = self.text(&window.text);
-        let rest = self.rest_info(&window.rest_key, structure, false);
-        Ok(Confined {
-            at,
-            size,
-            text,
-            rest,
-            layer,
+    pub(super) fn confined(&mut self, window: &Window) -> Confined {
+        Confined {
+            at: window.at.as_ref().map(|at| self.value(at)),
+            size: window.size.as_ref().map(|size| self.value(size)),
+            layer: window.layer.as_ref().map(|layer| self.layer_plan(layer)),
+            text: self.text(&window.text),
+            rest: self.rest_info(&window.rest_key, false),
             field: None,
             catches: true,
             keep: None,
-        })
+        }
     }
 
     /// The window is that of a struct, and what is left in it a part of the struct.
-    pub(super) fn stands_inside(
-        &mut self,
-        confined: &mut Confined,
-        structure: StructId,
-        field: &Field,
-    ) {
+    pub(super) fn stands_inside(&mut self, confined: &mut Confined, field: &Field) {
         if let Some(window) = &field.window {
-            confined.rest = self.rest_info(&window.rest_key, structure, true);
+            confined.rest = self.rest_info(&window.rest_key, true);
         }
     }
 
-    fn layer_plan(
-        &mut self,
-        through: &LayerUse,
-        structure: StructId,
-        bindings: &Bindings,
-    ) -> Result<LayerPlan, NotLowered> {
-        Ok(LayerPlan {
+    fn layer_plan(&mut self, through: &LayerUse) -> LayerPlan {
+        LayerPlan {
             layer: through.layer,
-            arguments: self.given(&through.arguments, bindings)?,
+            arguments: self.given(&through.arguments),
             text: self.text(&through.text),
-            rest: self.rest_info(&through.rest_key, structure, true),
+            rest: self.rest_info(&through.rest_key, true),
             packed_key: through.packed_key.clone(),
-        })
+        }
     }
 
     /// Each with whether it is a text or bytes.
-    pub(super) fn given(
-        &mut self,
-        expressions: &[(Expression, bool)],
-        bindings: &Bindings,
-    ) -> Result<Vec<ArgumentPlan>, NotLowered> {
-        let mut arguments = Vec::new();
-        for (argument, is_content) in expressions {
-            arguments.push(if *is_content {
-                ArgumentPlan::Content(self.content(argument, bindings)?)
+    pub(super) fn given(&mut self, expressions: &[(Expression, bool)]) -> Vec<ArgumentPlan> {
+        let given = expressions.iter().map(|(argument, is_content)| {
+            if *is_content {
+                ArgumentPlan::Content(self.content(argument))
             } else {
-                ArgumentPlan::Integer(self.value(argument, bindings)?)
-            });
-        }
-        Ok(arguments)
+                ArgumentPlan::Integer(self.value(argument))
+            }
+        });
+        given.collect()
     }
 
-    fn rest_info(&mut self, key: &Arc<str>, structure: StructId, is_inside: bool) -> u32 {
+    fn rest_info(&mut self, key: &Arc<str>, is_inside: bool) -> u32 {
+        let structure = self.structure;
         let key = key.clone();
         let marked: Arc<str> = if is_inside {
             format!(".{key}").into()
@@ -132,50 +90,46 @@ impl Lowering<'_> {
         rest
     }
 
-    /// Begins a window, if there is one, and the layer in it.
-    pub(super) fn begin(&mut self, window: Option<Confined>) -> Result<Option<Begun>, NotLowered> {
+    /// What is in a window, if there is one, and in the layer in it.
+    pub(super) fn in_window<R>(
+        &mut self,
+        window: Option<Confined>,
+        inside: impl FnOnce(&mut Self) -> R,
+    ) -> R {
         let Some(window) = window else {
-            return Ok(None);
+            return inside(self);
         };
+        let catches = window.catches;
         let end = self.assembler.label();
-        self.assembler.push(Operation::WindowBegin {
+        self.push(Operation::WindowBegin {
             at: window.at,
             size: window.size,
             text: window.text,
             field: window.field,
             rest: window.rest,
-            catches: window.catches,
+            catches,
             end: end.name(),
-        })?;
-        let layer = match window.layer {
-            None => None,
-            Some(layer) => {
-                let end = self.assembler.label();
-                let place = self.assembler.layer_use(layer)?;
-                self.assembler.push(Operation::LayerBegin {
-                    place,
-                    catches: window.catches,
-                    end: end.name(),
-                })?;
-                Some(end)
+        });
+        let layer_end = window.layer.map(|layer| {
+            let end = self.assembler.label();
+            let place = self.assembler.add(|plan| &mut plan.layer_uses, layer);
+            self.push(Operation::LayerBegin {
+                place,
+                catches,
+                end: end.name(),
+            });
+            end
+        });
+        let found = inside(self);
+        if let Some(layer_end) = layer_end {
+            if let Some(to) = window.keep {
+                self.push(Operation::KeepStream { to });
             }
-        };
-        let keep = window.keep;
-        Ok(Some(Begun { layer, keep, end }))
-    }
-
-    pub(super) fn end(&mut self, window: Option<Begun>) -> Result<(), NotLowered> {
-        let Some(Begun { layer, keep, end }) = window else {
-            return Ok(());
-        };
-        if let Some(layer) = layer {
-            if let Some(to) = keep {
-                self.assembler.push(Operation::KeepStream { to })?;
-            }
-            self.assembler.push(Operation::LayerEnd)?;
-            self.assembler.place(layer)?;
+            self.push(Operation::LayerEnd);
+            self.assembler.place(layer_end);
         }
-        self.assembler.push(Operation::WindowEnd)?;
-        self.assembler.place(end)
+        self.push(Operation::WindowEnd);
+        self.assembler.place(end);
+        found
     }
 }
