@@ -67,6 +67,7 @@ mod told;
 mod tree;
 mod values;
 mod wire;
+mod words;
 
 #[cfg(test)]
 mod tests;
@@ -90,8 +91,7 @@ pub use lexemes::{Lexeme, LexemeKind, lexemes};
 pub use limits::{FILE_STEPS_MAX, PACKET_STEPS};
 pub use misfits::{Misfit, Misfits};
 pub use outline::{
-    FilePlace, Help, HelpKind, ImportPlace, Outline, OutlineFile, Symbol, SymbolId, SymbolKind,
-    help, help_of,
+    FilePlace, ImportPlace, Outline, OutlineFile, Symbol, SymbolId, SymbolKind, help, help_of,
 };
 pub use property::{Property, PropertyId, PropertyKind};
 pub use report::{Related, Report};
@@ -103,3 +103,4 @@ pub use told::{ToldProperty, ToldSnapshot};
 pub use tree::{Diagnostic, Name, Tree, TreeId, TreeNode, Value};
 pub use values::rotation::Axes;
 pub use wire::{Decoded, Wire};
+pub use words::{Help, HelpKind};

@@ -9,26 +9,12 @@ use super::types::is_type;
 use crate::layers::Function;
 use crate::syntax::ast::{Arithmetic, Expr, ExprKind, Ident, TypeRef};
 use crate::values::codec::Codec;
+use crate::words::{Help, HelpKind, words};
 
-/// All functions, with what they are called with.
-pub(super) const FUNCTIONS: [(&str, &str); 16] = [
-    ("left", "left()"),
-    ("position", "position()"),
-    ("peek", "peek(TYPE)` or `peek(TYPE, BITS_AHEAD)"),
-    ("count", "count(FIELD)"),
-    ("size", "size(FIELD)"),
-    ("bits", "bits(FIELD)"),
-    ("int", "int(A)"),
-    ("min", "min(A, B)"),
-    ("max", "max(A, B)"),
-    ("popcount", "popcount(A)"),
-    ("number", "number(TEXT)"),
-    ("quake_hash", "quake_hash(TEXT)"),
-    ("source_port", "source_port()"),
-    ("destination_port", "destination_port()"),
-    ("from_first", "from_first()"),
-    ("lua", "lua(\"FUNCTION\", A, ...)"),
-];
+/// All functions but `known`, which has no arguments like theirs.
+fn functions() -> impl Iterator<Item = Help> {
+    words().filter(|it| it.kind == HelpKind::Function && it.word != "known")
+}
 
 impl<'a> Checker<'a, '_> {
     pub(super) fn typed_call(
@@ -38,7 +24,7 @@ impl<'a> Checker<'a, '_> {
         whole: &Expr<'a>,
     ) -> Option<Typed> {
         let integer = |expression| Some((expression, ValueType::Integer));
-        let function = FUNCTIONS.iter().find(|(known, _)| *known == name.text);
+        let function = functions().find(|known| known.word == name.text);
         match (name.text, arguments) {
             ("min", [left, right]) => self.folded(Arithmetic::Least, left, Some(right), whole),
             ("max", [left, right]) => self.folded(Arithmetic::Greatest, left, Some(right), whole),
@@ -47,7 +33,7 @@ impl<'a> Checker<'a, '_> {
             (unknown, _) if function.is_none() => {
                 self.report(name.span, format!("there is no function `{unknown}`"))
                     .label("expected a number, a field, a constant or a function")
-                    .suggest(unknown, FUNCTIONS.iter().map(|(function, _)| *function));
+                    .suggest(unknown, functions().map(|function| function.word));
                 None
             }
             (known, _) if self.scope.structure.is_none() => {
@@ -78,7 +64,8 @@ impl<'a> Checker<'a, '_> {
             ("bits", [field]) => self.measure(Measure::Bits, field),
             (known, _) => {
                 let message = format!("`{known}` is not called so");
-                let shape = function.map_or("", |(_, shape)| shape);
+                let shape = function.map_or("", |function| function.shape);
+                let shape = shape.replace(" or ", "` or `");
                 self.refuse(whole.span, message, format!("expected `{shape}`"))
             }
         }

@@ -12,31 +12,7 @@ use crate::layout::BitOrder;
 use crate::limits::{INFLATED_DEFAULT, INFLATED_MAX};
 use crate::report::Span;
 use crate::syntax::ast::{self, Expr, ExprKind, Field, Ident, Setting, Through};
-
-const LAYER_SETTINGS: [&str; 5] = [
-    "transform",
-    "coding",
-    "byte_order",
-    "bit_order",
-    "inflated_max",
-];
-
-pub(super) const TRANSFORMS: [&str; 14] = [
-    "zlib",
-    "deflate",
-    "gzip",
-    "lz4",
-    "lz4_frame",
-    "zstd",
-    "xor",
-    "xor_text",
-    "huffman",
-    "adaptive_huffman",
-    "chacha20_poly1305",
-    "aes128_gcm",
-    "aes256_gcm",
-    "lua",
-];
+use crate::words::{HelpKind, words_of};
 
 /// What a parameter or an argument is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,7 +100,7 @@ impl<'a> Checker<'a, '_> {
 
     fn layer(&mut self, declared: &ast::Layer<'a>) -> Layer {
         let block = &declared.block;
-        self.check_settings(block, &LAYER_SETTINGS, &[]);
+        self.check_settings(block, HelpKind::OfLayer, &[]);
         let parameters = self.layer_parameters(declared);
         let named = |name: &str| block.setting(name);
         let bytes = named("byte_order").and_then(|setting| self.choice(setting, &BYTE_ORDERS));
@@ -258,7 +234,9 @@ impl<'a> Checker<'a, '_> {
             "lua" => return self.lua_transform(whole, arguments, parameters),
             other => {
                 let message = format!("there is no transform `{other}`");
-                self.report_choice(name.span, message, other, TRANSFORMS);
+                // A key log is asked for arguments.
+                let known = words_of(HelpKind::Transform).filter(|word| *word != "keylog");
+                self.report_choice(name.span, message, other, known);
                 return None;
             }
         };

@@ -234,34 +234,3 @@ impl<'a> Checker<'a, '_> {
         enums
     }
 }
-
-/// The words that only have a meaning in their place, for the syntax highlighting and for editors.
-#[cfg(test)]
-pub(crate) mod words {
-    use super::{calls, layers, protocols, settings, tests, type_names};
-
-    pub(crate) fn annotations() -> Vec<&'static str> {
-        super::vocabulary().map(|known| known.spelled()).collect()
-    }
-
-    pub(crate) fn types() -> Vec<&'static str> {
-        type_names::NAMED.to_vec()
-    }
-
-    pub(crate) fn settings() -> Vec<&'static str> {
-        let wire = protocols::WIRE_SETTINGS.iter();
-        let rules = settings::RULES_SETTINGS.iter();
-        let more = settings::MORE_RULES_SETTINGS.iter();
-        let all = wire.chain(rules).chain(more).chain(&tests::SETTINGS);
-        all.copied().collect()
-    }
-
-    pub(crate) fn functions() -> Vec<&'static str> {
-        let words = calls::FUNCTIONS.iter();
-        words.map(|(spelled, _)| *spelled).collect()
-    }
-
-    pub(crate) fn transforms() -> Vec<&'static str> {
-        layers::TRANSFORMS.to_vec()
-    }
-}

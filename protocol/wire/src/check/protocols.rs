@@ -8,22 +8,12 @@ use super::model::{Expression, Protocol, Selection, StructId};
 use crate::layout::{BitOrder, ByteOrder, Order};
 use crate::report::Span;
 use crate::syntax::ast::{Block, Expr, ExprKind, Ident, Setting};
+use crate::words::HelpKind;
 
 pub(super) const BIT_ORDERS: [(&str, BitOrder); 2] =
     [("lsb", BitOrder::Lsb), ("msb", BitOrder::Msb)];
 pub(super) const BYTE_ORDERS: [(&str, ByteOrder); 2] =
     [("little", ByteOrder::Little), ("big", ByteOrder::Big)];
-pub(super) const WIRE_SETTINGS: [&str; 9] = [
-    "version",
-    "byte_order",
-    "bit_order",
-    "root",
-    "joined",
-    "ports",
-    "magic",
-    "when",
-    "state",
-];
 
 /// How many protocols a wire may have.
 const PROTOCOLS_MAX: usize = 64;
@@ -71,7 +61,7 @@ impl<'a> Checker<'a, '_> {
     }
 
     fn check_wire(&mut self, block: &Block<'a>) -> Option<Protocol> {
-        self.check_settings(block, &WIRE_SETTINGS, &["ports"]);
+        self.check_settings(block, HelpKind::OfWire, &["ports"]);
         let required = ["byte_order", "bit_order", "root"];
         self.require(block, required, "the `wire` block has no");
         let named = |name: &str| block.setting(name);
@@ -111,17 +101,21 @@ impl<'a> Checker<'a, '_> {
         if let Ok(version) = u32::try_from(version) {
             return Some(version);
         }
-        self.report(setting.value.span, "the version is out of range")
-            .label("expected 0 to 4294967295");
-        None
+        self.refuse(
+            setting.value.span,
+            "the version is out of range",
+            "expected 0 to 4294967295",
+        )
     }
 
     /// The struct that a setting names; `what` it is, for errors.
     fn named_struct(&mut self, setting: &Setting<'a>, what: &str) -> Option<StructId> {
         let Some(name) = setting.value.name() else {
-            self.report(setting.value.span, format!("{what} is a struct"))
-                .label("expected a struct");
-            return None;
+            return self.refuse(
+                setting.value.span,
+                format!("{what} is a struct"),
+                "expected a struct",
+            );
         };
         if self.is_ambiguous(name) {
             return None;
@@ -174,9 +168,11 @@ impl<'a> Checker<'a, '_> {
         if let Ok(port) = u16::try_from(port) {
             return Some(port);
         }
-        self.report(value.span, format!("{port} is not a port"))
-            .label("expected 0 to 65535");
-        None
+        self.refuse(
+            value.span,
+            format!("{port} is not a port"),
+            "expected 0 to 65535",
+        )
     }
 
     fn magic(&mut self, setting: &Setting<'a>) -> Option<Vec<u8>> {
@@ -184,9 +180,11 @@ impl<'a> Checker<'a, '_> {
             Expression::Bytes(bytes) => bytes.to_vec(),
             Expression::Text(text) => text.as_bytes().to_vec(),
             _ => {
-                self.report(setting.value.span, "the magic is bytes or a text")
-                    .label("expected bytes such as `x\"ff ff\"`");
-                return None;
+                return self.refuse(
+                    setting.value.span,
+                    "the magic is bytes or a text",
+                    "expected bytes such as `x\"ff ff\"`",
+                );
             }
         };
         if !(1..=MAGIC_BYTES_MAX).contains(&bytes.len()) {

@@ -8,21 +8,13 @@ use crate::facts::{
     UnknownUpdate, UpdateFrom,
 };
 use crate::syntax::ast::{Block, Ident, Setting};
+use crate::words::{HelpKind, words_of};
 
-pub(super) const RULES_SETTINGS: [&str; 7] = [
-    "unknown_migrate",
-    "unknown_update",
-    "unknown_destroy",
-    "create",
-    "stale",
-    "update_from",
-    OLDER_UPDATE,
-];
+/// Those that a block of rules need not say. Without `older_update`, nothing is old where
+/// `stale = never`.
+const OPTIONAL: [&str; 3] = ["older_update", "late_input", "input_delay"];
 
-/// The one that a block need not say: without it, nothing is old where `stale = never`.
-const OLDER_UPDATE: &str = "older_update";
-
-/// What each of them can be.
+/// What each setting can be.
 const UNKNOWN_MIGRATE: [(&str, UnknownMigrate); 3] = [
     ("drop", UnknownMigrate::Drop),
     ("create", UnknownMigrate::Create),
@@ -55,15 +47,11 @@ const LATE_INPUT: [(&str, LateInput); 3] = [
 /// A delay of inputs has fewer ticks.
 const DELAY_MAX: u32 = 10_000;
 
-/// Those that may be left out.
-pub(super) const MORE_RULES_SETTINGS: [&str; 2] = ["late_input", "input_delay"];
-
 impl<'a> Checker<'a, '_> {
     /// Fills in the rules blocks.
     pub(super) fn check_rules(&mut self) {
         for block in &self.file.rules {
-            let known = [&RULES_SETTINGS[..], &MORE_RULES_SETTINGS].concat();
-            self.check_settings(block, &known, &[]);
+            self.check_settings(block, HelpKind::OfRules, &[]);
             let mut rules = Rules {
                 name: block.name.text.to_owned(),
                 unknown_migrate: UnknownMigrate::Drop,
@@ -77,8 +65,7 @@ impl<'a> Checker<'a, '_> {
                 input_delay: 0,
             };
             let mut older_update = None;
-            let required = RULES_SETTINGS.into_iter();
-            let required = required.filter(|&setting| setting != OLDER_UPDATE);
+            let required = words_of(HelpKind::OfRules).filter(|word| !OPTIONAL.contains(word));
             let lack = format!("the rules `{}` do not say", block.name.text);
             self.require(block, required, &lack);
             for setting in &block.settings {
@@ -121,7 +108,7 @@ impl<'a> Checker<'a, '_> {
             "create" => self.set(&mut rules.create, setting, &CREATE),
             "stale" => self.set(&mut rules.stale, setting, &STALE),
             "update_from" => self.set(&mut rules.update_from, setting, &UPDATE_FROM),
-            OLDER_UPDATE => *older_update = self.choice(setting, &OLDER_UPDATES),
+            "older_update" => *older_update = self.choice(setting, &OLDER_UPDATES),
             "late_input" => rules.late_input = self.choice(setting, &LATE_INPUT),
             "input_delay" => rules.input_delay = self.input_delay(setting).unwrap_or(0),
             _ => {}
@@ -143,7 +130,7 @@ impl<'a> Checker<'a, '_> {
     pub(super) fn check_settings(
         &mut self,
         block: &Block<'a>,
-        known: &[&'static str],
+        known: HelpKind,
         lists: &[&'static str],
     ) {
         let mut taken = BTreeMap::new();
@@ -155,10 +142,10 @@ impl<'a> Checker<'a, '_> {
                 self.report(second.span, message)
                     .label("expected nothing after the first");
             }
-            if !known.contains(&setting.name.text) {
+            if !words_of(known).any(|word| word == setting.name.text) {
                 let message = format!("there is no setting `{}` here", setting.name.text);
-                let known = known.iter().copied();
-                self.report_choice(setting.name.span, message, setting.name.text, known);
+                let (name, known) = (setting.name, words_of(known));
+                self.report_choice(name.span, message, name.text, known);
             } else if let Some(first) = taken.insert(setting.name.text, setting.name.span) {
                 self.report(
                     setting.name.span,

@@ -2,41 +2,12 @@
 
 use super::model::Number;
 use crate::layout::ByteOrder;
+use crate::words::{HelpKind, words_of};
 
 /// The built-in types that are not an integer of this many bits.
-pub(super) const NAMED: [&str; 31] = [
-    "bool",
-    "range",
-    "leb128",
-    "sleb128",
-    "zigzag",
-    "vlq",
-    "prefix_varint",
-    "quic_varint",
-    "ubitvar",
-    "packed_int",
-    "compressed",
-    "quake_float",
-    "f16",
-    "f32",
-    "f64",
-    "f16le",
-    "f16be",
-    "f32le",
-    "f32be",
-    "f64le",
-    "f64be",
-    "quantized",
-    "vec2",
-    "vec3",
-    "vec4",
-    "smallest_three",
-    "string",
-    "bytes",
-    "delta",
-    "uuid",
-    "hash",
-];
+pub(super) fn named_types() -> impl Iterator<Item = &'static str> {
+    words_of(HelpKind::Type)
+}
 
 /// The parts of a name such as `u12` or `i32be`.
 #[derive(Clone, Copy, Debug)]
@@ -109,5 +80,5 @@ pub(super) fn is_number(name: &str) -> bool {
 
 /// Whether the language gives the name a meaning as a type.
 pub(crate) fn is_built_in(name: &str) -> bool {
-    width_of(name).is_some() || NAMED.contains(&name)
+    width_of(name).is_some() || named_types().any(|known| known == name)
 }

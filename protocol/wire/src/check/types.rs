@@ -3,7 +3,7 @@
 use super::Checker;
 use super::declared::Item;
 use super::model::{EnumId, Number, Type};
-use super::type_names::{IntegerName, NAMED, float_width, is_built_in, width_of};
+use super::type_names::{IntegerName, float_width, is_built_in, named_types, width_of};
 use crate::layout::ByteOrder;
 use crate::report::Span;
 use crate::syntax::ast::{Expr, ExprKind, Ident, TypeRef};
@@ -139,7 +139,7 @@ impl<'a> Checker<'a, '_> {
     }
 
     fn report_unknown_type(&mut self, name: Ident<'a>) {
-        let mut names: Vec<&str> = NAMED.to_vec();
+        let mut names: Vec<&str> = named_types().collect();
         names.extend(["u8", "u16", "u32", "u64", "u128", "i8", "i16", "i32", "i64"]);
         let is_type = |item| !matches!(item, Item::Constant(_));
         names.extend(self.items_seen(name.span, is_type));

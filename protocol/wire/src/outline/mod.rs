@@ -11,7 +11,7 @@ mod tests;
 
 use std::ops::Range;
 
-pub use self::help::{Help, HelpKind, help, help_of};
+pub use self::help::{help, help_of};
 pub use self::symbols::{
     FilePlace, ImportPlace, Outline, OutlineFile, Symbol, SymbolId, SymbolKind,
 };

@@ -6,8 +6,9 @@ use std::path::Path;
 
 use serde_json::{Value as Json, json};
 
-use crate::check::words;
+use crate::check::vocabulary;
 use crate::syntax::{ITEMS, RESERVED};
+use crate::words::{HelpKind, words_of};
 
 const FILE: &str = "docs/vscode/netreel.tmLanguage.json";
 
@@ -34,6 +35,15 @@ fn words_of_the_parser() -> BTreeSet<String> {
         }
     }
     words
+}
+
+fn annotations() -> Vec<&'static str> {
+    vocabulary().map(|known| known.spelled()).collect()
+}
+
+fn settings() -> Vec<&'static str> {
+    let kinds = [HelpKind::OfWire, HelpKind::OfRules, HelpKind::OfTest];
+    kinds.into_iter().flat_map(words_of).collect()
 }
 
 /// One of these words.
@@ -88,7 +98,7 @@ fn grammar() -> Json {
                   ] },
             ] },
             "annotations": { "patterns": [
-                pattern("storage.modifier.annotation", format!("@{}", any_of(words::annotations()))),
+                pattern("storage.modifier.annotation", format!("@{}", any_of(annotations()))),
                 pattern("invalid.illegal.annotation", "@\\w*".to_owned()),
             ] },
             "declarations": { "patterns": [
@@ -101,12 +111,12 @@ fn grammar() -> Json {
             "words": { "patterns": [
                 pattern("keyword.control", any_of(control)),
                 pattern("constant.language", any_of(["true", "false"])),
-                pattern("variable.other.property", format!("{}(?=\\s*=[^=>])", any_of(words::settings()))),
+                pattern("variable.other.property", format!("{}(?=\\s*=[^=>])", any_of(settings()))),
                 pattern("keyword.other", format!("(?<![.@]){}(?!\\s*[:.])", any_of(inside))),
             ] },
             "types": { "patterns": [
                 pattern("support.type", "\\b[ui](?:[1-9]|[1-5][0-9]|6[0-4])(?:le|be)?\\b".to_owned()),
-                pattern("support.type", format!("(?<!\\.){}", any_of(words::types()))),
+                pattern("support.type", format!("(?<!\\.){}", any_of(words_of(HelpKind::Type)))),
             ] },
             "numbers": { "patterns": [
                 pattern(
@@ -150,7 +160,8 @@ fn the_parsers_own_words_are_found() {
 
 #[test]
 fn no_word_has_a_meaning_that_a_pattern_would_change() {
-    let all = [words::annotations(), words::types(), words::settings()].concat();
+    let types = words_of(HelpKind::Type).collect();
+    let all = [annotations(), types, settings()].concat();
     for word in all {
         let plain = word
             .bytes()
