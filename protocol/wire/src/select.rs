@@ -3,8 +3,9 @@
 use crate::Context;
 use crate::arithmetic;
 use crate::bits::BitReader;
-use crate::check::model::{Circumstance, Expression, Look, Selection, StatePart, StatePath};
+use crate::check::model::{Circumstance, Expression, Look, Selection, StatePath};
 use crate::layout::Order;
+use crate::run::kept;
 use crate::state::{ConnectionState, StateField};
 
 /// Whether a selection takes a packet.
@@ -124,20 +125,9 @@ impl Asked<'_> {
         for key in &path.keys {
             keys.push(self.value(key)?);
         }
-        let key = keys.first().copied();
         let field = self.fields.get(usize::from(path.field))?;
         let second = field.each && self.context.from_first == path.other;
         let place = field.place + u16::from(second);
-        let rows = || self.state.rows(place);
-        let content = || self.state.content(place, key).map(|_| 1);
-        match path.part {
-            StatePart::Plain => {}
-            StatePart::Value(value) => {
-                let found = rows()?.value(&keys, value)?;
-                return found.integer().or(found.content().map(|_| 1));
-            }
-            StatePart::All => return rows()?.get(&keys).map(|_| 1),
-        }
-        self.state.integer(place, key).or_else(content)
+        kept(self.state, place, &keys, path.part)
     }
 }

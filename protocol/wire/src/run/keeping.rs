@@ -13,7 +13,7 @@ use crate::facts::Meaning;
 use crate::limits::{STATE_CONTENT_MAX, STATE_KEYS_MAX};
 use crate::operation::{Operand, Register};
 use crate::program::{ContentOperand, SetValue};
-use crate::state::{Kept, RowValue};
+use crate::state::{ConnectionState, Kept, RowValue};
 use crate::syntax::ast::Arithmetic;
 
 /// The bits of a text or of bytes, as a register holds them.
@@ -24,6 +24,27 @@ pub(super) fn packed(content: &Range<u32>) -> i128 {
 pub(super) fn unpacked(register: i128) -> Range<u32> {
     let both = register as u64;
     both as u32..(both >> 32) as u32
+}
+
+/// An integer of the state, or 1 where there is something else.
+pub(crate) fn kept(
+    state: &ConnectionState,
+    place: u16,
+    keys: &[i128],
+    part: StatePart,
+) -> Option<i128> {
+    match part {
+        StatePart::Plain => {
+            let key = keys.first().copied();
+            let content = || state.content(place, key).map(|_| 1);
+            state.integer(place, key).or_else(content)
+        }
+        StatePart::Value(value) => {
+            let found = state.rows(place)?.value(keys, value)?;
+            found.integer().or(found.content().map(|_| 1))
+        }
+        StatePart::All => state.rows(place)?.get(keys).map(|_| 1),
+    }
 }
 
 /// How many entries of a table that is copied count as a node of the packet.
@@ -94,21 +115,7 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
             Err(unresolved) => return unresolved,
         };
         let field = self.plan.slots.get(usize::from(slot)).map(|s| s.field);
-        let found = match at.part {
-            StatePart::Plain => {
-                let content = || self.state.content(at.place, at.key()).map(|_| 1);
-                self.state.integer(at.place, at.key()).or_else(content)
-            }
-            StatePart::Value(value) => {
-                let rows = self.state.rows(at.place);
-                let found = rows.and_then(|rows| rows.value(at.keys(), value));
-                found.and_then(|it| it.integer().or(it.content().map(|_| 1)))
-            }
-            StatePart::All => {
-                let rows = self.state.rows(at.place);
-                rows.and_then(|rows| rows.get(at.keys())).map(|_| 1)
-            }
-        };
+        let found = kept(self.state, at.place, at.keys(), at.part);
         found.unwrap_or(arithmetic::unresolved(field.unwrap_or(0)))
     }
 

@@ -3,7 +3,7 @@
 use super::machine::{Machine, OpenMessages};
 use super::sink::Sink;
 use super::tape::Tape;
-use crate::facts::{Meaning, MessageFacts, Promise, Sequence};
+use crate::facts::{Meaning, MessageFacts, PacketFacts, Promise, Sequence};
 use crate::operation::Register;
 use crate::program::EnumMember;
 
@@ -71,6 +71,19 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
         }
     }
 
+    /// Says something of the message that is open; outside messages, of the packet.
+    #[inline]
+    fn either(
+        &mut self,
+        of_message: impl FnOnce(&mut MessageFacts),
+        of_packet: impl FnOnce(&mut PacketFacts),
+    ) {
+        match self.open.inner {
+            Some(_) => self.message(of_message),
+            None => of_packet(self.facts),
+        }
+    }
+
     #[inline]
     pub(super) fn say(&mut self, fact: Option<Meaning>, value: u64, bits: u8) {
         if let Some(meaning) = fact {
@@ -104,16 +117,14 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
                 message.reliable_sequence = sequence;
                 message.reliable = true;
             }),
-            Meaning::ReliableUnordered => self.message(|message| {
-                message.reliable_sequence = sequence;
-                message.reliable = true;
-                message.promise = Promise::Unordered;
-            }),
-            Meaning::ReliableSequenced => self.message(|message| {
-                message.reliable_sequence = sequence;
-                message.reliable = true;
-                message.promise = Promise::Sequenced;
-            }),
+            Meaning::ReliableUnordered => {
+                self.say_meaning(Meaning::ReliableSequence, value, bits);
+                self.message(|message| message.promise = Promise::Unordered);
+            }
+            Meaning::ReliableSequenced => {
+                self.say_meaning(Meaning::ReliableSequence, value, bits);
+                self.message(|message| message.promise = Promise::Sequenced);
+            }
             Meaning::OrderedSequenced => self.message(|message| {
                 message.ordered_sequence = sequence;
                 message.promise = Promise::Sequenced;
@@ -121,44 +132,30 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
             Meaning::OrderedSequence => self.message(|m| m.ordered_sequence = sequence),
             Meaning::Channel => self.message(|message| message.channel = fact),
             Meaning::Acknowledges => self.message(|message| message.acknowledges = sequence),
-            Meaning::AcknowledgesBefore if self.open.inner.is_some() => {
-                self.message(|message| message.acknowledges_before = sequence);
-            }
-            Meaning::AcknowledgesBefore => self.facts.acknowledges_before = sequence,
+            Meaning::AcknowledgesBefore => self.either(
+                |it| it.acknowledges_before = sequence,
+                |it| it.acknowledges_before = sequence,
+            ),
             Meaning::Origin => self.message(|message| message.origin = fact),
             Meaning::Object => self.message(|message| message.object = fact),
             Meaning::ObjectType => self.message(|message| message.object_type = fact),
             Meaning::Owner => self.message(|message| message.owner = fact),
             Meaning::NewOwner => self.message(|message| message.new_owner = fact),
             Meaning::MigrationCounter => self.message(|m| m.migration_counter = fact),
-            Meaning::Tick if self.open.inner.is_some() => {
-                self.message(|message| message.tick = sequence)
+            Meaning::Tick => self.either(|it| it.tick = sequence, |it| it.tick = sequence),
+            Meaning::Checksum => self.either(|it| it.checksum = fact, |it| it.checksum = fact),
+            Meaning::Input => self.either(|it| it.input = fact, |it| it.input = fact),
+            Meaning::InputCount => {
+                self.either(|it| it.input_count = fact, |it| it.input_count = fact)
             }
-            Meaning::Tick => self.facts.tick = sequence,
-            Meaning::Checksum if self.open.inner.is_some() => {
-                self.message(|message| message.checksum = fact)
+            Meaning::SentTime => {
+                self.either(|it| it.sent_time = sequence, |it| it.sent_time = sequence)
             }
-            Meaning::Checksum => self.facts.checksum = fact,
-            Meaning::Input if self.open.inner.is_some() => {
-                self.message(|message| message.input = fact)
-            }
-            Meaning::Input => self.facts.input = fact,
-            Meaning::InputCount if self.open.inner.is_some() => {
-                self.message(|message| message.input_count = fact)
-            }
-            Meaning::InputCount => self.facts.input_count = fact,
-            Meaning::SentTime if self.open.inner.is_some() => {
-                self.message(|message| message.sent_time = sequence);
-            }
-            Meaning::SentTime => self.facts.sent_time = sequence,
             Meaning::EchoesTime => {
                 self.facts.echoed_times.extend(sequence);
                 self.message(|message| message.echoed_time = sequence);
             }
-            Meaning::Host if self.open.inner.is_some() => {
-                self.message(|message| message.host = fact)
-            }
-            Meaning::Host => self.facts.host = fact,
+            Meaning::Host => self.either(|it| it.host = fact, |it| it.host = fact),
             Meaning::FragmentId => self.message(|message| message.fragment_id = fact),
             Meaning::FragmentIndex => {
                 self.fragment.0 = fact;

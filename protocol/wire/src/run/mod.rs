@@ -21,6 +21,7 @@ mod write;
 mod writing;
 
 pub(crate) use full::Full;
+pub(crate) use keeping::kept;
 pub(crate) use machine::{Entry, Surroundings, read};
 pub(crate) use sink::FactsOnly;
 pub use write::Change;

@@ -280,14 +280,6 @@ impl<'a, 'p: 'a> Tape<'p> for Reading<'a> {
         Ok(raw.ok().map(i128::from))
     }
 
-    #[inline]
-    fn computed(&mut self, _: u32) {}
-
-    #[inline]
-    fn is_done(&mut self, holds: bool) -> bool {
-        holds
-    }
-
     fn content(&mut self, length: i128, prefixed: bool, _: u32) -> Result<Content, Problem> {
         let from = self.reader.at();
         let start = if prefixed { self.prefix_at } else { from };
@@ -330,39 +322,8 @@ impl<'a, 'p: 'a> Tape<'p> for Reading<'a> {
     }
 
     #[inline]
-    fn count(&mut self, asked: u32, _: u32) -> Result<u32, Problem> {
-        Ok(asked)
-    }
-
-    #[inline]
     fn more(&mut self) -> bool {
         self.reader.left() > 0
-    }
-
-    #[inline]
-    fn enter(&mut self, _: u32) {}
-
-    #[inline]
-    fn leave(&mut self) {}
-
-    #[inline]
-    fn foresee(&mut self, _: u32) -> bool {
-        false
-    }
-
-    #[inline]
-    fn meet(&mut self, _: bool) -> bool {
-        true
-    }
-
-    #[inline]
-    fn derive(&mut self, _: u32) -> u32 {
-        0
-    }
-
-    #[inline]
-    fn is_derived(&mut self, _: u32, value: i128, derived: i128) -> bool {
-        value == derived
     }
 
     fn with_bytes(&self, bits: Range<u32>, show: impl FnOnce(&[u8])) {
@@ -370,10 +331,6 @@ impl<'a, 'p: 'a> Tape<'p> for Reading<'a> {
             Some(bytes) => show(bytes),
             None => show(&self.reader.bytes(bits.start, bits.end)),
         }
-    }
-
-    fn opens(&mut self, _: u32) -> bool {
-        true
     }
 
     fn copy(&self, bits: Range<u32>, to: &mut Vec<u8>) {
@@ -483,24 +440,12 @@ impl<'a, 'p: 'a> Tape<'p> for Reading<'a> {
         self.reader.order().bytes
     }
 
-    fn order_of_wide(&self) -> ByteOrder {
-        if self.reader.is_coded() {
-            ByteOrder::Little
-        } else {
-            self.byte_order()
-        }
-    }
-
     fn set_byte_order(&mut self, order: ByteOrder) {
         self.reader.set_byte_order(order);
     }
 
     fn stream(&self) -> BitReader<'_> {
         self.reader
-    }
-
-    fn can_give_up(&self, _: usize) -> bool {
-        true
     }
 
     fn past_end(&self, needed: u64) -> Problem {

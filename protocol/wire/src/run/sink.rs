@@ -7,45 +7,52 @@ use crate::bits::BitReader;
 use crate::facts::Piece;
 use crate::tree;
 
-/// Who wants to know what is in a packet. Fields come as indices into [`Program::fields`].
+/// Who wants to know what is in a packet, and what they do not say they want to know. Fields come as
+/// indices into [`Program::fields`].
 pub(crate) trait Sink {
     /// A struct or a repeat begins; `count` is the number of elements, where it is known.
-    fn enter(&mut self, field: u32, bit: u32, count: Option<u32>);
+    fn enter(&mut self, _field: u32, _bit: u32, _count: Option<u32>) {}
     /// It ends.
-    fn leave(&mut self, bit: u32);
+    fn leave(&mut self, _bit: u32) {}
     /// An integer, as it was on the wire.
-    fn value(&mut self, field: u32, bits: Range<u32>, raw: u64);
+    fn value(&mut self, _field: u32, _bits: Range<u32>, _raw: u64) {}
     /// A text or bytes; `content` leaves out the prefix.
-    fn content(&mut self, field: u32, bits: Range<u32>, content: Range<u32>);
+    fn content(&mut self, _field: u32, _bits: Range<u32>, _content: Range<u32>) {}
     /// Something is wrong; with the field that comes next. Only a wrong constant is told after its
     /// field.
-    fn problem(&mut self, field: Option<u32>, bit: u32, problem: Problem);
+    fn problem(&mut self, _field: Option<u32>, _bit: u32, _problem: Problem) {}
     /// The integer that was told last is added to another value; the sum, where that is known.
-    fn sum(&mut self, sum: Option<i128>);
+    fn sum(&mut self, _sum: Option<i128>) {}
     /// Decoding stopped here; what is open ends, and all bits from here on are unexplained.
-    fn rest(&mut self, bits: Range<u32>, why: Rest);
+    fn rest(&mut self, _bits: Range<u32>, _why: Rest) {}
     /// Fields are in other bytes from here on, until [`Sink::end_stream`].
-    fn begin_stream(&mut self, stream: BitReader<'_>);
+    fn begin_stream(&mut self, _stream: BitReader<'_>) {}
     /// The stream has only this many bytes.
-    fn cut_stream(&mut self, bytes: usize);
+    fn cut_stream(&mut self, _bytes: usize) {}
     /// Bits of a stream that are unexplained.
-    fn rest_of_stream(&mut self, bits: Range<u32>, why: Rest);
+    fn rest_of_stream(&mut self, _bits: Range<u32>, _why: Rest) {}
     /// Fields are again where they were before. Where decoding stopped in the stream, what is open
     /// in it ends, and the bits from there on are unexplained.
-    fn end_stream(&mut self, rest: Option<(Range<u32>, Rest)>);
+    fn end_stream(&mut self, _rest: Option<(Range<u32>, Rest)>) {}
     /// How much was told so far.
-    fn mark(&self) -> Mark;
+    fn mark(&self) -> Mark {
+        Mark::default()
+    }
     /// Forgets what was told since.
-    fn go_back(&mut self, mark: Mark);
+    fn go_back(&mut self, _mark: Mark) {}
     /// Why the problem that is told next is there.
-    fn because(&mut self, why: String);
+    fn because(&mut self, _why: String) {}
     /// How many structs and repeats are open.
-    fn depth(&self) -> usize;
+    fn depth(&self) -> usize {
+        0
+    }
     /// Where to note bytes that are put together with those of other packets, if anybody asks.
-    fn pieces(&mut self) -> Option<&mut Vec<Piece>>;
+    fn pieces(&mut self) -> Option<&mut Vec<Piece>> {
+        None
+    }
     /// Bits of a window that are unexplained; the field after `field` is for those that are
     /// unresolved. Where decoding stopped in the window, what is open inside a depth ends.
-    fn rest_of_window(&mut self, field: u32, bits: Range<u32>, stopped: Option<(usize, Rest)>);
+    fn rest_of_window(&mut self, _field: u32, _bits: Range<u32>, _stopped: Option<(usize, Rest)>) {}
 }
 
 /// How much a sink was told at some point.
@@ -62,31 +69,7 @@ pub(crate) struct Mark {
 /// The sink that wants nothing but the facts.
 pub(crate) struct FactsOnly;
 
-impl Sink for FactsOnly {
-    fn enter(&mut self, _: u32, _: u32, _: Option<u32>) {}
-    fn leave(&mut self, _: u32) {}
-    fn value(&mut self, _: u32, _: Range<u32>, _: u64) {}
-    fn content(&mut self, _: u32, _: Range<u32>, _: Range<u32>) {}
-    fn problem(&mut self, _: Option<u32>, _: u32, _: Problem) {}
-    fn sum(&mut self, _: Option<i128>) {}
-    fn rest(&mut self, _: Range<u32>, _: Rest) {}
-    fn begin_stream(&mut self, _: BitReader<'_>) {}
-    fn cut_stream(&mut self, _: usize) {}
-    fn rest_of_stream(&mut self, _: Range<u32>, _: Rest) {}
-    fn end_stream(&mut self, _: Option<(Range<u32>, Rest)>) {}
-    fn mark(&self) -> Mark {
-        Mark::default()
-    }
-    fn go_back(&mut self, _: Mark) {}
-    fn because(&mut self, _: String) {}
-    fn depth(&self) -> usize {
-        0
-    }
-    fn pieces(&mut self) -> Option<&mut Vec<Piece>> {
-        None
-    }
-    fn rest_of_window(&mut self, _: u32, _: Range<u32>, _: Option<(usize, Rest)>) {}
-}
+impl Sink for FactsOnly {}
 
 /// Why bits are not explained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

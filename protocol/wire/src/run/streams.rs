@@ -4,11 +4,10 @@ use std::ops::Range;
 
 use super::arena::Arena;
 use super::keeping::unpacked;
-use super::machine::{Machine, OpenMessages, Stop};
+use super::machine::{Machine, OpenMessages, Stop, Surroundings};
 use super::problem::{Limit, Problem};
 use super::reading::Reading;
 use super::sink::{Rest, Sink};
-use super::stack::Stack;
 use super::tape::{Inflated, Tape};
 use crate::arithmetic;
 use crate::bits::BitReader;
@@ -264,31 +263,22 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
     ) -> Machine<'s, 's, Reading<'s>, S> {
         let mut tape = Reading::new(BitReader::new(bytes, order), arena);
         tape.set_inflated(self.tape.inflated());
+        let around = Surroundings {
+            context: self.context,
+            state: &mut *self.state,
+        };
+        let (program, plan) = (self.program, self.plan);
+        let (facts, sink) = (&mut *self.facts, &mut *self.sink);
         Machine {
-            program: self.program,
-            plan: self.plan,
-            tape,
-            registers: &mut *self.registers,
             base: self.base,
-            frames: Vec::new(),
             frames_around: self.frames_around + self.frames.len(),
-            scopes: Stack::new(),
-            read_elsewhere: Vec::new(),
-            outer_streams: Stack::new(),
             nodes_left: self.nodes_left,
             open: self.open,
             fragment: self.fragment,
-            checksum: None,
-            checksum_lacks: None,
-            unpacked: Vec::new(),
             stream,
             streams: self.streams,
             streams_around: self.streams_around + 1,
-            waits: false,
-            context: self.context,
-            state: &mut *self.state,
-            facts: &mut *self.facts,
-            sink: &mut *self.sink,
+            ..Machine::new(program, plan, tape, self.registers, around, facts, sink)
         }
     }
 

@@ -13,7 +13,8 @@ use crate::values::codec::Codec;
 
 /// One direction of a run. [`Reading`](super::reading::Reading) takes values from a packet's bits,
 /// [`Writing`](super::writing::Writing) takes them from JSON and puts the bits down. Fields come as
-/// indices into the dictionary. After an error the tape stands where the failed step began.
+/// indices into the dictionary. After an error the tape stands where the failed step began. What has an
+/// answer here is asked of whoever writes; this is the answer of whoever reads.
 pub(crate) trait Tape<'p> {
     /// The bit that the next step reads or writes, from the stream's start.
     fn at(&self) -> u32;
@@ -55,7 +56,8 @@ pub(crate) trait Tape<'p> {
     fn look(&mut self, look: Look, ahead: i128, field: u32) -> Result<Option<i128>, Problem>;
 
     /// A field that takes no bits: what JSON says of it does not matter.
-    fn computed(&mut self, field: u32);
+    #[inline]
+    fn computed(&mut self, _field: u32) {}
 
     /// 1 to 63 bits that hold nothing. `expected`: what they should be.
     fn padding(&mut self, bits: u32, expected: Option<u64>, field: u32) -> Result<u64, Problem>;
@@ -64,37 +66,59 @@ pub(crate) trait Tape<'p> {
     fn skip(&mut self, bits: u32) -> bool;
 
     /// The number of elements of a repeat that asks for this many.
-    fn count(&mut self, asked: u32, field: u32) -> Result<u32, Problem>;
+    #[inline]
+    fn count(&mut self, asked: u32, _field: u32) -> Result<u32, Problem> {
+        Ok(asked)
+    }
 
     /// Whether a repeat until the end has another element.
     fn more(&mut self) -> bool;
 
     /// Whether a repeat until a condition is done.
-    fn is_done(&mut self, holds: bool) -> bool;
+    #[inline]
+    fn is_done(&mut self, holds: bool) -> bool {
+        holds
+    }
 
     /// A struct, a repeat or an element that is not a plain value begins.
-    fn enter(&mut self, field: u32);
+    #[inline]
+    fn enter(&mut self, _field: u32) {}
 
     /// It ends.
-    fn leave(&mut self);
+    #[inline]
+    fn leave(&mut self) {}
 
     /// Whether a field of the struct that begins will be there, as far as that is known.
-    fn foresee(&mut self, field: u32) -> bool;
+    #[inline]
+    fn foresee(&mut self, _field: u32) -> bool {
+        false
+    }
 
     /// A field is there; whether it counts as present.
-    fn meet(&mut self, foreseen: bool) -> bool;
+    #[inline]
+    fn meet(&mut self, _foreseen: bool) -> bool {
+        true
+    }
 
     /// The next field is derived; its number among the derived fields of the packet.
-    fn derive(&mut self, field: u32) -> u32;
+    #[inline]
+    fn derive(&mut self, _field: u32) -> u32 {
+        0
+    }
 
     /// Whether a derived field has the value that it is worked out to have, or may keep another.
-    fn is_derived(&mut self, number: u32, value: i128, derived: i128) -> bool;
+    #[inline]
+    fn is_derived(&mut self, _number: u32, value: i128, derived: i128) -> bool {
+        value == derived
+    }
 
     /// Shows bytes of the current stream that are there already; a last part of a byte is filled up
     /// with zeros.
     fn with_bytes(&self, bits: Range<u32>, show: impl FnOnce(&[u8]));
     /// Whether a field that is read from other bytes than the packet's is to be opened.
-    fn opens(&mut self, field: u32) -> bool;
+    fn opens(&mut self, _field: u32) -> bool {
+        true
+    }
 
     /// Appends the bytes of a range of the current stream.
     fn copy(&self, bits: Range<u32>, to: &mut Vec<u8>);
@@ -137,7 +161,13 @@ pub(crate) trait Tape<'p> {
     fn byte_order(&self) -> ByteOrder;
 
     /// The same of an integer of 128 bits; in a coded stream the lowest byte is always the first.
-    fn order_of_wide(&self) -> ByteOrder;
+    fn order_of_wide(&self) -> ByteOrder {
+        if self.stream().is_coded() {
+            ByteOrder::Little
+        } else {
+            self.byte_order()
+        }
+    }
 
     /// They come in this one, until another one is set.
     fn set_byte_order(&mut self, order: ByteOrder);
@@ -152,7 +182,9 @@ pub(crate) trait Tape<'p> {
     fn unwind(&mut self, depth: usize);
 
     /// Whether the rest of the window or layer at this depth can be left unexplained.
-    fn can_give_up(&self, depth: usize) -> bool;
+    fn can_give_up(&self, _depth: usize) -> bool {
+        true
+    }
 
     /// A field that needs this many bits does not fit.
     fn past_end(&self, needed: u64) -> Problem;

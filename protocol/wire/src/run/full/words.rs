@@ -40,25 +40,17 @@ impl Full<'_> {
                 left,
                 limit,
             } => {
-                let (there, limit) = (count_of(left.into(), "bit"), self.limit(limit));
-                let verb = if left == 1 { "is" } else { "are" };
+                let (there, limit) = (bits_are(left), self.limit(limit));
                 let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
                 let asked = count_of(bytes, "byte");
-                format!(
-                    "`{}` asks for {asked}, {there} {verb} left {limit}",
-                    text(index)
-                )
+                format!("`{}` asks for {asked}, {there} left {limit}", text(index))
             }
             Problem::NegativeSize { text: index, bytes } => {
                 format!("`{}` is {bytes}", text(index))
             }
             Problem::LeftInWindow { bits, text: index } => {
-                let (bits, verb) = (
-                    count_of(bits.into(), "bit"),
-                    if bits == 1 { "is" } else { "are" },
-                );
-                let text = text(index);
-                format!("{bits} {verb} left after the last field in `{text}`")
+                let (bits, text) = (bits_are(bits), text(index));
+                format!("{bits} left after the last field in `{text}`")
             }
             Problem::Unpack { text: index } => {
                 format!("`{}` does not unpack: {}", text(index), self.why)
@@ -131,11 +123,7 @@ impl Full<'_> {
                 "an element takes no bits, so that the repeat has no end".to_owned()
             }
             Problem::Trailing { bits } => {
-                let (bits, verb) = (
-                    count_of(bits.into(), "bit"),
-                    if bits == 1 { "is" } else { "are" },
-                );
-                format!("{bits} {verb} left after the last field")
+                format!("{} left after the last field", bits_are(bits))
             }
             Problem::PacketTooLong { bytes } => {
                 format!("the {whole} has {bytes} bytes, only the first {PACKET_BYTES_MAX} count")
@@ -244,6 +232,11 @@ fn there(left: u32) -> String {
         1 => "1 is".to_owned(),
         more => format!("{more} are"),
     }
+}
+
+fn bits_are(bits: u32) -> String {
+    let verb = if bits == 1 { "is" } else { "are" };
+    format!("{} {verb}", count_of(bits.into(), "bit"))
 }
 
 fn count_of(count: u64, thing: &str) -> String {

@@ -4,7 +4,7 @@ use crate::check::model::Look;
 use crate::layout::ByteOrder;
 
 /// A derived field as a run wrote it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Derived {
     pub(crate) path: String,
     /// What the JSON says it is.

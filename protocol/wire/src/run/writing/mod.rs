@@ -5,6 +5,7 @@ mod derived;
 mod tape;
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use serde_json::{Map, Value as Json};
 
@@ -226,57 +227,67 @@ impl<'j> Writing<'j> {
         Ok(())
     }
 
-    /// What the field has on the wire, and how many bits it takes where the JSON says so.
-    fn raw(&mut self, field: u32) -> Result<(u64, Option<u32>), Problem> {
+    /// What the field has on the wire, and how many bits it takes where the JSON says so; its name.
+    fn raw(&mut self, field: u32) -> Result<(u64, Option<u32>, String), Problem> {
         let (leaf, name) = self.leaf(field, true)?;
         let info = self.info(field);
-        if let (Some(number), Some(info)) = (self.next_derived.take(), info) {
-            if leaf.is_none() && self.is_cut() {
-                return Err(Problem::NotWritten);
+        let raw = match (self.next_derived.take(), leaf, info) {
+            (Some(_), None, Some(_)) if self.is_cut() => return Err(Problem::NotWritten),
+            (Some(number), leaf, Some(info)) => self.derived_raw(number, info, leaf),
+            (_, Some(leaf), Some(info)) => {
+                let raw = raw_of(leaf, info.shown, self.dictionary);
+                raw.map(|raw| (raw, leaf.bits))
             }
-            let raw = self.derived_raw(number, info, leaf);
-            return raw.map_err(|why| self.refuse(Some(&name), why));
-        }
-        match (leaf, info) {
-            (Some(leaf), Some(info)) => match raw_of(leaf, info.shown, self.dictionary) {
-                Ok(raw) => Ok((raw, leaf.bits)),
-                Err(why) => Err(self.refuse(Some(&name), why)),
-            },
-            (None, Some(info)) if info.constant.is_some() && !self.is_cut() => {
+            (_, None, Some(info)) if info.constant.is_some() && !self.is_cut() => {
                 Ok((info.constant.unwrap_or(0), None))
             }
-            _ => self.missing(&name).map(|()| (0, None)),
+            _ => self.missing(&name).map(|()| Ok((0, None)))?,
+        };
+        match raw {
+            Ok((raw, bits)) => Ok((raw, bits, name)),
+            Err(why) => Err(self.refuse(Some(&name), why)),
         }
     }
 
-    fn content_bytes(&mut self, field: u32, take: bool) -> Result<(Vec<u8>, Leaf<'j>), Problem> {
+    /// The bytes of a text, or bytes, with what the JSON says of the field; its name.
+    fn content_bytes(
+        &mut self,
+        field: u32,
+        take: bool,
+    ) -> Result<(Vec<u8>, Leaf<'j>, String), Problem> {
         let (leaf, name) = self.leaf(field, take)?;
         if let (None, Some(content)) = (leaf, self.dictionary.contents.get(&field))
             && !self.is_cut()
         {
-            return Ok((content.to_vec(), Leaf::default()));
+            return Ok((content.to_vec(), Leaf::default(), name));
         }
         let (Some(leaf), Some(info)) = (leaf, self.info(field)) else {
             self.missing(&name)?;
-            return Ok((Vec::new(), Leaf::default()));
+            return Ok((Vec::new(), Leaf::default(), name));
         };
         let shown = match info.shown {
             Shown::Wide(None) => Shown::Wide(Some(self.order_of_wide())),
             shown => shown,
         };
         match bytes_of(leaf, shown) {
-            Ok(bytes) => Ok((bytes, leaf)),
+            Ok(bytes) => Ok((bytes, leaf, name)),
             Err(why) => Err(self.refuse(Some(&name), why)),
         }
     }
 
-    fn write_fixed(&mut self, raw: u64, bits: u32, name: Option<&str>) -> Result<(), Problem> {
+    fn check_fits(&mut self, raw: u64, bits: u32, name: &str) -> Result<(), Problem> {
         if bits < 64 && raw >> bits != 0 {
             let why = format!("{raw} does not fit {bits} bits");
-            return Err(self.refuse(name, why));
+            return Err(self.refuse(Some(name), why));
         }
-        self.writer.write(raw, bits);
         Ok(())
+    }
+
+    /// Puts down bytes; where they are then.
+    fn put(&mut self, bytes: &[u8]) -> Range<u32> {
+        let from = self.writer.at();
+        self.writer.write_bytes(bytes);
+        from..self.writer.at()
     }
 
     /// In this many bits, or in the fewest.

@@ -32,9 +32,9 @@ impl<'p> Tape<'p> for Writing<'_> {
     }
 
     fn fixed(&mut self, bits: u32, field: u32) -> Result<u64, Problem> {
-        let name = self.info(field).map(|info| self.name_of(info));
-        let (raw, _) = self.raw(field)?;
-        self.write_fixed(raw, bits, name.as_deref())?;
+        let (raw, _, name) = self.raw(field)?;
+        self.check_fits(raw, bits, &name)?;
+        self.writer.write(raw, bits);
         Ok(raw)
     }
 
@@ -43,46 +43,38 @@ impl<'p> Tape<'p> for Writing<'_> {
     }
 
     fn coded(&mut self, codec: Codec, field: u32) -> Result<u64, Problem> {
-        let name = self.info(field).map(|info| self.name_of(info));
-        let (raw, bits) = self.raw(field)?;
-        self.write_coded(codec, raw, bits, &name.unwrap_or_default())?;
+        let (raw, bits, name) = self.raw(field)?;
+        self.write_coded(codec, raw, bits, &name)?;
         Ok(raw)
     }
 
     fn prefix(&mut self, codec: Codec, field: u32) -> Result<u64, Problem> {
         self.prefix_at = self.writer.at();
-        let (bytes, leaf) = self.content_bytes(field, false)?;
-        let name = self.info(field).map(|info| self.name_of(info));
+        let (bytes, leaf, name) = self.content_bytes(field, false)?;
         let length = bytes.len() as u64;
-        self.write_coded(codec, length, leaf.prefix_bits, &name.unwrap_or_default())?;
+        self.write_coded(codec, length, leaf.prefix_bits, &name)?;
         Ok(length)
     }
 
     fn content_to_zero(&mut self, encoding: Encoding, field: u32) -> Result<Content, Problem> {
-        let name = self.info(field).map(|info| self.name_of(info));
-        let (bytes, _) = self.content_bytes(field, true)?;
+        let (bytes, _, name) = self.content_bytes(field, true)?;
         if before_zero(&bytes, encoding).len() != bytes.len() {
-            self.refuse(name.as_deref(), "a text that ends with a zero holds none");
+            self.refuse(Some(&name), "a text that ends with a zero holds none");
         }
-        let from = self.writer.at();
-        self.writer.write_bytes(&bytes);
-        let to = self.writer.at();
-        let zero = [0, 0];
-        let unit = unit_bytes(encoding) as usize;
-        self.writer.write_bytes(zero.get(..unit).unwrap_or(&zero));
+        let content = self.put(&bytes);
+        let zero = self.put(&vec![0; unit_bytes(encoding) as usize]);
         Ok(Content {
-            whole: from..self.writer.at(),
-            content: from..to,
+            whole: content.start..zero.end,
+            content,
         })
     }
 
     fn content_rest(&mut self, field: u32) -> Result<Content, Problem> {
-        let (bytes, _) = self.content_bytes(field, true)?;
-        let from = self.writer.at();
-        self.writer.write_bytes(&bytes);
+        let (bytes, ..) = self.content_bytes(field, true)?;
+        let content = self.put(&bytes);
         Ok(Content {
-            whole: from..self.writer.at(),
-            content: from..self.writer.at(),
+            whole: content.clone(),
+            content,
         })
     }
 
@@ -115,10 +107,8 @@ impl<'p> Tape<'p> for Writing<'_> {
         let value = self.settled.get(number).copied().or(given).unwrap_or(guess);
         self.derived.push(Derived {
             path: self.path(Some(&info.name)),
-            given: None,
             written: value,
-            worked_out: None,
-            keeps: false,
+            ..Derived::default()
         });
         self.looks.push(Asked {
             number,
@@ -159,8 +149,7 @@ impl<'p> Tape<'p> for Writing<'_> {
     }
 
     fn content(&mut self, length: i128, prefixed: bool, field: u32) -> Result<Content, Problem> {
-        let name = self.info(field).map(|info| self.name_of(info));
-        let (mut bytes, _) = self.content_bytes(field, true)?;
+        let (mut bytes, _, name) = self.content_bytes(field, true)?;
         let shown = self.info(field).map(|info| info.shown);
         if let (Some(Shown::PaddedText(_)), Ok(wanted)) = (shown, usize::try_from(length))
             && (bytes.len()..=PACKET_BYTES_MAX).contains(&wanted)
@@ -169,14 +158,17 @@ impl<'p> Tape<'p> for Writing<'_> {
         }
         if length != bytes.len() as i128 {
             let why = format!("it has {} bytes, its length is {length}", bytes.len());
-            self.refuse(name.as_deref(), why);
+            self.refuse(Some(&name), why);
         }
-        let from = self.writer.at();
-        self.writer.write_bytes(&bytes);
-        let start = if prefixed { self.prefix_at } else { from };
+        let content = self.put(&bytes);
+        let start = if prefixed {
+            self.prefix_at
+        } else {
+            content.start
+        };
         Ok(Content {
-            whole: start..self.writer.at(),
-            content: from..self.writer.at(),
+            whole: start..content.end,
+            content,
         })
     }
 
@@ -202,10 +194,7 @@ impl<'p> Tape<'p> for Writing<'_> {
                 return Err(Problem::NotWritten);
             }
         }
-        if bits < 64 && raw >> bits != 0 {
-            let why = format!("{raw} does not fit {bits} bits");
-            return Err(self.refuse(Some("padding"), why));
-        }
+        self.check_fits(raw, bits, "padding")?;
         self.writer.write_plain(raw, bits);
         Ok(raw)
     }
@@ -312,10 +301,7 @@ impl<'p> Tape<'p> for Writing<'_> {
         let number = self.derived.len();
         self.derived.push(Derived {
             path: self.path(name.as_deref()),
-            given: None,
-            written: 0,
-            worked_out: None,
-            keeps: false,
+            ..Derived::default()
         });
         self.next_derived = Some(number);
         number as u32
@@ -461,14 +447,6 @@ impl<'p> Tape<'p> for Writing<'_> {
 
     fn byte_order(&self) -> ByteOrder {
         self.writer.order().bytes
-    }
-
-    fn order_of_wide(&self) -> ByteOrder {
-        if self.writer.reader().is_coded() {
-            ByteOrder::Little
-        } else {
-            self.byte_order()
-        }
     }
 
     fn set_byte_order(&mut self, order: ByteOrder) {
