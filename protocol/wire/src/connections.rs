@@ -164,24 +164,20 @@ impl<'w> Connections<'w> {
     /// # Errors
     /// Where the JSON does not fit the wire. The connection's state stays what it was.
     pub fn encode(&mut self, line: &Json) -> Result<EncodedPacket, EncodeError> {
-        let refused = |path: &str, why: String| EncodeError {
-            problems: vec![(path.to_owned(), why)],
-        };
         let Json::Object(parts) = line else {
-            return Err(refused("", format!("expected {{...}}, found {line}")));
+            let why = format!("expected {{...}}, found {line}");
+            return Err(EncodeError::at("", why));
         };
         let endpoint = |key: &str| {
             let text = parts.get(key).and_then(Json::as_str).unwrap_or_default();
             text.parse::<SocketAddr>().map_err(|_| {
                 let why = "expected an address and a port, such as \"10.0.0.1:5000\"";
-                refused(key, why.to_owned())
+                EncodeError::at(key, why)
             })
         };
         let (from, to) = (endpoint("from")?, endpoint("to")?);
-        let was = match parts.get("bytes") {
-            Some(bytes) => Some(bytes_of_hex(bytes).map_err(|why| refused("bytes", why))?),
-            None => None,
-        };
+        let was = parts.get("bytes").map(bytes_of_hex).transpose();
+        let was = was.map_err(|why| EncodeError::at("bytes", why))?;
         let about = ["number", "time", "from", "to", "bytes", "diagnostics"];
         let packet = parts
             .iter()

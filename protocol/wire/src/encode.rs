@@ -46,6 +46,18 @@ impl fmt::Display for EncodeError {
 
 impl std::error::Error for EncodeError {}
 
+impl EncodeError {
+    /// One problem of one field.
+    pub(crate) fn at(path: &str, why: impl Into<String>) -> EncodeError {
+        EncodeError {
+            problems: vec![(path.to_owned(), why.into())],
+        }
+    }
+}
+
+/// What a packet's JSON is.
+const SHAPE: &str = "a packet is an object with `packet` and `rest`";
+
 impl Decoded {
     /// The packet as JSON, from which [`Wire::encode`] makes the same bytes.
     pub fn to_json(&self) -> Json {
@@ -92,25 +104,12 @@ impl Wire {
         state: &mut ConnectionState,
         json: &Json,
     ) -> Result<Encoded, EncodeError> {
-        let (protocol, rest) = self.around(json)?;
-        let entry = Entry::Packet;
-        let program = self.program(protocol);
-        let source = Source {
-            root: json.get("packet"),
-            rest: rest.as_ref(),
-            context,
-            entry,
-        };
-        match write(program, source, &mut state.clone()) {
-            Written::Packet { bytes, changes } => {
-                // Writing opens no streams: what was joined comes from reading.
-                if self.has_state() {
-                    self.facts_in(context, state, &bytes, &mut PacketFacts::default());
-                }
-                Ok(Encoded { bytes, changes })
-            }
-            Written::Refused(problems) => Err(EncodeError { problems }),
+        let encoded = self.encoded(json, context, &mut state.clone(), Entry::Packet)?;
+        // Writing opens no streams: what was joined comes from reading.
+        if self.has_state() {
+            self.facts_in(context, state, &encoded.bytes, &mut PacketFacts::default());
         }
+        Ok(encoded)
     }
 
     /// A message that was joined from fragments, from its JSON as [`Wire::decode_message`] and
@@ -119,14 +118,25 @@ impl Wire {
     /// # Errors
     /// As for [`Wire::encode`].
     pub fn encode_message(&self, json: &Json) -> Result<Encoded, EncodeError> {
+        let mut state = self.new_state();
+        self.encoded(json, &Context::default(), &mut state, Entry::JoinedMessage)
+    }
+
+    fn encoded(
+        &self,
+        json: &Json,
+        context: &Context,
+        state: &mut ConnectionState,
+        entry: Entry,
+    ) -> Result<Encoded, EncodeError> {
         let (protocol, rest) = self.around(json)?;
         let source = Source {
             root: json.get("packet"),
             rest: rest.as_ref(),
-            context: &Context::default(),
-            entry: Entry::JoinedMessage,
+            context,
+            entry,
         };
-        match write(self.program(protocol), source, &mut self.new_state()) {
+        match write(self.program(protocol), source, state) {
             Written::Packet { bytes, changes } => Ok(Encoded { bytes, changes }),
             Written::Refused(problems) => Err(EncodeError { problems }),
         }
@@ -134,30 +144,17 @@ impl Wire {
 
     /// What stands around a packet's fields: the protocol, and the bits that the wire does not explain.
     fn around(&self, json: &Json) -> Result<(Option<ProtocolId>, Option<Bits>), EncodeError> {
-        let refused = |path: &str, why: String| EncodeError {
-            problems: vec![(path.to_owned(), why)],
-        };
         let Json::Object(whole) = json else {
-            return Err(refused(
-                "",
-                "a packet is an object with `packet` and `rest`".to_owned(),
-            ));
+            return Err(EncodeError::at("", SHAPE));
         };
         let known = ["wire", "packet", "rest"];
         if let Some(key) = whole.keys().find(|key| !known.contains(&key.as_str())) {
-            return Err(refused(
-                key,
-                "a packet is an object with `packet` and `rest`".to_owned(),
-            ));
+            return Err(EncodeError::at(key, SHAPE));
         }
-        let protocol = match whole.get("wire") {
-            Some(name) => Some(self.named(name).map_err(|why| refused("wire", why))?),
-            None => None,
-        };
-        let rest = match whole.get("rest") {
-            Some(rest) => Some(bytes_of_rest(rest).map_err(|why| refused("rest", why))?),
-            None => None,
-        };
+        let protocol = whole.get("wire").map(|name| self.named(name)).transpose();
+        let protocol = protocol.map_err(|why| EncodeError::at("wire", why))?;
+        let rest = whole.get("rest").map(bytes_of_rest).transpose();
+        let rest = rest.map_err(|why| EncodeError::at("rest", why))?;
         Ok((protocol, rest))
     }
 

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use crate::limits::{FILES_MAX, TEXT_BYTES_MAX};
-use crate::report::{Report, Span};
+use crate::report::{Report, Span, report};
 use crate::syntax::ast::{File, Import};
 use crate::syntax::parse;
 
@@ -62,9 +62,8 @@ impl Files {
             let known = files.sections.iter().any(|section| section.path == path);
             if known || !is_canonical(path) {
                 let span = span(start..start + line.trim_end().len());
-                let mut report = Report::at(span, "this line begins no file");
-                report.label("expected `//# file \"PATH\"` with a path that no file before has");
-                reports.push(report);
+                report(reports, span, "this line begins no file")
+                    .label("expected `//# file \"PATH\"` with a path that no file before has");
             }
             open = Some((path.to_owned(), at));
         }
@@ -127,9 +126,7 @@ impl Files {
         for (place, at, why) in failed {
             let start = files.sections[place].range.start;
             let at = span(start + at.start as usize..start + at.end as usize);
-            let mut report = Report::at(at, why);
-            report.label("imported here");
-            reports.push(report);
+            report(reports, at, why).label("imported here");
         }
         files
     }
@@ -152,9 +149,8 @@ impl Files {
             for line in lines {
                 if line.starts_with(MARK) {
                     let here = span(at..at + line.trim_end().len());
-                    let mut report = Report::at(here, "this line begins another file");
-                    report.label("such a line has a meaning where files are bundled");
-                    reports.push(report);
+                    report(reports, here, "this line begins another file")
+                        .label("such a line has a meaning where files are bundled");
                 }
                 at += line.len();
             }
@@ -237,14 +233,12 @@ impl Files {
             let importer = self.at(import.span.start as usize);
             let Some(path) = resolve(&self.sections[importer].path, import.path) else {
                 let message = format!("`{}` is not the path of a file", import.path);
-                let mut report = Report::at(import.span, message);
-                report
+                report(reports, import.span, message)
                     .label("expected names with `/` between them, below this file's folder")
                     .help(
                         "a path has no `.`, `..`, `\\`, drive or empty part, so that it is the \
                          same everywhere",
                     );
-                reports.push(report);
                 continue;
             };
             match places.get(path.as_str()) {
@@ -253,12 +247,10 @@ impl Files {
                 }
                 None => {
                     let message = format!("`{path}` cannot be imported");
-                    let mut report = Report::at(import.span, message);
-                    report.label(match self.sections.len() {
+                    report(reports, import.span, message).label(match self.sections.len() {
                         1 => "this wire is a text by itself, without files beside it",
                         _ => "this bundle of files does not have it",
                     });
-                    reports.push(report);
                 }
             }
         }

@@ -347,6 +347,11 @@ impl Dictionary {
     pub(crate) fn enumeration(&self, table: u16) -> Option<&EnumTable> {
         self.enums.get(usize::from(table))
     }
+
+    /// The members of an enum, sorted by value.
+    pub(crate) fn members(&self, table: u16) -> &[EnumMember] {
+        self.enumeration(table).map_or(&[], |table| &table.members)
+    }
 }
 
 impl EnumTable {

@@ -39,6 +39,13 @@ pub struct TestFailure {
     pub message: String,
 }
 
+impl TestFailure {
+    fn of_packet(message: String) -> TestFailure {
+        let path = String::new();
+        TestFailure { path, message }
+    }
+}
+
 impl TestResult {
     /// Whether all is as expected.
     pub fn passed(&self) -> bool {
@@ -66,12 +73,7 @@ impl Wire {
     }
 
     fn run_test(&self, test: &Test, model: &Model) -> Vec<TestFailure> {
-        let whole = |message: String| {
-            vec![TestFailure {
-                path: String::new(),
-                message,
-            }]
-        };
+        let whole = |message: &str| vec![TestFailure::of_packet(message.to_owned())];
         let (source_port, destination_port) = test.ports.unwrap_or_default();
         let context = Context {
             source_port,
@@ -94,7 +96,7 @@ impl Wire {
             }
         };
         let Some(protocol) = chosen.and_then(|place| model.protocols.get(place)) else {
-            return whole("no protocol of this file claims the packet".to_owned());
+            return whole("no protocol of this file claims the packet");
         };
         let lowered;
         let program = match test.root {
@@ -106,7 +108,7 @@ impl Wire {
                 };
                 match lower(model, &protocol) {
                     Ok(program) => lowered = program,
-                    Err(_) => return whole("the struct is too large".to_owned()),
+                    Err(_) => return whole("the struct is too large"),
                 }
                 &lowered
             }
@@ -118,10 +120,9 @@ impl Wire {
         let mut failures = Vec::new();
         let count = decoded.diagnostics.len() as u32;
         if count != test.diagnostics {
-            failures.push(TestFailure {
-                path: String::new(),
-                message: format!("expected {}, found {count}", diagnostics(test.diagnostics)),
-            });
+            let expected = diagnostics(test.diagnostics);
+            let message = format!("expected {expected}, found {count}");
+            failures.push(TestFailure::of_packet(message));
             failures.extend(decoded.diagnostics.iter().map(|each| TestFailure {
                 path: each.path.clone(),
                 message: each.message.clone(),
@@ -191,10 +192,7 @@ fn back(
                 "the value encodes to other bytes, from byte {different} on: {}",
                 hex(&found)
             );
-            vec![TestFailure {
-                path: String::new(),
-                message,
-            }]
+            vec![TestFailure::of_packet(message)]
         }
         Written::Refused(problems) => problems
             .into_iter()

@@ -14,7 +14,7 @@ use crate::layout::BitOrder;
 use crate::layout::StreamId;
 use crate::limits::{OPERATIONS_MAX, PACKET_BYTES_MAX, TEXT_BYTES_MAX};
 use crate::lower::{NotLowered, lower};
-use crate::program::Program;
+use crate::program::{FieldInfo, Program};
 use crate::property::Property;
 use crate::report::{Report, Span};
 use crate::run::{Entry, FactsOnly, Full, Surroundings, read};
@@ -225,14 +225,8 @@ impl Wire {
 
     /// Whether packets say back what the other side gave: some field has `@takes(NAME)`.
     pub fn says_back(&self) -> bool {
-        let programs = self.protocols.iter().map(|it| &it.program);
-        let mut fields = programs.flat_map(|program| &program.dictionary.fields);
-        fields.any(|field| {
-            field
-                .said_back
-                .as_ref()
-                .is_some_and(|it| it.takes.is_some())
-        })
+        let said_back = |field: &FieldInfo| Some(field.said_back.as_ref()?.takes.is_some());
+        self.fields().any(|field| said_back(field) == Some(true))
     }
 
     /// The facts of one packet of a connection, after the packets that advanced `state`; advances it
@@ -336,9 +330,7 @@ impl Wire {
 
     /// Whether some field is called so, or has this annotation.
     pub fn has_field(&self, name: Option<&str>, annotation: Option<&str>) -> bool {
-        let dictionaries = self.protocols.iter().map(|each| &each.program.dictionary);
-        let mut fields = dictionaries.flat_map(|dictionary| &dictionary.fields);
-        fields.any(|field| {
+        self.fields().any(|field| {
             name.is_none_or(|name| *field.name == *name)
                 && annotation.is_none_or(|wanted| field.annotation.as_deref() == Some(wanted))
         })
@@ -346,9 +338,13 @@ impl Wire {
 
     /// What fields are called, each name once, in order.
     pub fn field_names(&self) -> std::collections::BTreeSet<&str> {
+        self.fields().map(|field| &*field.name).collect()
+    }
+
+    /// The fields of all protocols.
+    fn fields(&self) -> impl Iterator<Item = &FieldInfo> {
         let dictionaries = self.protocols.iter().map(|each| &each.program.dictionary);
-        let fields = dictionaries.flat_map(|dictionary| &dictionary.fields);
-        fields.map(|field| &*field.name).collect()
+        dictionaries.flat_map(|dictionary| &dictionary.fields)
     }
 
     /// The same wire with these keys, for layers that ask a key log.
@@ -467,20 +463,19 @@ pub(crate) fn short_enough(name: &str, text: &str) -> Result<(), CompileError> {
 }
 
 fn not_lowered(why: NotLowered) -> Report {
-    match why {
-        NotLowered::TooLarge => {
-            let message = format!("the wire is too large: more than {OPERATIONS_MAX} operations");
-            let mut report = Report::at(Span::default(), message);
-            report.help("structs count once for every place that uses them");
-            report
-        }
-        NotLowered::Unchecked(what) => {
-            let message = format!("the compiler does not know what to do with {what}");
-            let mut report = Report::at(Span::default(), message);
-            report.help("this is a mistake in netreel, not in the wire");
-            report
-        }
-    }
+    let (message, help) = match why {
+        NotLowered::TooLarge => (
+            format!("the wire is too large: more than {OPERATIONS_MAX} operations"),
+            "structs count once for every place that uses them",
+        ),
+        NotLowered::Unchecked(what) => (
+            format!("the compiler does not know what to do with {what}"),
+            "this is a mistake in netreel, not in the wire",
+        ),
+    };
+    let mut report = Report::at(Span::default(), message);
+    report.help(help);
+    report
 }
 
 /// The protocols of a model, each with its program.

@@ -253,8 +253,7 @@ impl<'a> Checker<'a, '_> {
         }
         let message = format!("`@{spelled}` cannot be on {}", place.shown());
         let label = format!("it belongs on {}", found.place().shown());
-        self.report(annotation.span, message).label(label);
-        None
+        self.refuse(annotation.span, message, label)
     }
 
     fn claim_annotation(

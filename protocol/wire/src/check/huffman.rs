@@ -10,14 +10,11 @@ impl<'a> Checker<'a, '_> {
     pub(super) fn table(&mut self, declared: &Huffman<'a>) -> Option<Arc<HuffmanTable>> {
         let name = declared.name;
         if declared.codes.len() > SYMBOLS_MAX || declared.codes.len() < 2 {
-            self.report(
+            return self.refuse(
                 name.span,
                 format!("the table has {} codes", declared.codes.len()),
-            )
-            .label(format!(
-                "expected 2 to {SYMBOLS_MAX}: one for each byte, and one for the end"
-            ));
-            return None;
+                format!("expected 2 to {SYMBOLS_MAX}: one for each byte, and one for the end"),
+            );
         }
         let mut codes = Vec::new();
         for code in &declared.codes {
@@ -33,11 +30,10 @@ impl<'a> Checker<'a, '_> {
             match bits {
                 Some(bits) if bits.len() <= CODE_BITS_MAX => codes.push(bits),
                 _ => {
-                    self.report(code.span, "this is no code").label(format!(
+                    return self.refuse(code.span, "this is no code", format!(
                         "expected at most {CODE_BITS_MAX} times `0` or `1`; `\"\"` for a symbol \
                          without a code"
                     ));
-                    return None;
                 }
             }
         }
@@ -79,9 +75,11 @@ impl<'a> Checker<'a, '_> {
         arguments: &[Expr<'a>],
     ) -> Option<Arc<HuffmanTable>> {
         let [argument] = arguments else {
-            self.report(whole.span, "a Huffman code takes a table")
-                .label("expected `huffman(TABLE)`");
-            return None;
+            return self.refuse(
+                whole.span,
+                "a Huffman code takes a table",
+                "expected `huffman(TABLE)`",
+            );
         };
         let name = Ident::spelled(argument.span, self.text);
         let there = "there is no Huffman table";

@@ -46,9 +46,11 @@ impl<'a> Checker<'a, '_> {
         } = gathering;
         let spelled = span.text(self.text);
         if members.len().max(structs) > STATE_VALUES_MAX {
-            self.report(span, format!("`{spelled}` has too many values"))
-                .label(format!("a connection keeps {STATE_VALUES_MAX} of a struct"));
-            return None;
+            return self.refuse(
+                span,
+                format!("`{spelled}` has too many values"),
+                format!("a connection keeps {STATE_VALUES_MAX} of a struct"),
+            );
         }
         if members.is_empty() {
             let message = format!("nothing of `{spelled}` can be kept");

@@ -85,15 +85,15 @@ impl<'a> Checker<'a, '_> {
         match (declared.name.text, capacity) {
             ("string" | "bytes" | "parts" | "stream", _) if declared.arguments.is_some() => {
                 let name = declared.name.text;
-                self.report(declared.span, format!("`{name}` takes no arguments here"))
-                    .label(format!("expected `{name}`"));
-                return None;
+                return self.refuse(
+                    declared.span,
+                    format!("`{name}` takes no arguments here"),
+                    format!("expected `{name}`"),
+                );
             }
             ("parts" | "stream", _) if capacities.len() > 1 => {
                 let message = format!("there are no tables of `{}` in tables", declared.name.text);
-                self.report(declared.span, message)
-                    .label("expected one number of entries");
-                return None;
+                return self.refuse(declared.span, message, "expected one number of entries");
             }
             _ if capacities.len() > 1 || self.kept_struct(declared).is_some() => {
                 self.kept_rows(field, &capacities, &mut kept)?;
@@ -102,15 +102,19 @@ impl<'a> Checker<'a, '_> {
             ("string" | "bytes", Some(capacity)) => kept.kind = StateKind::Contents { capacity },
             ("parts", Some(capacity)) => kept.kind = StateKind::Parts { capacity },
             ("parts", None) => {
-                self.report(declared.span, "how many split messages are under way?")
-                    .label("expected a number, such as `parts[64]`");
-                return None;
+                return self.refuse(
+                    declared.span,
+                    "how many split messages are under way?",
+                    "expected a number, such as `parts[64]`",
+                );
             }
             ("stream", None) => kept.kind = StateKind::Stream,
             ("stream", Some(_)) => {
-                self.report(declared.span, "there is no table of streams")
-                    .label("expected `stream`");
-                return None;
+                return self.refuse(
+                    declared.span,
+                    "there is no table of streams",
+                    "expected `stream`",
+                );
             }
             _ => {
                 let (value, range) = self.state_integer(field)?;
@@ -152,9 +156,11 @@ impl<'a> Checker<'a, '_> {
             values: members.len() as u16,
         };
         if capacities.len() > STATE_KEYS_MAX {
-            self.report(field.name.span, "tables stand too deep in each other")
-                .label(format!("an entry has at most {STATE_KEYS_MAX} keys"));
-            return None;
+            return self.refuse(
+                field.name.span,
+                "tables stand too deep in each other",
+                format!("an entry has at most {STATE_KEYS_MAX} keys"),
+            );
         }
         for (place, capacity) in shape.capacities.iter_mut().zip(capacities) {
             *place = *capacity;
@@ -193,12 +199,12 @@ impl<'a> Checker<'a, '_> {
             Type::Broken => return None,
             _ => {
                 let spelled = declared.span.text(self.text);
-                self.report(declared.span, format!("connections keep no `{spelled}`"))
-                    .label(
-                        "expected `u1` to `u64`, `i1` to `i64`, a range, a float, `bool`, an enum, \
+                return self.refuse(
+                    declared.span,
+                    format!("connections keep no `{spelled}`"),
+                    "expected `u1` to `u64`, `i1` to `i64`, a range, a float, `bool`, an enum, \
                          a struct, `string`, `bytes`, `parts` or `stream`",
-                    );
-                return None;
+                );
             }
         })
     }
@@ -225,9 +231,11 @@ impl<'a> Checker<'a, '_> {
         let (low, high) = kept.range;
         if !(low..=high).contains(&value) {
             let spelled = kept.type_text;
-            self.report(initial.span, format!("{value} does not fit the field"))
-                .label(format!("`{spelled}` holds {low} to {high}"));
-            return None;
+            return self.refuse(
+                initial.span,
+                format!("{value} does not fit the field"),
+                format!("`{spelled}` holds {low} to {high}"),
+            );
         }
         Some(value)
     }

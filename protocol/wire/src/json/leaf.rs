@@ -221,11 +221,7 @@ fn raw_of_value(json: &Json, shown: Shown, dictionary: &Dictionary) -> Result<u6
             let value = i64::try_from(integer()?).map_err(|_| format!("{json} needs 65 bits"))?;
             Ok((value << 1 ^ value >> 63).cast_unsigned())
         }
-        Shown::Float { .. } => {
-            let value = number()?;
-            float_raw(value, shown).ok_or_else(|| format!("{json} is no such float"))
-        }
-        Shown::QuakeFloat => {
+        Shown::Float { .. } | Shown::QuakeFloat => {
             let value = number()?;
             float_raw(value, shown).ok_or_else(|| format!("{json} is no such float"))
         }
@@ -277,10 +273,7 @@ fn flags(json: &Json, table: u16, dictionary: &Dictionary) -> Result<u64, String
 /// The value of a member, or a number, less the lowest that can be.
 fn member(json: &Json, (table, low): (u16, u64), dictionary: &Dictionary) -> Result<u64, String> {
     if let Json::String(name) = json {
-        let members = dictionary
-            .enumeration(table)
-            .map(|table| &table.members[..])
-            .unwrap_or_default();
+        let members = dictionary.members(table);
         if let Some(member) = members.iter().find(|member| &*member.name == name) {
             return Ok(member.value - low.min(member.value));
         }
@@ -296,10 +289,7 @@ fn member(json: &Json, (table, low): (u16, u64), dictionary: &Dictionary) -> Res
 
 /// The bits of a name, or of a number.
 fn flag(name: &Json, table: u16, dictionary: &Dictionary) -> Result<u64, String> {
-    let members = dictionary
-        .enumeration(table)
-        .map(|table| &table.members[..])
-        .unwrap_or_default();
+    let members = dictionary.members(table);
     let wanted = name.as_str().unwrap_or_default();
     if let Some(member) = members.iter().find(|member| &*member.name == wanted) {
         return Ok(member.value);

@@ -10,7 +10,7 @@ use lz4_flex::frame::FrameDecoder;
 use super::argument::Failure;
 
 /// The level that most writers choose.
-const LEVEL: u32 = 6;
+const LEVEL: Compression = Compression::new(6);
 /// As zstd's own tool.
 const ZSTD_LEVEL: i32 = 3;
 
@@ -103,23 +103,35 @@ pub(super) fn unzstd(packed: &[u8], max: usize) -> Result<Vec<u8>, Failure> {
     up_to(max, decoder)
 }
 
-pub(super) fn zlib(inner: &[u8]) -> Result<Vec<u8>, Failure> {
-    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::new(LEVEL));
+/// What an encoder makes of all bytes.
+fn packed<W: Write>(
+    inner: &[u8],
+    mut encoder: W,
+    finish: impl FnOnce(W) -> io::Result<Vec<u8>>,
+) -> Result<Vec<u8>, Failure> {
     encoder.write_all(inner).map_err(broken)?;
-    encoder.finish().map_err(broken)
+    finish(encoder).map_err(broken)
+}
+
+pub(super) fn zlib(inner: &[u8]) -> Result<Vec<u8>, Failure> {
+    packed(
+        inner,
+        ZlibEncoder::new(Vec::new(), LEVEL),
+        ZlibEncoder::finish,
+    )
 }
 
 pub(super) fn deflate(inner: &[u8]) -> Result<Vec<u8>, Failure> {
-    let mut encoder = DeflateEncoder::new(Vec::new(), Compression::new(LEVEL));
-    encoder.write_all(inner).map_err(broken)?;
-    encoder.finish().map_err(broken)
+    packed(
+        inner,
+        DeflateEncoder::new(Vec::new(), LEVEL),
+        DeflateEncoder::finish,
+    )
 }
 
 /// Without a name and a time.
 pub(super) fn gzip(inner: &[u8]) -> Result<Vec<u8>, Failure> {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::new(LEVEL));
-    encoder.write_all(inner).map_err(broken)?;
-    encoder.finish().map_err(broken)
+    packed(inner, GzEncoder::new(Vec::new(), LEVEL), GzEncoder::finish)
 }
 
 pub(super) fn lz4(inner: &[u8]) -> Vec<u8> {

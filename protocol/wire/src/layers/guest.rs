@@ -9,10 +9,7 @@
 use mlua::{Function, HookTriggers, Lua, LuaOptions, StdLib, Table, Value};
 use serde_json::{Map, Value as Json};
 
-use super::sandbox::{
-    BYTES_A_STEP, MEMORY_MAX, STEPS_BETWEEN, count, is_not_deep, line_of, new_globals, replace,
-    words,
-};
+use super::sandbox::{BYTES_A_STEP, MEMORY_MAX, STEPS_BETWEEN, count, is_not_deep, told, worlds};
 use super::steps::{Pace, allow, aside, begin, spend};
 
 /// What a rule asks, and who is told what it found.
@@ -257,14 +254,8 @@ impl RuleFile {
             })
         });
         done.map_err(|error| {
-            let why = words(&error);
-            match line_of(&why) {
-                Some((line, why)) => RuleError {
-                    line: Some(line),
-                    why: why.to_owned(),
-                },
-                None => RuleError { line: None, why },
-            }
+            let (line, why) = told(&error);
+            RuleError { line, why }
         })
     }
 }
@@ -275,10 +266,7 @@ fn guest<'a>(
     text: &str,
     asking: (Function, Function, Function),
 ) -> mlua::Result<Guest<'a>> {
-    replace(lua)?;
-    let methods = lua.type_metatable::<mlua::LuaString>();
-    let globals: Function = lua.load(new_globals()).call((lua.globals(), methods))?;
-    let world: Table = globals.call(())?;
+    let world: Table = worlds(lua)?.call(())?;
     let (open, pull, found) = asking;
     let rows = lua.create_sequence_from(ROWS)?;
     let prelude = lua.load(PRELUDE).set_name("=prelude");

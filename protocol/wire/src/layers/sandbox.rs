@@ -95,10 +95,7 @@ impl Machine {
         let libraries = StdLib::MATH | StdLib::STRING | StdLib::TABLE;
         let lua = Lua::new_with(libraries, LuaOptions::default())?;
         lua.gc_stop();
-        replace(&lua)?;
-        // The methods of texts are those of the world's `string`.
-        let methods = lua.type_metatable::<LuaString>();
-        let globals = lua.load(new_globals()).call((lua.globals(), methods))?;
+        let globals = worlds(&lua)?;
         // Only text: a compiled chunk could do anything.
         let script = lua.load(text).set_name("=lua");
         let script = script.set_mode(mlua::chunk::ChunkMode::Text);
@@ -178,14 +175,9 @@ impl Script {
         let machine = Machine::new(&self.text);
         let world = machine.and_then(|mut machine| machine.world());
         world.map(|_| ()).map_err(|error| {
-            let why = words(&error);
-            match line_of(&why) {
-                Some((line, rest)) => ScriptError {
-                    line,
-                    why: rest.to_owned(),
-                },
-                None => ScriptError { line: 0, why },
-            }
+            let (line, why) = told(&error);
+            let line = line.unwrap_or(0);
+            ScriptError { line, why }
         })
     }
 
@@ -342,10 +334,9 @@ fn failed(name: &str, error: &mlua::Error) -> Ended {
     if is_memory(error) {
         return Ended::Memory;
     }
-    let why = words(error);
-    Ended::Failed(Failure::Broken(match line_of(&why) {
-        Some((line, why)) => format!("`{name}`, line {line}: {why}"),
-        None => format!("`{name}`: {why}"),
+    Ended::Failed(Failure::Broken(match told(error) {
+        (Some(line), why) => format!("`{name}`, line {line}: {why}"),
+        (None, why) => format!("`{name}`: {why}"),
     }))
 }
 
@@ -362,8 +353,16 @@ thread_local! {
     static MACHINES: RefCell<Vec<(Arc<str>, Machine)>> = const { RefCell::new(Vec::new()) };
 }
 
+/// Gives a machine our functions, and a function that gives the globals of a new world.
+pub(super) fn worlds(lua: &Lua) -> mlua::Result<Function> {
+    replace(lua)?;
+    // The methods of texts are those of the world's `string`.
+    let methods = lua.type_metatable::<LuaString>();
+    lua.load(new_globals()).call((lua.globals(), methods))
+}
+
 /// Lua that gives a function that gives new globals, with what is in [`FUNCTIONS`] alone.
-pub(super) fn new_globals() -> String {
+fn new_globals() -> String {
     let mut text = "local old, methods = ...\nreturn function()\nlocal new = {}\n".to_owned();
     for (table, names) in FUNCTIONS {
         let (new, old) = match table {
@@ -438,7 +437,7 @@ end
 "##;
 
 /// Puts our own in the place of some functions.
-pub(super) fn replace(lua: &Lua) -> mlua::Result<()> {
+fn replace(lua: &Lua) -> mlua::Result<()> {
     let globals = lua.globals();
     // The original shows addresses.
     let shown = lua.create_function(|lua, value: Value| match value {
@@ -473,8 +472,21 @@ pub(super) fn replace(lua: &Lua) -> mlua::Result<()> {
     globals.raw_set("tonumber", tonumber)
 }
 
+/// The line of the script that an error is about, where it is known, and what is wrong: `lua:12: why`.
+pub(super) fn told(error: &mlua::Error) -> (Option<usize>, String) {
+    let words = words(error);
+    let told = words.strip_prefix("lua:").and_then(|rest| {
+        let (line, why) = rest.split_once(": ")?;
+        Some((line.parse().ok()?, why))
+    });
+    match told {
+        Some((line, why)) => (Some(line), why.to_owned()),
+        None => (None, words),
+    }
+}
+
 /// The first line of an error, without what leads to it.
-pub(super) fn words(error: &mlua::Error) -> String {
+fn words(error: &mlua::Error) -> String {
     let message = match error {
         mlua::Error::SyntaxError { message, .. } | mlua::Error::RuntimeError(message) => {
             message.clone()
@@ -494,10 +506,4 @@ pub(super) fn words(error: &mlua::Error) -> String {
         Some((_, why)) => why.to_owned(),
         None => first.to_owned(),
     }
-}
-
-/// `lua:12: why`
-pub(super) fn line_of(words: &str) -> Option<(usize, &str)> {
-    let (line, why) = words.strip_prefix("lua:")?.split_once(": ")?;
-    Some((line.parse().ok()?, why))
 }

@@ -58,13 +58,8 @@ pub(crate) fn value(raw: u64, shown: Shown, dictionary: &Dictionary) -> Value {
             }
         }
         Shown::Flags { table } => {
-            let members = dictionary
-                .enumeration(table)
-                .map(|table| &table.members[..]);
-            let set = members
-                .unwrap_or_default()
-                .iter()
-                .filter(|member| raw & member.value != 0);
+            let members = dictionary.members(table).iter();
+            let set = members.filter(|member| raw & member.value != 0);
             let unnamed = set.clone().fold(raw, |left, member| left & !member.value);
             Value::Flags {
                 raw,

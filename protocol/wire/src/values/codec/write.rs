@@ -20,7 +20,7 @@ impl Codec {
             return Err(format!("{raw} does not fit"));
         };
         let width = width.unwrap_or(fewest);
-        if !self.widths(raw, fewest).contains(&width) {
+        if !self.can_take(width, fewest) {
             return Err(format!(
                 "{raw} takes {fewest} bits here, and cannot take {width}"
             ));
@@ -115,29 +115,11 @@ impl Codec {
     pub(crate) fn fewest(self, raw: u64, stream: Order) -> Option<u32> {
         let significant = 64 - raw.leading_zeros();
         let fits = |bits: u32| (significant <= bits).then_some(bits);
-        match self {
-            Codec::Plain { bits } | Codec::Ordered { bits, .. } => fits(bits.into()),
-            Codec::Leb128 | Codec::Vlq => Some(8 * significant.div_ceil(7).max(1)),
-            Codec::Sleb128 => {
-                let signed = raw.cast_signed();
-                let significant = 65 - (signed ^ signed >> 63).leading_zeros();
-                Some(8 * significant.div_ceil(7))
-            }
-            Codec::Prefix => Some(8 * significant.div_ceil(7).clamp(1, 9)),
-            Codec::Quic => [(6, 8), (14, 16), (30, 32), (62, 64)]
-                .into_iter()
-                .find(|&(holds, _)| significant <= holds)
-                .map(|(_, bits)| bits),
-            Codec::UbitVar => [4, 8, 12, 32]
-                .into_iter()
-                .position(|holds| significant <= holds)
-                .map(|place| 6 + UBITVAR_MORE[place]),
-            Codec::Packed => {
-                fits(32)?;
-                let value = (raw as u32).cast_signed();
-                let significant = 32 - (value ^ value >> 31).leading_zeros();
-                Some(8 + 8 * significant.saturating_sub(6).div_ceil(7))
-            }
+        let significant = match self {
+            Codec::Plain { bits } | Codec::Ordered { bits, .. } => return fits(bits.into()),
+            Codec::SmallestThree { bits } => return fits(2 + 3 * u32::from(bits)),
+            Codec::QuakeFloat if raw & IS_FLOAT != 0 => return (raw >> 33 == 0).then_some(33),
+            Codec::QuakeFloat => return (raw >> 13 == 0).then_some(14),
             Codec::Compressed {
                 bits,
                 signed,
@@ -149,40 +131,57 @@ impl Codec {
                 let count = u32::from(bits / 8);
                 let filled = bytes[..count as usize].iter().rev();
                 let skipped = filled.take_while(|&&byte| byte == fill).count() as u32;
-                Some(match skipped.min(count - 1) {
+                return Some(match skipped.min(count - 1) {
                     skipped if skipped + 1 < count => skipped + 1 + 8 * (count - skipped),
                     _ if bytes[0] & 0xf0 == fill & 0xf0 => count + 4,
                     _ => count + 8,
-                })
+                });
             }
-            Codec::QuakeFloat if raw & IS_FLOAT != 0 => (raw >> 33 == 0).then_some(33),
-            Codec::QuakeFloat => (raw >> 13 == 0).then_some(14),
-            Codec::SmallestThree { bits } => fits(2 + 3 * u32::from(bits)),
+            Codec::Sleb128 => {
+                let signed = raw.cast_signed();
+                65 - (signed ^ signed >> 63).leading_zeros()
+            }
+            Codec::Packed => {
+                fits(32)?;
+                let value = (raw as u32).cast_signed();
+                32 - (value ^ value >> 31).leading_zeros()
+            }
+            Codec::Leb128 | Codec::Vlq | Codec::Prefix | Codec::Quic | Codec::UbitVar => {
+                significant
+            }
+        };
+        let mut sizes = self.sizes().into_iter();
+        let found = sizes.find(|&(_, holds)| significant <= holds);
+        found.map(|(width, _)| width)
+    }
+
+    /// The numbers of bits that a varint takes, each with how many that say something it holds.
+    fn sizes(self) -> Vec<(u32, u32)> {
+        match self {
+            Codec::Leb128 | Codec::Sleb128 | Codec::Vlq => {
+                (1..=10).map(|bytes| (8 * bytes, 7 * bytes)).collect()
+            }
+            Codec::Prefix => (1..9)
+                .map(|bytes| (8 * bytes, 7 * bytes))
+                .chain([(72, 64)])
+                .collect(),
+            Codec::Quic => vec![(8, 6), (16, 14), (32, 30), (64, 62)],
+            Codec::UbitVar => UBITVAR_MORE.map(|more| (6 + more, 4 + more)).to_vec(),
+            Codec::Packed => (1..=5).map(|bytes| (8 * bytes, 7 * bytes - 1)).collect(),
+            _ => Vec::new(),
         }
     }
 
-    /// All numbers of bits that can hold a raw integer.
-    fn widths(self, raw: u64, fewest: u32) -> Vec<u32> {
-        let from = |widths: &[u32]| {
-            let widths = widths.iter().copied();
-            widths.filter(|&width| width >= fewest).collect()
-        };
-        match self {
-            Codec::Leb128 | Codec::Sleb128 | Codec::Vlq => (fewest..=80).step_by(8).collect(),
-            Codec::Prefix => (fewest..=72).step_by(8).collect(),
-            Codec::Quic => from(&[8, 16, 32, 64]),
-            Codec::UbitVar if raw < 16 => vec![6, 10, 14, 34],
-            Codec::UbitVar => from(&[10, 14, 34]),
-            Codec::Packed => (fewest..=40).step_by(8).collect(),
+    /// Whether a raw integer can take that many bits.
+    fn can_take(self, width: u32, fewest: u32) -> bool {
+        let is_longer = match self {
             Codec::Compressed { bits, .. } => {
                 let count = u32::from(bits / 8);
-                let longer = (1..=count)
-                    .map(|left| count - left + 1 + 8 * left)
-                    .filter(|&width| width > fewest);
-                std::iter::once(fewest).chain(longer).collect()
+                (1..=count).any(|left| count - left + 1 + 8 * left == width)
             }
-            _ => vec![fewest],
-        }
+            _ => self.sizes().iter().any(|&(size, _)| size == width),
+        };
+        width == fewest || (width > fewest && is_longer)
     }
 }
 
