@@ -3,7 +3,10 @@
 use std::path::Path;
 
 use lsp_types::{CompletionItem, CompletionItemKind as Kind, Documentation};
-use netreel_wire::{HelpKind, Lexeme, LexemeKind, SymbolId, SymbolKind, help, help_of, lexemes};
+use netreel_wire::{
+    CreateRule, HelpKind, Lexeme, LexemeKind, OlderUpdate, StaleRule, SymbolId, SymbolKind,
+    UnknownDestroy, UnknownMigrate, UnknownUpdate, UpdateFrom, help, help_of, lexemes,
+};
 
 use crate::hover::shown;
 use crate::project::Project;
@@ -11,9 +14,6 @@ use crate::project::Project;
 /// How many files of a folder are proposed, and how deep they may lie.
 const FILES_MAX: usize = 200;
 const FOLDERS_DEEP: usize = 4;
-
-/// The types that can be kept beside those of fields.
-const KEPT_TYPES: [&str; 2] = ["parts", "stream"];
 
 /// Where the place is: in which item, how deep in its brackets, behind what.
 struct Context<'t> {
@@ -147,28 +147,22 @@ impl<'t> Context<'t> {
             ("struct", _) => match last {
                 "through" => named(project, self.file, &[SymbolKind::Layer]),
                 "(" | "," if self.is_type_argument() => {
-                    let mut all = self.types(project, false);
-                    all.extend(self.values(project));
-                    all
+                    [self.types(project, false), self.values(project)].concat()
                 }
-                "derived" => {
-                    let mut all = words(HelpKind::Derived, Kind::FUNCTION).collect::<Vec<_>>();
-                    all.extend(self.values(project));
-                    all
-                }
+                "derived" => words(HelpKind::Derived, Kind::FUNCTION)
+                    .chain(self.values(project))
+                    .collect(),
                 ";" | "}" => Vec::new(),
                 _ => {
-                    let mut all = self.values(project);
                     let goes_on = ["size", "through", "derived", "until", "end", "from", "else"];
                     let more = words(HelpKind::Statement, Kind::KEYWORD);
-                    all.extend(more.filter(|word| goes_on.contains(&word.label.as_str())));
-                    all
+                    let more = more.filter(|word| goes_on.contains(&word.label.as_str()));
+                    self.values(project).into_iter().chain(more).collect()
                 }
             },
             ("state", 1) if last == ":" => {
-                let mut all = self.types(project, false);
-                all.extend(KEPT_TYPES.map(|word| plain(word, Kind::CLASS)));
-                all
+                let kept = ["parts", "stream"].map(|word| plain(word, Kind::CLASS));
+                self.types(project, false).into_iter().chain(kept).collect()
             }
             ("state", _) if begins => words(HelpKind::Statement, Kind::KEYWORD)
                 .filter(|word| word.label == "each")
@@ -225,19 +219,17 @@ impl<'t> Context<'t> {
     }
 
     fn types(&self, project: &Project, structs: bool) -> Vec<CompletionItem> {
-        let mut all: Vec<CompletionItem> = words(HelpKind::Type, Kind::CLASS).collect();
-        all.extend(
-            [
-                "u1", "u8", "u16", "u32", "u64", "u128", "i8", "i16", "i32", "i64",
-            ]
-            .map(|word| plain(word, Kind::CLASS)),
-        );
+        let integers = [
+            "u1", "u8", "u16", "u32", "u64", "u128", "i8", "i16", "i32", "i64",
+        ];
         let mut kinds = vec![SymbolKind::Enum, SymbolKind::Flags, SymbolKind::Alias];
         if structs {
             kinds.push(SymbolKind::Struct);
         }
-        all.extend(named(project, self.file, &kinds));
-        all
+        words(HelpKind::Type, Kind::CLASS)
+            .chain(integers.map(|word| plain(word, Kind::CLASS)))
+            .chain(named(project, self.file, &kinds))
+            .collect()
     }
 
     /// What an expression of a struct can name.
@@ -331,19 +323,17 @@ impl<'t> Context<'t> {
 
     fn setting_values(&self, project: &Project, item: &str) -> Vec<CompletionItem> {
         let setting = self.statement.unwrap_or_default();
-        let words: &[&str] = match (item, setting) {
-            (_, "byte_order") => &["little", "big"],
-            (_, "bit_order") => &["lsb", "msb"],
-            ("rules", "unknown_migrate" | "unknown_update") => &["drop", "create", "queue"],
-            ("rules", "unknown_destroy") => &["drop", "tombstone", "queue"],
-            ("rules", "create") => &["always", "newer"],
-            ("rules", "stale") => &["never", "counter"],
-            ("rules", "update_from") => &["anyone", "owner"],
-            ("rules", "older_update") => &["take", "drop"],
-            _ => &[],
-        };
-        if !words.is_empty() {
-            return words.iter().map(|word| plain(word, Kind::VALUE)).collect();
+        match (item, setting) {
+            (_, "byte_order") => return ["little", "big"].map(value).to_vec(),
+            (_, "bit_order") => return ["lsb", "msb"].map(value).to_vec(),
+            ("rules", "unknown_migrate") => return spelled(UnknownMigrate::ALL),
+            ("rules", "unknown_update") => return spelled(UnknownUpdate::ALL),
+            ("rules", "unknown_destroy") => return spelled(UnknownDestroy::ALL),
+            ("rules", "create") => return spelled(CreateRule::ALL),
+            ("rules", "stale") => return spelled(StaleRule::ALL),
+            ("rules", "update_from") => return spelled(UpdateFrom::ALL),
+            ("rules", "older_update") => return spelled(OlderUpdate::ALL),
+            _ => {}
         }
         let kinds: &[SymbolKind] = match (item, setting) {
             (_, "root" | "joined") => &[SymbolKind::Struct],
@@ -353,7 +343,7 @@ impl<'t> Context<'t> {
             ("layer", "coding") => &[SymbolKind::Huffman],
             ("layer", "transform") => {
                 let mut all: Vec<CompletionItem> =
-                    self::words(HelpKind::Transform, Kind::FUNCTION).collect();
+                    words(HelpKind::Transform, Kind::FUNCTION).collect();
                 all.extend(named(project, self.file, &[SymbolKind::Huffman]));
                 all.extend(self.values(project));
                 return all;
@@ -380,6 +370,15 @@ const STATEMENTS: [&str; 12] = [
     "join",
     "follow",
 ];
+
+fn value(word: &str) -> CompletionItem {
+    plain(word, Kind::VALUE)
+}
+
+/// What a setting with a closed set of values can be.
+fn spelled<T>(all: &[(&str, T)]) -> Vec<CompletionItem> {
+    all.iter().map(|(word, _)| value(word)).collect()
+}
 
 fn settings_of(item: &str) -> HelpKind {
     match item {

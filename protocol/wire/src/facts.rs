@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
 use crate::layout::StreamId;
+use crate::spelled::spelled;
 
 /// A message kind that the wire declares, by its place in [`Wire::kinds`](crate::Wire::kinds).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -132,82 +133,69 @@ pub struct Rules {
     pub input_delay: u32,
 }
 
-/// See [`Rules::unknown_migrate`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum UnknownMigrate {
-    Drop,
-    Create,
-    /// Keep it until CREATE comes.
-    Queue,
-}
+spelled! {
+    /// See [`Rules::unknown_migrate`].
+    UnknownMigrate {
+        Drop = "drop",
+        Create = "create",
+        /// Keep it until CREATE comes.
+        Queue = "queue",
+    }
 
-/// See [`Rules::unknown_update`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum UnknownUpdate {
-    Drop,
-    /// Its speaker, or the `@owner` that it names, owns the object.
-    Create,
-    /// Keep it until CREATE comes.
-    Queue,
-}
+    /// See [`Rules::unknown_update`].
+    UnknownUpdate {
+        Drop = "drop",
+        /// Its speaker, or the `@owner` that it names, owns the object.
+        Create = "create",
+        /// Keep it until CREATE comes.
+        Queue = "queue",
+    }
 
-/// See [`Rules::unknown_destroy`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum UnknownDestroy {
-    Drop,
-    /// Remember the counter, so that an older CREATE is known to be old.
-    Tombstone,
-    /// Keep it until what it ends has come.
-    Queue,
-}
+    /// See [`Rules::unknown_destroy`].
+    UnknownDestroy {
+        Drop = "drop",
+        /// Remember the counter, so that an older CREATE is known to be old.
+        Tombstone = "tombstone",
+        /// Keep it until what it ends has come.
+        Queue = "queue",
+    }
 
-/// See [`Rules::create`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum CreateRule {
-    Always,
-    /// Not below the highest counter heard of the object, and not after DESTROY at that counter.
-    Newer,
-}
+    /// See [`Rules::create`].
+    CreateRule {
+        Always = "always",
+        /// Not below the highest counter heard of the object, and not after DESTROY at that counter.
+        Newer = "newer",
+    }
 
-/// See [`Rules::stale`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum StaleRule {
-    Never,
-    /// A lower migration counter is old, and so is anything at the same counter after DESTROY.
-    Counter,
-}
+    /// See [`Rules::stale`].
+    StaleRule {
+        Never = "never",
+        /// A lower migration counter is old, and so is anything at the same counter after DESTROY.
+        Counter = "counter",
+    }
 
-/// See [`Rules::late_input`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LateInput {
-    /// No tick is worked out before all its inputs are there.
-    Wait,
-    /// The game goes back to the tick, and plays all since again.
-    Rollback,
-    /// It has no effect at that node.
-    Drop,
-}
+    /// See [`Rules::late_input`].
+    LateInput {
+        /// No tick is worked out before all its inputs are there.
+        Wait = "wait",
+        /// The game goes back to the tick, and plays all since again.
+        Rollback = "rollback",
+        /// It has no effect at that node.
+        Drop = "drop",
+    }
 
-/// See [`Rules::update_from`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum UpdateFrom {
-    Anyone,
-    Owner,
-}
+    /// See [`Rules::update_from`].
+    UpdateFrom {
+        Anyone = "anyone",
+        Owner = "owner",
+    }
 
-/// See [`Rules::older_update`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub enum OlderUpdate {
-    /// What arrives last is believed, whenever it was sent.
-    Take,
-    Drop,
+    /// See [`Rules::older_update`].
+    OlderUpdate {
+        /// What arrives last is believed, whenever it was sent.
+        Take = "take",
+        Drop = "drop",
+    }
 }
 
 /// A sequence number and how many bits it has on the wire before it starts again from 0.

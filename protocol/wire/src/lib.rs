@@ -58,6 +58,7 @@ mod report;
 mod run;
 mod said_back;
 mod select;
+mod spelled;
 mod state;
 mod states;
 mod suggest;

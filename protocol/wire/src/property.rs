@@ -1,5 +1,7 @@
 //! Properties of replicated objects.
 
+use crate::spelled::spelled;
+
 /// A property, by its place in [`Wire::properties`](crate::Wire::properties).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PropertyId(pub u16);
@@ -18,21 +20,23 @@ pub struct Property {
     pub tolerance: f64,
 }
 
-/// What the values of a property are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum PropertyKind {
-    /// Any number, or several that each stand for themselves.
-    Number,
-    /// A place, or another vector, whose difference is a distance.
-    Position,
-    /// Full turns do not count: in degrees, or in radians where the unit is `rad`.
-    Angle,
-    /// How many there are of something.
-    Count,
-    /// Yes or no; or several such.
-    Flag,
-    /// A name, an id, a member of an enum: the same or not.
-    Name,
+spelled! {
+    /// What the values of a property are.
+    #[derive(PartialOrd, Ord, Hash)]
+    PropertyKind {
+        /// Any number, or several that each stand for themselves.
+        Number = "number",
+        /// A place, or another vector, whose difference is a distance.
+        Position = "position",
+        /// Full turns do not count: in degrees, or in radians where the unit is `rad`.
+        Angle = "angle",
+        /// How many there are of something.
+        Count = "count",
+        /// Yes or no; or several such.
+        Flag = "flag",
+        /// A name, an id, a member of an enum: the same or not.
+        Name = "name",
+    }
 }
 
 /// What a field has to do with properties.
@@ -49,22 +53,6 @@ pub(crate) struct OfProperty {
 }
 
 impl PropertyKind {
-    pub(crate) const ALL: [(&'static str, PropertyKind); 6] = [
-        ("number", PropertyKind::Number),
-        ("position", PropertyKind::Position),
-        ("angle", PropertyKind::Angle),
-        ("count", PropertyKind::Count),
-        ("flag", PropertyKind::Flag),
-        ("name", PropertyKind::Name),
-    ];
-
-    /// As the wire spells it.
-    pub fn name(self) -> &'static str {
-        let mut all = PropertyKind::ALL.iter();
-        all.find(|(_, kind)| *kind == self)
-            .map_or("", |(name, _)| name)
-    }
-
     /// Whether values can differ by an amount.
     pub fn is_measured(self) -> bool {
         !matches!(self, PropertyKind::Flag | PropertyKind::Name)

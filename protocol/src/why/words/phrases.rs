@@ -1,9 +1,6 @@
 //! Effects and rules in words.
 
-use netreel_wire::UpdateFrom;
-use netreel_wire::{
-    CreateRule, OlderUpdate, Rules, StaleRule, UnknownDestroy, UnknownMigrate, UnknownUpdate,
-};
+use netreel_wire::Rules;
 
 use crate::history::Effect;
 use crate::why::RuleWord;
@@ -48,57 +45,12 @@ pub(super) fn would_words(effect: Effect, message: &str) -> String {
 
 pub(super) fn rule_words(rules: &Rules, rule: RuleWord) -> (&'static str, &'static str) {
     match rule {
-        RuleWord::UnknownMigrate => (
-            "unknown_migrate",
-            match rules.unknown_migrate {
-                UnknownMigrate::Drop => "drop",
-                UnknownMigrate::Create => "create",
-                UnknownMigrate::Queue => "queue",
-            },
-        ),
-        RuleWord::UnknownUpdate => (
-            "unknown_update",
-            match rules.unknown_update {
-                UnknownUpdate::Drop => "drop",
-                UnknownUpdate::Create => "create",
-                UnknownUpdate::Queue => "queue",
-            },
-        ),
-        RuleWord::UnknownDestroy => (
-            "unknown_destroy",
-            match rules.unknown_destroy {
-                UnknownDestroy::Drop => "drop",
-                UnknownDestroy::Tombstone => "tombstone",
-                UnknownDestroy::Queue => "queue",
-            },
-        ),
-        RuleWord::Create => (
-            "create",
-            match rules.create {
-                CreateRule::Always => "always",
-                CreateRule::Newer => "newer",
-            },
-        ),
-        RuleWord::Stale => (
-            "stale",
-            match rules.stale {
-                StaleRule::Never => "never",
-                StaleRule::Counter => "counter",
-            },
-        ),
-        RuleWord::UpdateFrom => (
-            "update_from",
-            match rules.update_from {
-                UpdateFrom::Anyone => "anyone",
-                UpdateFrom::Owner => "owner",
-            },
-        ),
-        RuleWord::OlderUpdate => (
-            "older_update",
-            match rules.older_update {
-                OlderUpdate::Take => "take",
-                OlderUpdate::Drop => "drop",
-            },
-        ),
+        RuleWord::UnknownMigrate => ("unknown_migrate", rules.unknown_migrate.name()),
+        RuleWord::UnknownUpdate => ("unknown_update", rules.unknown_update.name()),
+        RuleWord::UnknownDestroy => ("unknown_destroy", rules.unknown_destroy.name()),
+        RuleWord::Create => ("create", rules.create.name()),
+        RuleWord::Stale => ("stale", rules.stale.name()),
+        RuleWord::UpdateFrom => ("update_from", rules.update_from.name()),
+        RuleWord::OlderUpdate => ("older_update", rules.older_update.name()),
     }
 }

@@ -157,6 +157,18 @@ impl<'a, 'c> Checker<'a, 'c> {
         None
     }
 
+    /// Reports what should be there once, and where it was first.
+    pub(super) fn report_again(
+        &mut self,
+        span: Span,
+        message: impl Into<String>,
+        expected: &str,
+        first: Span,
+    ) {
+        let report = self.report(span, message);
+        report.label(expected).related(first, "the first");
+    }
+
     /// Reports a value of another type than what takes it: `takes` ends with it.
     pub(super) fn refuse_value<T>(
         &mut self,

@@ -86,15 +86,12 @@ impl<'a> Checker<'a, '_> {
         for argument in &annotation.arguments {
             let first = match &argument.kind {
                 ExprKind::Path(_) if argument.name().is_some() => {
-                    let kind = self.property_kind(argument)?;
-                    let first = arguments.kind.map(|(_, span)| span);
-                    arguments.kind = Some((kind, argument.span));
-                    first
+                    let kind = (self.property_kind(argument)?, argument.span);
+                    arguments.kind.replace(kind).map(|(_, span)| span)
                 }
                 ExprKind::Text(unit) => {
-                    let first = arguments.unit.as_ref().map(|(_, span)| *span);
-                    arguments.unit = Some((unit.to_string(), argument.span));
-                    first
+                    let unit = (unit.to_string(), argument.span);
+                    arguments.unit.replace(unit).map(|(_, span)| span)
                 }
                 _ => {
                     let tolerance = number(argument);
@@ -107,15 +104,17 @@ impl<'a> Checker<'a, '_> {
                             .help("as in `@property(position, \"m\", 0.01)`");
                         return None;
                     };
-                    let first = arguments.tolerance.map(|(_, span)| span);
-                    arguments.tolerance = Some((tolerance, argument.span));
-                    first
+                    let tolerance = (tolerance, argument.span);
+                    arguments.tolerance.replace(tolerance).map(|(_, span)| span)
                 }
             };
             if let Some(first) = first {
-                self.report(argument.span, "`@property` is told the same twice")
-                    .label("expected it once")
-                    .related(first, "the first");
+                self.report_again(
+                    argument.span,
+                    "`@property` is told the same twice",
+                    "expected it once",
+                    first,
+                );
                 return None;
             }
         }
@@ -126,7 +125,7 @@ impl<'a> Checker<'a, '_> {
         let there = "there is no kind of property";
         self.one_of(
             Ident::spelled(argument.span, self.text),
-            &PropertyKind::ALL,
+            PropertyKind::ALL,
             there,
         )
     }

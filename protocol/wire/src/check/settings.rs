@@ -14,36 +14,6 @@ use crate::words::{HelpKind, words_of};
 /// `stale = never`.
 const OPTIONAL: [&str; 3] = ["older_update", "late_input", "input_delay"];
 
-/// What each setting can be.
-const UNKNOWN_MIGRATE: [(&str, UnknownMigrate); 3] = [
-    ("drop", UnknownMigrate::Drop),
-    ("create", UnknownMigrate::Create),
-    ("queue", UnknownMigrate::Queue),
-];
-const UNKNOWN_UPDATE: [(&str, UnknownUpdate); 3] = [
-    ("drop", UnknownUpdate::Drop),
-    ("create", UnknownUpdate::Create),
-    ("queue", UnknownUpdate::Queue),
-];
-const UNKNOWN_DESTROY: [(&str, UnknownDestroy); 3] = [
-    ("drop", UnknownDestroy::Drop),
-    ("tombstone", UnknownDestroy::Tombstone),
-    ("queue", UnknownDestroy::Queue),
-];
-const CREATE: [(&str, CreateRule); 2] =
-    [("always", CreateRule::Always), ("newer", CreateRule::Newer)];
-const STALE: [(&str, StaleRule); 2] =
-    [("never", StaleRule::Never), ("counter", StaleRule::Counter)];
-const UPDATE_FROM: [(&str, UpdateFrom); 2] =
-    [("anyone", UpdateFrom::Anyone), ("owner", UpdateFrom::Owner)];
-const OLDER_UPDATES: [(&str, OlderUpdate); 2] =
-    [("take", OlderUpdate::Take), ("drop", OlderUpdate::Drop)];
-const LATE_INPUT: [(&str, LateInput); 3] = [
-    ("wait", LateInput::Wait),
-    ("rollback", LateInput::Rollback),
-    ("drop", LateInput::Drop),
-];
-
 /// A delay of inputs has fewer ticks.
 const DELAY_MAX: u32 = 10_000;
 
@@ -102,14 +72,14 @@ impl<'a> Checker<'a, '_> {
         older_update: &mut Option<OlderUpdate>,
     ) {
         match setting.name.text {
-            "unknown_migrate" => self.set(&mut rules.unknown_migrate, setting, &UNKNOWN_MIGRATE),
-            "unknown_update" => self.set(&mut rules.unknown_update, setting, &UNKNOWN_UPDATE),
-            "unknown_destroy" => self.set(&mut rules.unknown_destroy, setting, &UNKNOWN_DESTROY),
-            "create" => self.set(&mut rules.create, setting, &CREATE),
-            "stale" => self.set(&mut rules.stale, setting, &STALE),
-            "update_from" => self.set(&mut rules.update_from, setting, &UPDATE_FROM),
-            "older_update" => *older_update = self.choice(setting, &OLDER_UPDATES),
-            "late_input" => rules.late_input = self.choice(setting, &LATE_INPUT),
+            "unknown_migrate" => self.set(&mut rules.unknown_migrate, setting, UnknownMigrate::ALL),
+            "unknown_update" => self.set(&mut rules.unknown_update, setting, UnknownUpdate::ALL),
+            "unknown_destroy" => self.set(&mut rules.unknown_destroy, setting, UnknownDestroy::ALL),
+            "create" => self.set(&mut rules.create, setting, CreateRule::ALL),
+            "stale" => self.set(&mut rules.stale, setting, StaleRule::ALL),
+            "update_from" => self.set(&mut rules.update_from, setting, UpdateFrom::ALL),
+            "older_update" => *older_update = self.choice(setting, OlderUpdate::ALL),
+            "late_input" => rules.late_input = self.choice(setting, LateInput::ALL),
             "input_delay" => rules.input_delay = self.input_delay(setting).unwrap_or(0),
             _ => {}
         }
@@ -147,12 +117,12 @@ impl<'a> Checker<'a, '_> {
                 let (name, known) = (setting.name, words_of(known));
                 self.report_choice(name.span, message, name.text, known);
             } else if let Some(first) = taken.insert(setting.name.text, setting.name.span) {
-                self.report(
+                self.report_again(
                     setting.name.span,
                     format!("`{}` is set twice", setting.name.text),
-                )
-                .label("expected it once")
-                .related(first, "the first");
+                    "expected it once",
+                    first,
+                );
             }
         }
     }
