@@ -53,12 +53,14 @@ pub fn definition(project: &Project, offset: usize) -> Json {
 /// The names of the document, fields below their structs.
 pub fn symbols(project: &Project) -> Json {
     let lines = Lines::new(project.text(0));
-    let mut found: Vec<(usize, Json)> = Vec::new();
-    for (id, symbol) in project.outline.symbols() {
-        if symbol.owner.is_none() {
-            found.extend(symbol_of(project, &lines, id));
-        }
-    }
+    let items = project.outline.symbols();
+    let items = items.filter(|(_, symbol)| symbol.owner.is_none());
+    symbols_of(project, &lines, items.map(|(id, _)| id))
+}
+
+fn symbols_of(project: &Project, lines: &Lines<'_>, ids: impl Iterator<Item = SymbolId>) -> Json {
+    let mut found: Vec<(usize, Json)> =
+        ids.filter_map(|id| symbol_of(project, lines, id)).collect();
     found.sort_by_key(|(start, _)| *start);
     found.into_iter().map(|(_, symbol)| symbol).collect()
 }
@@ -68,12 +70,7 @@ fn symbol_of(project: &Project, lines: &Lines<'_>, id: SymbolId) -> Option<(usiz
     let symbol = outline.symbol(id)?;
     let mut places = symbol.places.iter().zip(&symbol.extents);
     let (place, extent) = places.find(|(place, _)| place.file == 0)?;
-    let mut children: Vec<(usize, Json)> = outline
-        .children(id)
-        .filter_map(|(child, _)| symbol_of(project, lines, child))
-        .collect();
-    children.sort_by_key(|(start, _)| *start);
-    let children: Vec<Json> = children.into_iter().map(|(_, child)| child).collect();
+    let children = outline.children(id).map(|(child, _)| child);
     let (noun, kind, _) = hover::shown(symbol.kind);
     // An empty name is refused by editors.
     let name = if symbol.name.is_empty() {
@@ -88,7 +85,7 @@ fn symbol_of(project: &Project, lines: &Lines<'_>, id: SymbolId) -> Option<(usiz
         "kind": kind,
         "range": lines.range(place.range.start..end),
         "selectionRange": lines.range(place.range.clone()),
-        "children": children,
+        "children": symbols_of(project, lines, children),
     });
     Some((place.range.start, answer))
 }

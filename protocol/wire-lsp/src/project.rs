@@ -237,24 +237,16 @@ impl Project {
             return remarks;
         }
         for (id, symbol) in self.outline.symbols() {
-            let counts = match symbol.kind {
+            let counts = matches!(
+                symbol.kind,
                 SymbolKind::Constant
-                | SymbolKind::Enum
-                | SymbolKind::Flags
-                | SymbolKind::Struct
-                | SymbolKind::State
-                | SymbolKind::Layer
-                | SymbolKind::Huffman => true,
-                SymbolKind::Protocol
-                | SymbolKind::Alias
-                | SymbolKind::Rules
-                | SymbolKind::Member
-                | SymbolKind::Parameter
-                | SymbolKind::Field
-                | SymbolKind::Computed
-                | SymbolKind::StateField
-                | SymbolKind::Test => false,
-            };
+                    | SymbolKind::Enum
+                    | SymbolKind::Flags
+                    | SymbolKind::Struct
+                    | SymbolKind::State
+                    | SymbolKind::Layer
+                    | SymbolKind::Huffman
+            );
             let place = symbol.places.first().filter(|place| place.file == 0);
             if let Some(place) = place.filter(|_| counts)
                 && self.outline.uses(id).next().is_none()

@@ -139,13 +139,10 @@ pub fn still_means_the_same(
         let Some(name) = project.uris.get(place) else {
             continue;
         };
-        let text = match changed.get(name) {
-            Some(open) => open.text.clone(),
-            None => file.text.clone(),
-        };
+        let text = changed.get(name).map_or(&file.text, |open| &open.text);
         let edits = edits.get(name).map(Vec::as_slice).unwrap_or_default();
+        let text = applied(text, edits);
         let path = crate::positions::path_of(name);
-        let text = applied(&text, edits);
         changed.insert(name.clone(), crate::project::Document { path, text });
     }
     let Some(after) = Project::new(uri, &changed, None) else {
@@ -161,13 +158,8 @@ pub fn still_means_the_same(
                 "with this name the wire would not compile: {first}"
             ))
         }
-        Ok(after) => {
-            if outcomes(before) == outcomes(after) {
-                Ok(())
-            } else {
-                Err("with this name the wire's tests would come out otherwise".to_owned())
-            }
-        }
+        Ok(after) if outcomes(before) == outcomes(after) => Ok(()),
+        Ok(_) => Err("with this name the wire's tests would come out otherwise".to_owned()),
     }
 }
 

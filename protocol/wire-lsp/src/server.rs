@@ -77,8 +77,7 @@ impl<'o> Server<'o> {
             _ => path.to_owned(),
         };
         let capture = self.opener.open(&path)?;
-        self.projects.clear();
-        self.has_changed = true;
+        self.forget_all();
         Ok(self.capture.insert(capture))
     }
 
@@ -194,10 +193,7 @@ impl<'o> Server<'o> {
                 }
             }
             // Files that are not open may be others now.
-            "textDocument/didSave" | "workspace/didChangeWatchedFiles" => {
-                self.projects.clear();
-                self.has_changed = true;
-            }
+            "textDocument/didSave" | "workspace/didChangeWatchedFiles" => self.forget_all(),
             _ => {}
         }
     }
@@ -227,6 +223,11 @@ impl<'o> Server<'o> {
         self.has_changed = true;
     }
 
+    fn forget_all(&mut self) {
+        self.projects.clear();
+        self.has_changed = true;
+    }
+
     fn prepare(&mut self, uri: &str) {
         if !self.projects.contains_key(uri)
             && let Some(project) = Project::new(uri, &self.documents, self.capture.as_ref())
@@ -241,7 +242,6 @@ impl<'o> Server<'o> {
         params: Json,
         more: &mut Vec<Message>,
     ) -> Result<Json, Refused> {
-        let refused = |code, why: &str| Err((code, why.to_owned()));
         match (self.stage, method) {
             (Stage::Before, "initialize") => Ok(self.initialize(&params, more)),
             (Stage::Before, _) => refused(
@@ -267,9 +267,8 @@ impl<'o> Server<'o> {
         self.stage = Stage::Running;
         let root = params.get("rootUri").and_then(Json::as_str);
         self.root = root.and_then(path_of);
-        let options = params.get("initializationOptions");
-        let capture = options
-            .and_then(|options| options.get("capture"))
+        let capture = params
+            .pointer("/initializationOptions/capture")
             .and_then(Json::as_str)
             .filter(|path| !path.is_empty());
         if let Some(path) = capture
@@ -305,7 +304,7 @@ impl<'o> Server<'o> {
                     .and_then(|arguments| arguments.get(0));
                 let Some(path) = path.and_then(Json::as_str) else {
                     let why = format!("`{OPEN_CAPTURE}` takes one argument: the path of a capture");
-                    return Err((ErrorCode::InvalidParams, why));
+                    return refused(ErrorCode::InvalidParams, &why);
                 };
                 let path = path_of(path).unwrap_or_else(|| PathBuf::from(path));
                 let failed = |why: String| {
@@ -321,14 +320,10 @@ impl<'o> Server<'o> {
             }
             Some(CLOSE_CAPTURE) => {
                 self.capture = None;
-                self.projects.clear();
-                self.has_changed = true;
+                self.forget_all();
                 Ok(Json::Null)
             }
-            _ => {
-                let why = "there is no such command".to_owned();
-                Err((ErrorCode::InvalidParams, why))
-            }
+            _ => refused(ErrorCode::InvalidParams, "there is no such command"),
         }
     }
 
@@ -345,12 +340,11 @@ impl<'o> Server<'o> {
         ];
         if !known.contains(&method) {
             let why = format!("the server does not know `{method}`");
-            return Err((ErrorCode::MethodNotFound, why));
+            return refused(ErrorCode::MethodNotFound, &why);
         }
         let uri = params.pointer("/textDocument/uri").and_then(Json::as_str);
         let Some(uri) = uri.map(str::to_owned) else {
-            let why = "the request names no document".to_owned();
-            return Err((ErrorCode::InvalidParams, why));
+            return refused(ErrorCode::InvalidParams, "the request names no document");
         };
         let open: Vec<String> = self.documents.keys().cloned().collect();
         match method {
@@ -369,8 +363,7 @@ impl<'o> Server<'o> {
             _ => {}
         }
         let Some(at) = read::<TextDocumentPositionParams>(params.clone()) else {
-            let why = "the request names no position".to_owned();
-            return Err((ErrorCode::InvalidParams, why));
+            return refused(ErrorCode::InvalidParams, "the request names no position");
         };
         let offset = Lines::new(project.text(0)).offset(at.position);
         match method {
@@ -475,6 +468,10 @@ impl<'o> Server<'o> {
         });
         Ok(json!({ "changes": Json::Object(changes.collect()) }))
     }
+}
+
+fn refused(code: ErrorCode, why: &str) -> Result<Json, Refused> {
+    Err((code, why.to_owned()))
 }
 
 fn failed(why: String) -> Refused {
