@@ -109,19 +109,17 @@ impl std::error::Error for CompileError {}
 /// From a place in the whole text to one in its file.
 fn place_in_file(report: &mut Report, files: &Files) {
     let place = |span: &mut Range<usize>, file: &mut String| {
-        let index = files.at(span.start);
+        let (index, within) = files.place(span);
         let (name, text) = files.file(index);
-        let start = files.start(index);
-        let within = |at: usize| at.saturating_sub(start).min(text.len());
-        *span = within(span.start)..within(span.end);
+        *span = within;
         file.clear();
         file.push_str(name);
         text
     };
+    report.line = files.line(report.span.start) as u32;
     let text = place(&mut report.span, &mut report.file);
     let before = text.get(..report.span.start).unwrap_or(text);
     let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-    report.line = 1 + before.bytes().filter(|&byte| byte == b'\n').count() as u32;
     report.column = 1 + before[line_start..].chars().count() as u32;
     if let Some(related) = &mut report.related {
         place(&mut related.span, &mut related.file);

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use crate::limits::{FILES_MAX, TEXT_BYTES_MAX};
 use crate::report::{Report, Span, report};
-use crate::syntax::ast::{File, Import};
+use crate::syntax::ast::{File, Ident};
 use crate::syntax::parse;
 
 /// What begins the line before each file of a bundle.
@@ -61,7 +61,7 @@ impl Files {
             let path = marked.trim_end().strip_suffix('"').unwrap_or_default();
             let known = files.sections.iter().any(|section| section.path == path);
             if known || !is_canonical(path) {
-                let span = span(start..start + line.trim_end().len());
+                let span = Span::new(start..start + line.trim_end().len());
                 report(reports, span, "this line begins no file")
                     .label("expected `//# file \"PATH\"` with a path that no file before has");
             }
@@ -90,7 +90,7 @@ impl Files {
         let mut next = 0;
         while let Some((path, text)) = loaded.get(next) {
             let mut found = Vec::new();
-            for Import { path: wanted, span } in imports(text) {
+            for Ident { text: wanted, span } in imports(text) {
                 // What is wrong with the path is said where imports are checked.
                 let Some(resolved) = resolve(path, wanted) else {
                     continue;
@@ -125,7 +125,7 @@ impl Files {
         };
         for (place, at, why) in failed {
             let start = files.sections[place].range.start;
-            let at = span(start + at.start as usize..start + at.end as usize);
+            let at = Span::new(start + at.start as usize..start + at.end as usize);
             report(reports, at, why).label("imported here");
         }
         files
@@ -148,7 +148,7 @@ impl Files {
             let mut at = start;
             for line in lines {
                 if line.starts_with(MARK) {
-                    let here = span(at..at + line.trim_end().len());
+                    let here = Span::new(at..at + line.trim_end().len());
                     report(reports, here, "this line begins another file")
                         .label("such a line has a meaning where files are bundled");
                 }
@@ -196,15 +196,30 @@ impl Files {
         (&section.shown, text)
     }
 
+    /// The line of a position in its file, from 1.
+    pub(crate) fn line(&self, position: usize) -> usize {
+        let before = self.start(self.at(position))..position;
+        let before = self.text.get(before).unwrap_or_default();
+        1 + before.matches('\n').count()
+    }
+
+    /// The file that a range begins in, and the range in its text.
+    pub(crate) fn place(&self, range: &Range<usize>) -> (usize, Range<usize>) {
+        let file = self.at(range.start);
+        let (start, text) = (self.start(file), self.file(file).1);
+        let within = |at: usize| at.saturating_sub(start).min(text.len());
+        (file, within(range.start)..within(range.end))
+    }
+
     /// The path of a file from the folder of the first.
     pub(crate) fn path(&self, place: usize) -> &str {
         &self.sections[place.min(self.sections.len() - 1)].path
     }
 
     /// The file that an import names, if it is there.
-    pub(crate) fn imported(&self, import: &Import<'_>) -> Option<usize> {
+    pub(crate) fn imported(&self, import: &Ident<'_>) -> Option<usize> {
         let importer = self.at(import.span.start as usize);
-        let path = resolve(&self.sections.get(importer)?.path, import.path)?;
+        let path = resolve(&self.sections.get(importer)?.path, import.text)?;
         let mut sections = self.sections.iter();
         sections.position(|section| section.path == path)
     }
@@ -219,7 +234,7 @@ impl Files {
     /// For each file those that it imports; reports imports of what is not there.
     pub(crate) fn imports(
         &self,
-        imports: &[Import<'_>],
+        imports: &[Ident<'_>],
         reports: &mut Vec<Report>,
     ) -> Vec<BTreeSet<usize>> {
         let mut imported = vec![BTreeSet::new(); self.sections.len()];
@@ -231,8 +246,8 @@ impl Files {
             .collect();
         for import in imports {
             let importer = self.at(import.span.start as usize);
-            let Some(path) = resolve(&self.sections[importer].path, import.path) else {
-                let message = format!("`{}` is not the path of a file", import.path);
+            let Some(path) = resolve(&self.sections[importer].path, import.text) else {
+                let message = format!("`{}` is not the path of a file", import.text);
                 report(reports, import.span, message)
                     .label("expected names with `/` between them, below this file's folder")
                     .help(
@@ -258,7 +273,7 @@ impl Files {
     }
 }
 
-fn imports(text: &str) -> Vec<Import<'_>> {
+fn imports(text: &str) -> Vec<Ident<'_>> {
     let mut file = File::default();
     parse(text, 0..text.len(), &mut file, &mut Vec::new());
     file.imports
@@ -289,12 +304,5 @@ fn first_path(name: &str) -> String {
         path.to_owned()
     } else {
         FIRST.to_owned()
-    }
-}
-
-fn span(range: Range<usize>) -> Span {
-    Span {
-        start: range.start as u32,
-        end: range.end as u32,
     }
 }

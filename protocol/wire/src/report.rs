@@ -12,10 +12,16 @@ pub(crate) struct Span {
 }
 
 impl Span {
+    pub(crate) fn new(range: Range<usize>) -> Span {
+        Span {
+            start: range.start as u32,
+            end: range.end as u32,
+        }
+    }
+
     /// Nothing, at a place.
     pub(crate) fn at(place: usize) -> Span {
-        let (start, end) = (place as u32, place as u32);
-        Span { start, end }
+        Span::new(place..place)
     }
 
     /// From this one's start to the other's end.
@@ -37,7 +43,7 @@ impl Span {
 }
 
 /// One mistake in a wire's text.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// The file that it is in.
     pub file: String,
@@ -84,14 +90,9 @@ impl Report {
     /// when the [`CompileError`] is made.
     pub(crate) fn at(span: Span, message: impl Into<String>) -> Report {
         Report {
-            file: String::new(),
-            line: 0,
-            column: 0,
             message: message.into(),
             span: span.range(),
-            label: String::new(),
-            related: None,
-            help: None,
+            ..Report::default()
         }
     }
 

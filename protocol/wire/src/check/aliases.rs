@@ -89,8 +89,9 @@ impl<'a, 'c> Aliases<'a, 'c> {
         for statement in body {
             match statement {
                 Statement::Field(field) => self.replace(&mut field.field_type),
-                Statement::Join(join) => self.replace(&mut join.field.field_type),
-                Statement::Follow(follow) => self.replace(&mut follow.field.field_type),
+                Statement::Join(joined) | Statement::Follow(joined) => {
+                    self.replace(&mut joined.field.field_type);
+                }
                 Statement::If(inner) => {
                     self.in_body(&mut inner.then);
                     self.in_body(&mut inner.otherwise);
@@ -228,12 +229,6 @@ fn reads_state(expr: &Expr<'_>) -> bool {
         ExprKind::Path(path) | ExprKind::Index(path, ..) => {
             path.len() > 1 && path.first().is_some_and(|name| name.text == "state")
         }
-        ExprKind::Call(_, arguments) => arguments.iter().any(reads_state),
-        ExprKind::Unary(_, inner) => reads_state(inner),
-        ExprKind::Binary(_, left, right) | ExprKind::Interval(left, right) => {
-            reads_state(left) || reads_state(right)
-        }
-        ExprKind::Choice(a, b, c) => [a, b, c].into_iter().any(|each| reads_state(each)),
-        _ => false,
+        _ => expr.parts().into_iter().any(reads_state),
     }
 }

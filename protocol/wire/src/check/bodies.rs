@@ -342,9 +342,12 @@ impl<'a> Checker<'a, '_> {
             }
             default_end = Some(end);
             if let Some(&(_, first)) = default.as_ref() {
-                self.report(arm.span, "a switch has one `default`")
-                    .label("expected a value")
-                    .related(first, "the first");
+                self.report_again(
+                    arm.span,
+                    "a switch has one `default`",
+                    "expected a value",
+                    first,
+                );
             } else {
                 default = Some((steps, arm.span));
             }
@@ -390,9 +393,12 @@ impl<'a> Checker<'a, '_> {
                 continue;
             }
             if let Some(first) = seen.insert(value, pattern.span) {
-                self.report(pattern.span, "this value has an arm already")
-                    .label("expected another value")
-                    .related(first, "the first");
+                self.report_again(
+                    pattern.span,
+                    "this value has an arm already",
+                    "expected another value",
+                    first,
+                );
             }
             values.push(value);
         }

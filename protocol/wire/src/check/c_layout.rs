@@ -11,8 +11,8 @@ use crate::files::Files;
 use crate::limits::PACKET_BYTES_MAX;
 use crate::report::{Report, Span};
 use crate::syntax::ast::{
-    Annotation, Arithmetic, Binary, CItem, CMember, CSort, CStruct, CType, Expr, ExprKind, Field,
-    File, Ident, Repeat, Statement, Struct, TypeRef, Until,
+    Arithmetic, Binary, CItem, CMember, CSort, CStruct, CType, Expr, ExprKind, Field, File, Ident,
+    Repeat, Statement, Struct, TypeRef, Until,
 };
 
 /// The names of gaps. A struct has no more of them; those that a member has are left out.
@@ -370,7 +370,11 @@ fn field<'a>(member: CMember<'a>, known: Known<'a>) -> Statement<'a> {
         arguments,
         span,
     };
-    statement(member.name, field_type, repeat, None, member.annotations)
+    Statement::Field(Box::new(Field {
+        repeat,
+        annotations: member.annotations,
+        ..Field::plain(member.name, field_type)
+    }))
 }
 
 /// How many bytes that the compiler left out.
@@ -382,26 +386,8 @@ fn padding<'a>(text: &'a str, bytes: u64, layout: Span) -> Statement<'a> {
         arguments: Some(vec![length]),
         span: layout,
     };
-    statement(
-        name(text),
-        field_type,
-        None,
-        Some(bytes as usize),
-        Vec::new(),
-    )
-}
-
-fn statement<'a>(
-    name: Ident<'a>,
-    field_type: TypeRef<'a>,
-    repeat: Option<Repeat<'a>>,
-    gap: Option<usize>,
-    annotations: Vec<Annotation<'a>>,
-) -> Statement<'a> {
     Statement::Field(Box::new(Field {
-        repeat,
-        gap,
-        annotations,
-        ..Field::plain(name, field_type)
+        gap: Some(bytes as usize),
+        ..Field::plain(name(text), field_type)
     }))
 }

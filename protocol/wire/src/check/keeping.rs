@@ -6,11 +6,11 @@ use super::declared::{HeadKind, Kept, is_content};
 use super::model::{Expression, FieldId, FollowStep, JoinStep, Repeat, StatePath, Step, Type};
 use super::state::{Reached, Use};
 use super::type_names::width_of;
-use crate::syntax::ast::{self, Expr, ExprKind, Follow, Join, fields};
+use crate::syntax::ast::{self, Expr, ExprKind, Joined, fields};
 
 impl<'a> Checker<'a, '_> {
     /// `join NAME: TYPE from state.NAME[KEY] (INDEX, COUNT, DATA);`
-    pub(super) fn join_step(&mut self, declared: &Join<'a>, body: &mut Body<'a>) -> Option<Step> {
+    pub(super) fn join_step(&mut self, declared: &Joined<'a>, body: &mut Body<'a>) -> Option<Step> {
         let path = self.target(&declared.from, Use::Parts);
         let [index, count, data] = declared.arguments.as_slice() else {
             self.report(
@@ -41,7 +41,7 @@ impl<'a> Checker<'a, '_> {
     /// `follow NAME: TYPE[until end] from state.NAME (POSITION, DATA);`
     pub(super) fn follow_step(
         &mut self,
-        declared: &Follow<'a>,
+        declared: &Joined<'a>,
         body: &mut Body<'a>,
     ) -> Option<Step> {
         let path = self.target(&declared.from, Use::Stream);

@@ -70,10 +70,7 @@ impl<'a> Checker<'a, '_> {
         let file = self.file;
         for item in &file.scripts {
             let of = self.file_of(item.span);
-            let (_, text) = self.files.file(of);
-            let before = (item.span.start as usize).saturating_sub(self.files.start(of));
-            let before = text.get(..before).unwrap_or_default();
-            let line = 1 + before.bytes().filter(|&byte| byte == b'\n').count();
+            let line = self.files.line(item.span.start as usize);
             match Script::new(item.text, line) {
                 Ok(script) => self.scripts.push((of, Arc::new(script))),
                 Err(error) => {
@@ -451,7 +448,7 @@ impl<'a> Checker<'a, '_> {
 }
 
 /// A line of a script, the first being 0.
-fn line_span(item: &ast::LuaItem<'_>, line: usize) -> Span {
+fn line_span(item: &Ident<'_>, line: usize) -> Span {
     let quotes = 3;
     let before: usize = item
         .text

@@ -10,6 +10,15 @@ use crate::facts::Meaning;
 use crate::report::Span;
 use crate::syntax::ast::{self, fields};
 
+/// A struct that is gone through, and what is known of those that it holds.
+#[derive(Clone, Copy)]
+struct Walk<'w, 'a> {
+    structure: &'w Struct,
+    declared: &'w [&'w ast::Field<'a>],
+    says: &'w [Says],
+    structs: &'w [Struct],
+}
+
 /// What a struct can say, in itself or in what it holds, outside the messages that it holds.
 #[derive(Clone, Debug, Default)]
 struct Says {
@@ -50,14 +59,13 @@ impl<'a> Checker<'a, '_> {
             let index = id.0 as usize;
             let structure = &structs[index];
             let mut found = Says::default();
-            self.walk(
-                &structure.body,
+            let walk = Walk {
                 structure,
-                &declared[index],
-                &says,
+                declared: &declared[index],
+                says: &says,
                 structs,
-                &mut found,
-            );
+            };
+            self.walk(&structure.body, walk, &mut found);
             let name = file.structs[index].name.span;
             if let Some(range) = structure.range {
                 self.check_range(structure, range, &found, name, structs);
@@ -87,17 +95,10 @@ impl<'a> Checker<'a, '_> {
     /// Outside messages nothing says something of a message.
     fn check_root(&mut self, root: &Struct, said: &Says) {
         let of_messages = |meaning: &Meaning| meaning.subject() == Subject::Message;
-        for (meaning, &span) in said.meanings.iter().filter(|(m, _)| of_messages(m)) {
-            let message = format!("`@{}` is outside any message", meaning.spelled());
-            self.report(span, message)
-                .label(format!(
-                    "`{}` holds this outside its `@message` structs",
-                    root.name
-                ))
-                .help("put `@message` on the struct that is one message");
-        }
-        if let Some(span) = said.property {
-            self.report(span, "`@property` is outside any message")
+        let meanings = said.meanings.iter().filter(|(it, _)| of_messages(it));
+        let meanings = meanings.map(|(meaning, &span)| (meaning.spelled(), span));
+        for (word, span) in meanings.chain(said.property.map(|span| ("property", span))) {
+            self.report(span, format!("`@{word}` is outside any message"))
                 .label(format!(
                     "`{}` holds this outside its `@message` structs",
                     root.name
@@ -219,35 +220,20 @@ impl<'a> Checker<'a, '_> {
     }
 
     /// Adds what steps can say to `found`, and reports what they say a second time.
-    fn walk(
-        &mut self,
-        steps: &[Step],
-        structure: &Struct,
-        declared: &[&ast::Field<'a>],
-        says: &[Says],
-        structs: &[Struct],
-        found: &mut Says,
-    ) {
-        let inner = |checker: &mut Self, steps: &[Step], found: &mut Says| {
-            checker.walk(steps, structure, declared, says, structs, found);
-        };
+    fn walk(&mut self, steps: &[Step], walk: Walk<'_, 'a>, found: &mut Says) {
         for step in steps {
             match step {
                 Step::Align { .. } | Step::ByteOrder { .. } | Step::Set(_) => {}
-                Step::Join(join) => {
-                    self.walk_field(join.field, structure, declared, says, structs, found);
-                }
-                Step::Follow(follow) => {
-                    self.walk_field(follow.field, structure, declared, says, structs, found);
-                }
-                Step::Window { body, .. } => inner(self, body, found),
-                Step::Field(id) => self.walk_field(*id, structure, declared, says, structs, found),
+                Step::Join(join) => self.walk_field(join.field, walk, found),
+                Step::Follow(follow) => self.walk_field(follow.field, walk, found),
+                Step::Window { body, .. } => self.walk(body, walk, found),
+                Step::Field(id) => self.walk_field(*id, walk, found),
                 Step::If {
                     then, otherwise, ..
                 } => {
                     let mut other = found.clone();
-                    inner(self, then, found);
-                    inner(self, otherwise, &mut other);
+                    self.walk(then, walk, found);
+                    self.walk(otherwise, walk, &mut other);
                     found.join(other);
                 }
                 Step::Switch { arms, default, .. } => {
@@ -255,7 +241,7 @@ impl<'a> Checker<'a, '_> {
                     let bodies = arms.iter().map(|(_, steps)| steps).chain(default);
                     for steps in bodies {
                         let mut arm = before.clone();
-                        inner(self, steps, &mut arm);
+                        self.walk(steps, walk, &mut arm);
                         found.join(arm);
                     }
                 }
@@ -263,15 +249,13 @@ impl<'a> Checker<'a, '_> {
         }
     }
 
-    fn walk_field(
-        &mut self,
-        id: FieldId,
-        structure: &Struct,
-        declared: &[&ast::Field<'a>],
-        says: &[Says],
-        structs: &[Struct],
-        found: &mut Says,
-    ) {
+    fn walk_field(&mut self, id: FieldId, walk: Walk<'_, 'a>, found: &mut Says) {
+        let Walk {
+            structure,
+            declared,
+            says,
+            structs,
+        } = walk;
         let field = structure.field(id);
         let Some(declared) = declared.get(id.0 as usize) else {
             return;
@@ -285,25 +269,20 @@ impl<'a> Checker<'a, '_> {
         let Type::Struct(inner) = field.field_type else {
             return;
         };
+        let (held, said) = (&structs[inner.0 as usize], &says[inner.0 as usize]);
         if let Some(property) = property {
-            self.check_inside_property(
-                property,
-                &structs[inner.0 as usize],
-                &says[inner.0 as usize],
-            );
+            self.check_inside_property(property, held, said);
         }
-        if structs[inner.0 as usize].is_message {
-            let own = &says[inner.0 as usize];
-            let is_part = own.meanings.contains_key(&Meaning::Object) && own.message.is_none();
+        if held.is_message {
+            let is_part = said.meanings.contains_key(&Meaning::Object) && said.message.is_none();
             found.message = Some(inner);
             found.alone = found.alone.or((!is_part).then_some(inner));
             return;
         }
-        if structs[inner.0 as usize].range.is_some() {
+        if held.range.is_some() {
             found.range = Some(inner);
             return;
         }
-        let said = &says[inner.0 as usize];
         found.message = found.message.or(said.message);
         found.alone = found.alone.or(said.alone);
         found.range = found.range.or(said.range);
@@ -347,16 +326,11 @@ impl<'a> Checker<'a, '_> {
             return;
         };
         let message = format!("`@{}` can be there twice", meaning.spelled());
-        match through {
-            None => self
-                .report(span, message)
-                .label("expected one such field on every way through")
-                .related(first, "the first"),
-            Some(through) => self
-                .report(through, message)
-                .label("the second comes with this field")
-                .related(first, "the first"),
+        let label = match through {
+            None => "expected one such field on every way through",
+            Some(_) => "the second comes with this field",
         };
+        self.report_again(through.unwrap_or(span), message, label, first);
     }
 }
 

@@ -143,8 +143,8 @@ impl<'a> Checker<'a, '_> {
     }
 
     fn ports(&mut self, setting: &Setting<'a>) -> Vec<RangeInclusive<u16>> {
-        let values = std::iter::once(&setting.value).chain(&setting.more);
-        values.filter_map(|value| self.port_range(value)).collect()
+        let ranges = setting.values().map(|value| self.port_range(value));
+        ranges.flatten().collect()
     }
 
     fn port_range(&mut self, value: &Expr<'a>) -> Option<RangeInclusive<u16>> {

@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json};
 use super::Checker;
 use super::model::{Protocol, StructId, Test};
 use crate::report::Span;
-use crate::syntax::ast::{self, Ident, Pattern, PatternKind, TestSetting};
+use crate::syntax::ast::{self, Ident, Pattern, PatternKind, Setting};
 
 pub(super) const SETTINGS: [&str; 8] = [
     "bytes",
@@ -31,9 +31,12 @@ impl<'a> Checker<'a, '_> {
             }
             let of = self.file_of(test.span);
             if let Some(first) = taken[of].insert(test.name, test.span) {
-                self.report(test.span, "two tests have this name")
-                    .label("expected another name")
-                    .related(first, "the first");
+                self.report_again(
+                    test.span,
+                    "two tests have this name",
+                    "expected another name",
+                    first,
+                );
             }
             tests.extend(self.check_test(test, protocols));
         }
@@ -41,7 +44,7 @@ impl<'a> Checker<'a, '_> {
     }
 
     fn check_test(&mut self, test: &ast::Test<'a>, protocols: &[Protocol]) -> Option<Test> {
-        let mut found: BTreeMap<&str, &TestSetting<'a>> = BTreeMap::new();
+        let mut found: BTreeMap<&str, &Setting<'a, Pattern<'a>>> = BTreeMap::new();
         for setting in &test.settings {
             let name = setting.name;
             if !SETTINGS.contains(&name.text) {
@@ -49,16 +52,19 @@ impl<'a> Checker<'a, '_> {
                 self.report_choice(name.span, message, name.text, SETTINGS);
             } else if let Some(first) = found.insert(name.text, setting) {
                 let first = first.name.span;
-                self.report(name.span, format!("`{}` is set twice", name.text))
-                    .label("expected it once")
-                    .related(first, "the first");
+                self.report_again(
+                    name.span,
+                    format!("`{}` is set twice", name.text),
+                    "expected it once",
+                    first,
+                );
             }
-            if let (false, Some(second)) = (name.text == "ports", setting.values.get(1)) {
+            if let (false, Some(second)) = (name.text == "ports", setting.more.first()) {
                 self.report(second.span, format!("`{}` has one value", name.text))
                     .label("expected nothing after the first");
             }
         }
-        let one = |name: &str| found.get(name).and_then(|setting| setting.values.first());
+        let one = |name: &str| found.get(name).map(|setting| &setting.value);
         let bytes = match one("bytes").map(|value| (&value.kind, value.span)) {
             Some((PatternKind::Bytes(bytes), _)) => Some(bytes.clone()),
             Some((_, span)) => {
@@ -86,10 +92,8 @@ impl<'a> Checker<'a, '_> {
         let ports = found.get("ports").map(|setting| self.two_ports(setting));
         let state = one("state").and_then(|value| self.fields(value));
         let diagnostics = one("diagnostics").and_then(|value| self.count(value));
-        let (file, text) = self.files.file(self.file_of(test.span));
-        let start = self.files.start(self.file_of(test.span));
-        let before = text.get(..(test.span.start as usize).saturating_sub(start));
-        let line = 1 + before.unwrap_or_default().matches('\n').count();
+        let (file, _) = self.files.file(self.file_of(test.span));
+        let line = self.files.line(test.span.start as usize);
         Some(Test {
             name: test.name.to_owned(),
             file: file.to_owned(),
@@ -163,18 +167,17 @@ impl<'a> Checker<'a, '_> {
         None
     }
 
-    fn two_ports(&mut self, setting: &TestSetting<'a>) -> Option<(u16, u16)> {
+    fn two_ports(&mut self, setting: &Setting<'a, Pattern<'a>>) -> Option<(u16, u16)> {
         let port = |value: &Pattern<'a>| match value.kind {
             PatternKind::Integer(port) => u16::try_from(port).ok(),
             _ => None,
         };
-        let ports: Vec<Option<u16>> = setting.values.iter().map(port).collect();
+        let ports: Vec<Option<u16>> = setting.values().map(port).collect();
         if let [Some(source), Some(destination)] = ports[..] {
             return Some((source, destination));
         }
         let span = setting
-            .values
-            .iter()
+            .values()
             .fold(setting.name.span, |span, value| span.to(value.span));
         self.report(span, "a packet has two ports")
             .label("expected the source port, `,`, the destination port, each 0 to 65535");

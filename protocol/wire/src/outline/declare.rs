@@ -79,13 +79,8 @@ pub(super) fn outline(files: &Files, tree: &File<'_>) -> Outline {
 }
 
 fn place(files: &Files, span: Span) -> FilePlace {
-    let file = files.at(span.start as usize);
-    let start = files.start(file);
-    let within = |at: u32| (at as usize).saturating_sub(start);
-    FilePlace {
-        file,
-        range: within(span.start)..within(span.end),
-    }
+    let (file, range) = files.place(&span.range());
+    FilePlace { file, range }
 }
 
 impl Outline {

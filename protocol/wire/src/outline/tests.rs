@@ -10,7 +10,7 @@ impl<'a> Builder<'a> {
         let one = |name: &str| {
             let mut settings = test.settings.iter();
             let found = settings.find(|setting| setting.name.text == name)?;
-            found.values.first()
+            Some(&found.value)
         };
         let mut named = |name: &str, space: Space| {
             let value = one(name)?;
@@ -28,7 +28,7 @@ impl<'a> Builder<'a> {
         let protocol = named("wire", Space::Protocol);
         let root = named("root", Space::Item);
         for setting in &test.settings {
-            for value in &setting.values {
+            for value in setting.values() {
                 match setting.name.text {
                     "value" | "part" => {
                         let root = root.or_else(|| self.root_of(protocol, value, test.span));

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use crate::report::Span;
 
-/// A name and its place.
-#[derive(Clone, Copy, Debug)]
+/// A name, or a text without its quotes, and its place, with them.
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ident<'a> {
     pub(crate) text: &'a str,
     pub(crate) span: Span,
@@ -22,7 +22,8 @@ impl<'a> Ident<'a> {
 /// A whole file.
 #[derive(Debug, Default)]
 pub(crate) struct File<'a> {
-    pub(crate) imports: Vec<Import<'a>>,
+    /// The paths.
+    pub(crate) imports: Vec<Ident<'a>>,
     pub(crate) wires: Vec<Block<'a>>,
     pub(crate) rules: Vec<Block<'a>>,
     pub(crate) constants: Vec<Constant<'a>>,
@@ -34,7 +35,8 @@ pub(crate) struct File<'a> {
     pub(crate) states: Vec<State<'a>>,
     pub(crate) layers: Vec<Layer<'a>>,
     pub(crate) huffmans: Vec<Huffman<'a>>,
-    pub(crate) scripts: Vec<LuaItem<'a>>,
+    /// `lua """ ... """`
+    pub(crate) scripts: Vec<Ident<'a>>,
     pub(crate) tests: Vec<Test<'a>>,
 }
 
@@ -43,15 +45,7 @@ pub(crate) struct File<'a> {
 pub(crate) struct Test<'a> {
     pub(crate) name: &'a str,
     pub(crate) span: Span,
-    pub(crate) settings: Vec<TestSetting<'a>>,
-}
-
-/// `NAME = VALUE, VALUE;`
-#[derive(Debug)]
-pub(crate) struct TestSetting<'a> {
-    pub(crate) name: Ident<'a>,
-    /// One at least.
-    pub(crate) values: Vec<Pattern<'a>>,
+    pub(crate) settings: Vec<Setting<'a, Pattern<'a>>>,
 }
 
 /// A value that a test expects.
@@ -76,13 +70,6 @@ pub(crate) enum PatternKind<'a> {
     Name(&'a str),
 }
 
-/// `import "PATH";`. The span is that of the path with its quotes.
-#[derive(Debug)]
-pub(crate) struct Import<'a> {
-    pub(crate) path: &'a str,
-    pub(crate) span: Span,
-}
-
 /// `wire NAME { ... }` or `rules NAME { ... }`: settings.
 #[derive(Debug)]
 pub(crate) struct Block<'a> {
@@ -99,11 +86,18 @@ impl<'a> Block<'a> {
 
 /// `NAME = VALUE;` or, for settings that are lists, `NAME = VALUE, VALUE;`
 #[derive(Debug)]
-pub(crate) struct Setting<'a> {
+pub(crate) struct Setting<'a, V = Expr<'a>> {
     pub(crate) name: Ident<'a>,
-    pub(crate) value: Expr<'a>,
+    pub(crate) value: V,
     /// The values after the first.
-    pub(crate) more: Vec<Expr<'a>>,
+    pub(crate) more: Vec<V>,
+}
+
+impl<V> Setting<'_, V> {
+    /// One at least.
+    pub(crate) fn values(&self) -> impl Iterator<Item = &V> {
+        std::iter::once(&self.value).chain(&self.more)
+    }
 }
 
 /// `const NAME = VALUE;`
@@ -234,8 +228,8 @@ pub(crate) enum Statement<'a> {
     Align(Align<'a>),
     ByteOrder(ByteOrderOf<'a>),
     Set(Set<'a>),
-    Join(Join<'a>),
-    Follow(Follow<'a>),
+    Join(Joined<'a>),
+    Follow(Joined<'a>),
     Size(SizeBlock<'a>),
 }
 
@@ -244,8 +238,7 @@ impl<'a> Statement<'a> {
     pub(crate) fn field(&self) -> Option<&Field<'a>> {
         match self {
             Statement::Field(field) => Some(field),
-            Statement::Join(join) => Some(&join.field),
-            Statement::Follow(follow) => Some(&follow.field),
+            Statement::Join(joined) | Statement::Follow(joined) => Some(&joined.field),
             _ => None,
         }
     }
@@ -273,7 +266,7 @@ pub(crate) fn fields<'s, 'a>(body: &'s [Statement<'a>]) -> Vec<&'s Field<'a>> {
 }
 
 /// `NAME: TYPE[REPEAT] size(BYTES) through LAYER = CONSTANT @annotation;`
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Field<'a> {
     pub(crate) name: Ident<'a>,
     pub(crate) field_type: TypeRef<'a>,
@@ -296,20 +289,13 @@ impl<'a> Field<'a> {
         Field {
             name,
             field_type,
-            repeat: None,
-            size: None,
-            through: None,
-            constant: None,
-            derived: None,
-            computed: None,
-            gap: None,
-            annotations: Vec::new(),
+            ..Field::default()
         }
     }
 }
 
 /// `NAME` or `NAME(ARGUMENT, ...)`
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct TypeRef<'a> {
     pub(crate) name: Ident<'a>,
     pub(crate) arguments: Option<Vec<Expr<'a>>>,
@@ -349,13 +335,6 @@ pub(crate) struct Huffman<'a> {
     /// By symbol, each with its place; the text is what stands between the quotes.
     pub(crate) codes: Vec<Ident<'a>>,
     pub(crate) eof: Option<Expr<'a>>,
-}
-
-/// `lua """ ... """`. The span is that of the text with its quotes.
-#[derive(Debug)]
-pub(crate) struct LuaItem<'a> {
-    pub(crate) text: &'a str,
-    pub(crate) span: Span,
 }
 
 /// `through NAME(ARGUMENT, ...)`. The span is all of it.
@@ -461,17 +440,9 @@ pub(crate) struct Set<'a> {
     pub(crate) value: Option<Expr<'a>>,
 }
 
-/// `join FIELD from STATE[KEY] (INDEX, COUNT, DATA);`
+/// `join FIELD from STATE[KEY] (INDEX, COUNT, DATA);` or `follow FIELD from STATE (POSITION, DATA);`
 #[derive(Debug)]
-pub(crate) struct Join<'a> {
-    pub(crate) field: Field<'a>,
-    pub(crate) from: Expr<'a>,
-    pub(crate) arguments: Vec<Expr<'a>>,
-}
-
-/// `follow FIELD from STATE (POSITION, DATA);`
-#[derive(Debug)]
-pub(crate) struct Follow<'a> {
+pub(crate) struct Joined<'a> {
     pub(crate) field: Field<'a>,
     pub(crate) from: Expr<'a>,
     pub(crate) arguments: Vec<Expr<'a>>,
@@ -500,6 +471,17 @@ impl<'a> Expr<'a> {
         match &self.kind {
             ExprKind::Path(path) if path.len() == 1 => path.first().copied(),
             _ => None,
+        }
+    }
+
+    /// The expressions that it is made of.
+    pub(crate) fn parts(&self) -> Vec<&Expr<'a>> {
+        match &self.kind {
+            ExprKind::Index(_, parts, _) | ExprKind::Call(_, parts) => parts.iter().collect(),
+            ExprKind::Unary(_, inner) => vec![inner],
+            ExprKind::Interval(one, other) | ExprKind::Binary(_, one, other) => vec![one, other],
+            ExprKind::Choice(condition, then, otherwise) => vec![condition, then, otherwise],
+            _ => Vec::new(),
         }
     }
 

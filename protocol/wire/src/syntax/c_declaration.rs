@@ -150,11 +150,7 @@ impl<'a> Parser<'a, '_> {
             };
             if is_enum && self.at_mark("{") {
                 let place = file.enums.len();
-                let nameless = Ident {
-                    text: "",
-                    span: start,
-                };
-                self.c_enum_body(nameless, start, file)?;
+                self.c_enum_body(nameless(start), start, file)?;
                 let name = self.new_name("the enum's name")?;
                 if let Some(declared) = file.enums.get_mut(place) {
                     declared.name = name;
@@ -165,11 +161,8 @@ impl<'a> Parser<'a, '_> {
                 return self.expect_mark(";", "after the enum's name");
             }
             if self.at_mark("{") || self.at_mark("@") {
-                let nameless = tag.unwrap_or(Ident {
-                    text: "",
-                    span: start,
-                });
-                self.c_struct_body(nameless, layout, file)?;
+                let name = tag.unwrap_or(nameless(start));
+                self.c_struct_body(name, layout, file)?;
                 if self.at_word("__attribute__") {
                     return Err(self.attribute());
                 }
@@ -405,11 +398,7 @@ impl<'a> Parser<'a, '_> {
         {
             return Ok(CType { name, sort });
         }
-        let unnamed = Ident {
-            text: "",
-            span: start,
-        };
-        self.c_struct_body(tag.unwrap_or(unnamed), layout, file)?;
+        self.c_struct_body(tag.unwrap_or(nameless(start)), layout, file)?;
         let span = start.to(self.previous());
         let text = span.text(self.text);
         let name = tag.unwrap_or(Ident { text, span });
@@ -425,6 +414,11 @@ impl<'a> Parser<'a, '_> {
         }
         Ok(CType { name, sort })
     }
+}
+
+/// The name of what has none so far.
+fn nameless<'a>(span: Span) -> Ident<'a> {
+    Ident { text: "", span }
 }
 
 /// `type NAME = OF;`

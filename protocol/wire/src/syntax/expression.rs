@@ -18,6 +18,11 @@ impl<'a> Parser<'a, '_> {
         result
     }
 
+    /// One that is a part of another.
+    fn inner(&mut self) -> Parsed<Expr<'a>> {
+        self.nested(|parser| parser.binary(0))
+    }
+
     /// `(EXPRESSION)`; what the parentheses hold ends sentences.
     pub(super) fn in_parentheses(&mut self, what: &str) -> Parsed<Expr<'a>> {
         self.expect_mark("(", &format!("before {what}"))?;
@@ -121,20 +126,19 @@ impl<'a> Parser<'a, '_> {
     fn choice(&mut self, start: Span) -> Parsed<Expr<'a>> {
         self.advance();
         self.expect_mark("(", "before the condition")?;
-        let condition = self.nested(|parser| parser.binary(0))?;
+        let condition = self.inner()?;
         self.expect_mark(")", "after the condition")?;
-        let then = self.nested(|parser| parser.binary(0))?;
+        let then = self.inner()?;
         self.expect_word("else", "`else` and the other value")?;
-        let otherwise = self.nested(|parser| parser.binary(0))?;
+        let otherwise = self.inner()?;
         let span = start.to(otherwise.span);
-        let boxed = |expr| Box::new(expr);
-        let kind = ExprKind::Choice(boxed(condition), boxed(then), boxed(otherwise));
+        let kind = ExprKind::Choice(condition.into(), then.into(), otherwise.into());
         Ok(Expr::new(kind, span))
     }
 
     fn parenthesised(&mut self, start: Span) -> Parsed<Expr<'a>> {
         self.advance();
-        let mut inner = self.nested(|parser| parser.binary(0))?;
+        let mut inner = self.inner()?;
         let end = self.here();
         self.expect_mark(")", "to close the parenthesis")?;
         inner.span = start.to(end);
@@ -160,7 +164,7 @@ impl<'a> Parser<'a, '_> {
         let mut keys = Vec::new();
         while self.take_mark("[") {
             self.count_part()?;
-            keys.push(self.nested(|parser| parser.binary(0))?);
+            keys.push(self.inner()?);
             self.expect_mark("]", "after the key")?;
         }
         if keys.is_empty() {

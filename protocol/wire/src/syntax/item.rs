@@ -1,7 +1,7 @@
 //! The items of a file: blocks of settings, imports, constants, enums and structs.
 
 use super::ast::{
-    Alias, Block, Constant, Enum, Expr, ExprKind, Ident, Import, Member, Parameter, Setting, Struct,
+    Alias, Block, Constant, Enum, Expr, ExprKind, Ident, Member, Parameter, Setting, Struct,
 };
 use super::parser::{Parsed, Parser};
 
@@ -16,21 +16,29 @@ impl<'a> Parser<'a, '_> {
 
     /// The settings of a block, with their braces.
     pub(super) fn settings(&mut self, name: Ident<'a>) -> Parsed<Block<'a>> {
-        self.expect_mark("{", "to begin the settings")?;
-        let mut settings = Vec::new();
-        while !self.at_mark("}") {
-            let name = self.any_name("a setting, or `}`")?;
-            self.expect_mark("=", "after the setting's name")?;
-            let value = self.setting_value()?;
-            let mut more = Vec::new();
-            while self.take_mark(",") {
-                more.push(self.setting_value()?);
-            }
-            self.expect_mark(";", "after the setting")?;
-            settings.push(Setting { name, value, more });
-        }
-        self.advance();
+        let setting = |parser: &mut Self| parser.setting(Self::setting_value);
+        let settings = self.in_braces("to begin the settings", setting)?;
         Ok(Block { name, settings })
+    }
+
+    /// `NAME = VALUE, VALUE;`
+    pub(super) fn setting<V>(
+        &mut self,
+        mut value: impl FnMut(&mut Self) -> Parsed<V>,
+    ) -> Parsed<Setting<'a, V>> {
+        let name = self.any_name("a setting, or `}`")?;
+        self.expect_mark("=", "after the setting's name")?;
+        let first = value(self)?;
+        let mut more = Vec::new();
+        while self.take_mark(",") {
+            more.push(value(self)?);
+        }
+        self.expect_mark(";", "after the setting")?;
+        Ok(Setting {
+            name,
+            value: first,
+            more,
+        })
     }
 
     /// An expression, or `LOW..=HIGH`.
@@ -45,12 +53,11 @@ impl<'a> Parser<'a, '_> {
         Ok(Expr::new(kind, span))
     }
 
-    pub(super) fn import(&mut self) -> Parsed<Import<'a>> {
+    pub(super) fn import(&mut self) -> Parsed<Ident<'a>> {
         self.advance();
-        let expected = "the path of a file: `import \"other.wire\";`";
-        let Ident { text: path, span } = self.quoted(expected)?;
+        let path = self.quoted("the path of a file: `import \"other.wire\";`")?;
         self.expect_mark(";", "after the path")?;
-        Ok(Import { path, span })
+        Ok(path)
     }
 
     pub(super) fn constant(&mut self) -> Parsed<Constant<'a>> {

@@ -1,9 +1,10 @@
 //! Layers: what stands between the bytes of a packet and those of a stream inside it.
 
-use super::ast::{Huffman, Ident, Layer, LuaItem, Parameter, Through};
+use super::ast::{Huffman, Ident, Layer, Parameter, Through};
 use super::item::BETWEEN_PARAMETER_AND_TYPE;
 use super::lexer::TokenKind;
 use super::parser::{Failed, Parsed, Parser};
+use super::text::unquoted;
 
 impl<'a> Parser<'a, '_> {
     /// `layer NAME(PARAMETER: TYPE, ...) { SETTING = VALUE; ... }`
@@ -24,29 +25,28 @@ impl<'a> Parser<'a, '_> {
     pub(super) fn huffman(&mut self) -> Parsed<Huffman<'a>> {
         self.advance();
         let name = self.new_name("the table's name")?;
-        self.expect_mark("{", "to begin the settings")?;
         let (mut codes, mut eof) = (Vec::new(), None);
-        while !self.at_mark("}") {
-            let setting = self.any_name("`codes`, `eof` or `}`")?;
-            self.expect_mark("=", "after the setting's name")?;
+        self.in_braces("to begin the settings", |parser| {
+            let setting = parser.any_name("`codes`, `eof` or `}`")?;
+            parser.expect_mark("=", "after the setting's name")?;
             match setting.text {
                 "codes" => {
-                    self.expect_mark("[", "to begin the codes")?;
-                    codes.extend(self.list("]", "or `,` after the code", |parser| {
+                    parser.expect_mark("[", "to begin the codes")?;
+                    codes.extend(parser.list("]", "or `,` after the code", |parser| {
                         parser.quoted("a code, such as `\"0110\"`, or `]`")
                     })?);
                 }
-                "eof" => eof = Some(self.expression()?),
+                "eof" => eof = Some(parser.expression()?),
                 other => {
                     let message = format!("there is no setting `{other}` here");
-                    self.report(setting.span, message)
+                    parser
+                        .report(setting.span, message)
                         .label("expected `codes` or `eof`");
                     return Err(Failed);
                 }
             }
-            self.expect_mark(";", "after the setting")?;
-        }
-        self.advance();
+            parser.expect_mark(";", "after the setting")
+        })?;
         Ok(Huffman { name, codes, eof })
     }
 
@@ -57,14 +57,12 @@ impl<'a> Parser<'a, '_> {
         }
         let span = self.here();
         self.advance();
-        let quoted = span.text(self.text);
-        let text = quoted.strip_prefix('"').unwrap_or(quoted);
-        let text = text.strip_suffix('"').unwrap_or(text);
+        let text = unquoted(span.text(self.text));
         Ok(Ident { text, span })
     }
 
     /// `lua """ ... """`
-    pub(super) fn lua(&mut self) -> Parsed<LuaItem<'a>> {
+    pub(super) fn lua(&mut self) -> Parsed<Ident<'a>> {
         self.advance();
         let span = self.here();
         let quoted = span.text(self.text);
@@ -74,7 +72,7 @@ impl<'a> Parser<'a, '_> {
             return Err(self.unexpected("Lua between `\"\"\"` and `\"\"\"`"));
         };
         self.advance();
-        Ok(LuaItem { text, span })
+        Ok(Ident { text, span })
     }
 
     /// `through NAME(ARGUMENT, ...)`

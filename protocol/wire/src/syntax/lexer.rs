@@ -50,6 +50,22 @@ pub(crate) fn tokens(text: &str, part: Range<usize>, reports: &mut Vec<Report>) 
     }
 }
 
+/// What to write instead of lines for the preprocessor of C.
+const OF_C: [(&str, &str); 6] = [
+    (
+        "#pragma",
+        "a `c_struct` says how it is laid out: `c_struct(packed)`, `c_struct(pack(4))`",
+    ),
+    ("#define", "a constant is written `const NAME = VALUE;`"),
+    ("#include", NO_PREPROCESSOR),
+    ("#if", NO_PREPROCESSOR),
+    ("#endif", NO_PREPROCESSOR),
+    ("#else", NO_PREPROCESSOR),
+];
+
+const NO_PREPROCESSOR: &str =
+    "there is no preprocessor: leave the line out, and `import` other wires";
+
 struct Lexer<'a> {
     text: &'a str,
     at: usize,
@@ -101,21 +117,8 @@ impl Lexer<'_> {
                 report.help("a choice between two values is `if (CONDITION) a else b`");
                 self.take_while(|c| !matches!(c, ';' | '\n'));
             } else if first == '#' {
-                let of_c = if rest.starts_with("#pragma") {
-                    Some(
-                        "a `c_struct` says how it is laid out: `c_struct(packed)`, `c_struct(pack(4))`",
-                    )
-                } else if rest.starts_with("#define") {
-                    Some("a constant is written `const NAME = VALUE;`")
-                } else if ["#include", "#if", "#endif", "#else"]
-                    .iter()
-                    .any(|word| rest.starts_with(word))
-                {
-                    Some("there is no preprocessor: leave the line out, and `import` other wires")
-                } else {
-                    None
-                };
-                report.help(of_c.unwrap_or("a comment starts with `//`"));
+                let of_c = OF_C.iter().find(|(word, _)| rest.starts_with(word));
+                report.help(of_c.map_or("a comment starts with `//`", |(_, help)| *help));
                 self.take_while(|c| c != '\n');
             }
         }
@@ -126,21 +129,12 @@ impl Lexer<'_> {
     }
 
     fn token(&self, start: usize, kind: TokenKind) -> Token {
-        Token {
-            kind,
-            span: Span {
-                start: start as u32,
-                end: self.at as u32,
-            },
-        }
+        let span = Span::new(start..self.at);
+        Token { kind, span }
     }
 
     fn report(&mut self, start: usize, message: impl Into<String>) -> &mut Report {
-        let span = Span {
-            start: start as u32,
-            end: self.at as u32,
-        };
-        report(self.reports, span, message)
+        report(self.reports, Span::new(start..self.at), message)
     }
 
     fn take_while(&mut self, accept: impl Fn(char) -> bool) {

@@ -212,6 +212,20 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
+    /// All parts between `{`, which stands at that place, and `}`.
+    pub(super) fn in_braces<T>(
+        &mut self,
+        place: &str,
+        mut part: impl FnMut(&mut Self) -> Parsed<T>,
+    ) -> Parsed<Vec<T>> {
+        self.expect_mark("{", place)?;
+        let mut parts = Vec::new();
+        while !self.take_mark("}") {
+            parts.push(part(self)?);
+        }
+        Ok(parts)
+    }
+
     /// Parts with `,` between them, up to and including the mark that closes them. `place` is where that
     /// is missing.
     pub(super) fn list<T>(

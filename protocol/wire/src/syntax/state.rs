@@ -1,6 +1,6 @@
 //! `state` items and the statements that change or join what a connection keeps.
 
-use super::ast::{Expr, Field, Follow, Join, Set, State, StateField};
+use super::ast::{Expr, Field, Joined, Set, State, StateField};
 use super::field::BEFORE_TYPE;
 use super::lexer::TokenKind;
 use super::parser::{Parsed, Parser};
@@ -10,12 +10,7 @@ impl<'a> Parser<'a, '_> {
     pub(super) fn state_item(&mut self) -> Parsed<State<'a>> {
         self.advance();
         let name = self.new_name("the state's name")?;
-        self.expect_mark("{", "to begin what is kept")?;
-        let mut fields = Vec::new();
-        while !self.at_mark("}") {
-            fields.push(self.state_field()?);
-        }
-        self.advance();
+        let fields = self.in_braces("to begin what is kept", Self::state_field)?;
         Ok(State { name, fields })
     }
 
@@ -50,12 +45,9 @@ impl<'a> Parser<'a, '_> {
         self.advance();
         let target = self.state_operand()?;
         self.expect_mark("=", "between what is set and its value")?;
-        let value = self.expression()?;
+        let value = Some(self.expression()?);
         self.expect_mark(";", "after `set`")?;
-        Ok(Set {
-            target,
-            value: Some(value),
-        })
+        Ok(Set { target, value })
     }
 
     /// `unset state.NAME[KEY];`
@@ -63,35 +55,26 @@ impl<'a> Parser<'a, '_> {
         self.advance();
         let target = self.state_operand()?;
         self.expect_mark(";", "after `unset`")?;
-        Ok(Set {
-            target,
-            value: None,
-        })
+        let value = None;
+        Ok(Set { target, value })
     }
 
     /// `join NAME: TYPE from state.NAME[KEY] (INDEX, COUNT, DATA);`
-    pub(super) fn join(&mut self) -> Parsed<Join<'a>> {
-        self.advance();
-        let field = self.joined_field(false)?;
-        let from = self.state_operand()?;
-        let arguments = self.pieces("`(INDEX, COUNT, DATA)`")?;
-        Ok(Join {
-            field,
-            from,
-            arguments,
-        })
+    pub(super) fn join(&mut self) -> Parsed<Joined<'a>> {
+        self.joined(false, "`(INDEX, COUNT, DATA)`")
     }
 
     /// `follow NAME: TYPE[until end] from state.NAME (POSITION, DATA);`
-    pub(super) fn follow(&mut self) -> Parsed<Follow<'a>> {
+    pub(super) fn follow(&mut self) -> Parsed<Joined<'a>> {
+        self.joined(true, "`(POSITION, DATA)`")
+    }
+
+    fn joined(&mut self, repeated: bool, pieces: &str) -> Parsed<Joined<'a>> {
         self.advance();
-        let field = self.joined_field(true)?;
-        let from = self.state_operand()?;
-        let arguments = self.pieces("`(POSITION, DATA)`")?;
-        Ok(Follow {
-            field,
-            from,
-            arguments,
+        Ok(Joined {
+            field: self.joined_field(repeated)?,
+            from: self.state_operand()?,
+            arguments: self.pieces(pieces)?,
         })
     }
 

@@ -1,6 +1,6 @@
 //! `test` blocks: settings, and packets written as values.
 
-use super::ast::{Ident, Pattern, PatternKind, Test, TestSetting};
+use super::ast::{Ident, Pattern, PatternKind, Test};
 use super::expression::literal_bytes;
 use super::lexer::TokenKind;
 use super::parser::{Parsed, Parser};
@@ -10,19 +10,8 @@ impl<'a> Parser<'a, '_> {
     pub(super) fn test(&mut self) -> Parsed<Test<'a>> {
         self.advance();
         let Ident { text: name, span } = self.quoted("the test's name: `test \"...\" {`")?;
-        self.expect_mark("{", "to begin the settings")?;
-        let mut settings = Vec::new();
-        while !self.at_mark("}") {
-            let name = self.any_name("a setting, or `}`")?;
-            self.expect_mark("=", "after the setting's name")?;
-            let mut values = vec![self.pattern()?];
-            while self.take_mark(",") {
-                values.push(self.pattern()?);
-            }
-            self.expect_mark(";", "after the setting")?;
-            settings.push(TestSetting { name, values });
-        }
-        self.advance();
+        let setting = |parser: &mut Self| parser.setting(Self::pattern);
+        let settings = self.in_braces("to begin the settings", setting)?;
         Ok(Test {
             name,
             span,

@@ -21,8 +21,7 @@ impl<'a> Parser<'a, '_> {
         let span = self.here();
         let quoted = span.text(self.text);
         self.advance();
-        let inner = quoted.strip_prefix('"').unwrap_or(quoted);
-        let inner = inner.strip_suffix('"').unwrap_or(inner);
+        let inner = unquoted(quoted);
         let is_long = quoted.starts_with("\"\"\"");
         if is_long || !inner.contains('\\') {
             return Ok(Cow::Borrowed(inner));
@@ -39,10 +38,7 @@ impl<'a> Parser<'a, '_> {
                 Err(wrong) => {
                     let start = span.start as usize + 1 + (inner.len() - after.len()) - 1;
                     let end = start + 1 + after.chars().next().map_or(0, char::len_utf8);
-                    let at = Span {
-                        start: start as u32,
-                        end: end as u32,
-                    };
+                    let at = Span::new(start..end);
                     let report = self.report(at, wrong.message).label(wrong.expected);
                     if let Some(help) = wrong.help {
                         report.help(help);
@@ -54,6 +50,12 @@ impl<'a> Parser<'a, '_> {
         text.push_str(rest);
         Ok(Cow::Owned(text))
     }
+}
+
+/// A text without its quotes, where it has them.
+pub(super) fn unquoted(text: &str) -> &str {
+    let text = text.strip_prefix('"').unwrap_or(text);
+    text.strip_suffix('"').unwrap_or(text)
 }
 
 /// What is wrong with an escape.
