@@ -79,7 +79,8 @@ impl<'a> Checker<'a, '_> {
             if matches!(field_type, Type::Broken) {
                 continue;
             }
-            if !found.accepts(field_type) {
+            let (accepts, expected) = found.accepts(field_type);
+            if !accepts {
                 let spelled = field.field_type.span.text(self.text);
                 let message = format!(
                     "`@{}` cannot be on a field of type `{spelled}`",
@@ -87,7 +88,7 @@ impl<'a> Checker<'a, '_> {
                 );
                 let type_span = field.field_type.span;
                 self.report(annotation.span, message)
-                    .label(format!("expected {}", found.expected_type()))
+                    .label(format!("expected {expected}"))
                     .related(type_span, "the field's type");
             }
             self.check_not_repeated(annotation, field);
@@ -137,9 +138,12 @@ impl<'a> Checker<'a, '_> {
     }
 
     fn report_second_meaning(&mut self, span: Span, first: Span) {
-        self.report(span, "a field means one thing")
-            .label("expected one annotation")
-            .related(first, "the first");
+        self.report_again(
+            span,
+            "a field means one thing",
+            "expected one annotation",
+            first,
+        );
     }
 
     /// Whether a struct is a message, or a range of packets.
@@ -154,9 +158,12 @@ impl<'a> Checker<'a, '_> {
             self.no_arguments(annotation);
             match found {
                 Some((first, span)) if first != word => {
-                    self.report(annotation.span, "a struct means one thing")
-                        .label("expected one annotation")
-                        .related(span, "the first");
+                    self.report_again(
+                        annotation.span,
+                        "a struct means one thing",
+                        "expected one annotation",
+                        span,
+                    );
                 }
                 _ => found = Some((word, annotation.span)),
             }
@@ -206,9 +213,12 @@ impl<'a> Checker<'a, '_> {
                         }
                         match role {
                             Some((first, span)) if first != found => {
-                                self.report(annotation.span, "a message kind does one thing")
-                                    .label("expected one of these annotations")
-                                    .related(span, "the first");
+                                self.report_again(
+                                    annotation.span,
+                                    "a message kind does one thing",
+                                    "expected one of these annotations",
+                                    span,
+                                );
                             }
                             _ => role = Some((found, annotation.span)),
                         }
@@ -263,9 +273,7 @@ impl<'a> Checker<'a, '_> {
     ) {
         if let Some(first) = taken.insert(annotation.name.text, annotation.span) {
             let message = format!("`@{}` is given twice", annotation.name.text);
-            self.report(annotation.span, message)
-                .label("expected it once")
-                .related(first, "the first");
+            self.report_again(annotation.span, message, "expected it once", first);
         }
     }
 

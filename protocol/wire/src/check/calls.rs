@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Checker;
 use super::declared::{HeadKind, Typed, ValueType};
-use super::model::{Call, Circumstance, Expression, FieldId, Look, Measure, Number, Type};
+use super::model::{Call, Circumstance, Expression, FieldId, Look, Measure};
 use super::types::is_type;
 use crate::layers::Function;
 use crate::syntax::ast::{Arithmetic, Expr, ExprKind, Ident, TypeRef};
@@ -134,15 +134,8 @@ impl<'a> Checker<'a, '_> {
             Some(name) if is_type(of) => Some(self.plain_type(&TypeRef::plain(name))?),
             _ => None,
         };
-        let codec = match found {
-            Some(Type::Unsigned(bits)) => Some(Codec::Plain { bits }),
-            Some(Type::Coded {
-                codec,
-                number: Number::Unsigned,
-            }) => Some(codec),
-            _ => None,
-        };
-        let Some(codec) = codec else {
+        let codec = found.and_then(|found| found.unsigned_codec());
+        let Some(codec) = codec.filter(|&codec| codec != Codec::Leb128) else {
             let message = "nothing of this type can be looked at ahead";
             let expected = "expected an unsigned integer of fixed width, such as `u8` or `u16be`";
             return self.refuse(of.span, message, expected);

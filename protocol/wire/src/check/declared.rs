@@ -124,6 +124,21 @@ pub(super) enum HeadKind {
     Broken,
 }
 
+impl HeadKind {
+    /// What expressions read of it; `None` of a struct, and of what they do not read.
+    pub(super) fn value(self) -> Option<ValueType> {
+        match self {
+            HeadKind::Integer | HeadKind::Flags(_) | HeadKind::Computed => Some(ValueType::Integer),
+            HeadKind::Bool => Some(ValueType::Bool),
+            HeadKind::Enum(id) => Some(ValueType::Enum(id)),
+            HeadKind::Number(shape) => Some(ValueType::Number(shape)),
+            HeadKind::Text => Some(ValueType::Text),
+            HeadKind::Bytes => Some(ValueType::Bytes),
+            HeadKind::Struct(_) | HeadKind::Other | HeadKind::Broken => None,
+        }
+    }
+}
+
 /// A field of a `state` block, as the checker knows it.
 #[derive(Clone, Debug)]
 pub(super) struct Kept<'a> {

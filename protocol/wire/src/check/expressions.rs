@@ -18,18 +18,9 @@ impl<'a> Checker<'a, '_> {
     /// Types an expression; `None` where a mistake was reported.
     pub(super) fn typed(&mut self, expr: &Expr<'a>) -> Option<Typed> {
         let found = self.typed_whole(expr);
-        let Expr { span, kind, .. } = expr;
+        let span = expr.span;
         if found.is_none() && self.uses.is_some() && self.broken.insert((span.start, span.end)) {
-            let parts: Vec<&Expr<'a>> = match kind {
-                ExprKind::Index(_, parts, _) | ExprKind::Call(_, parts) => parts.iter().collect(),
-                ExprKind::Unary(_, inner) => vec![inner],
-                ExprKind::Interval(one, other) | ExprKind::Binary(_, one, other) => {
-                    vec![one, other]
-                }
-                ExprKind::Choice(condition, then, otherwise) => vec![condition, then, otherwise],
-                _ => Vec::new(),
-            };
-            for part in parts {
+            for part in expr.parts() {
                 self.typed(part);
             }
         }
@@ -258,12 +249,6 @@ impl<'a> Checker<'a, '_> {
                     let message = format!("`{}` is not a struct", name.text);
                     return self.refuse(next.span, message, "only a struct has fields");
                 }
-                (HeadKind::Integer | HeadKind::Flags(_) | HeadKind::Computed, None) => {
-                    ValueType::Integer
-                }
-                (HeadKind::Bool, None) => ValueType::Bool,
-                (HeadKind::Enum(id), None) => ValueType::Enum(id),
-                (HeadKind::Number(shape), None) => ValueType::Number(shape),
                 (HeadKind::Text | HeadKind::Bytes, None) if through_layer.is_some() => {
                     let message = format!("`{}` is in another stream", name.text);
                     let layer: Span = through_layer.unwrap_or(span);
@@ -272,14 +257,12 @@ impl<'a> Checker<'a, '_> {
                         .related(layer, "this goes through a layer");
                     return None;
                 }
-                (HeadKind::Text, None) => ValueType::Text,
-                (HeadKind::Bytes, None) => ValueType::Bytes,
                 (HeadKind::Other, None) => {
                     let message = format!("`{}` cannot be read", name.text);
                     let expected = "expected an integer, a `bool` or an enum";
                     return self.refuse(span, message, expected);
                 }
-                (HeadKind::Broken, None) => return None,
+                (kind, None) => kind.value()?,
             };
             self.reads.insert((structure, id));
             return Some((Expression::Field(ids), value_type));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::Checker;
 use super::declared::{Head, HeadKind, Item, ShapeId, ValueType};
-use super::type_names;
+use super::type_names::{self, IntegerName};
 use crate::syntax::ast::{
     Binary, Expr, ExprKind, Field, Ident, Parameter, Statement, TypeRef, Unary, fields,
 };
@@ -45,12 +45,9 @@ impl<'a> Checker<'a, '_> {
             "string" => HeadKind::Text,
             "bytes" => HeadKind::Bytes,
             _ if type_names::is_number(name) => HeadKind::Number(self.shape(&field.field_type)),
-            "range" | "leb128" | "sleb128" | "zigzag" | "vlq" | "prefix_varint" | "quic_varint"
-            | "ubitvar" | "packed_int" | "compressed" | "delta" => HeadKind::Integer,
-            _ if type_names::width_of(name).is_some_and(|width| !width.is_wide()) => {
-                HeadKind::Integer
-            }
-            _ if type_names::is_built_in(name) => HeadKind::Other,
+            "uuid" | "hash" | "vec2" | "vec3" | "vec4" => HeadKind::Other,
+            _ if type_names::width_of(name).is_some_and(IntegerName::is_wide) => HeadKind::Other,
+            _ if type_names::is_built_in(name) => HeadKind::Integer,
             _ => self.declared_kind(field.field_type.name),
         };
         let (name, span) = (field.name.text, field.name.span);

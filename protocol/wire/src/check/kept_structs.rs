@@ -95,23 +95,20 @@ impl<'a> Checker<'a, '_> {
     }
 
     fn gather_field(&self, head: &Head<'a>, field: &ast::Field<'a>, into: &mut Gathering<'a>) {
-        let wide = (i128::from(i64::MIN), i128::from(u64::MAX));
-        let (value, range) = match head.kind {
-            HeadKind::Struct(inner) if into.path.len() < STRUCT_NESTING_MAX => {
-                into.path.push(head.name);
-                self.gather(inner, into);
-                into.path.pop();
-                return;
-            }
-            HeadKind::Integer | HeadKind::Flags(_) | HeadKind::Computed => {
-                (ValueType::Integer, wide)
-            }
-            HeadKind::Bool => (ValueType::Bool, (0, 1)),
-            HeadKind::Enum(id) => (ValueType::Enum(id), (0, i128::from(u64::MAX))),
-            HeadKind::Number(shape) => (ValueType::Number(shape), (0, i128::from(u64::MAX))),
-            HeadKind::Text => (ValueType::Text, wide),
-            HeadKind::Bytes => (ValueType::Bytes, wide),
-            HeadKind::Struct(_) | HeadKind::Other | HeadKind::Broken => return,
+        if let HeadKind::Struct(inner) = head.kind
+            && into.path.len() < STRUCT_NESTING_MAX
+        {
+            into.path.push(head.name);
+            self.gather(inner, into);
+            into.path.pop();
+        }
+        let Some(value) = head.kind.value() else {
+            return;
+        };
+        let range = match value {
+            ValueType::Bool => (0, 1),
+            ValueType::Enum(_) | ValueType::Number(_) => (0, i128::from(u64::MAX)),
+            _ => (i128::from(i64::MIN), i128::from(u64::MAX)),
         };
         let mut path = into.path.clone();
         path.push(head.name);

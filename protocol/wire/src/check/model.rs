@@ -144,7 +144,7 @@ pub(crate) enum RangeOf {
     Nacks,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Field {
     pub(crate) name: Arc<str>,
     /// As the wire spells it, without the repeat.
@@ -244,9 +244,10 @@ pub(crate) enum Checksum {
     Xor8,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) enum Type {
     /// A mistake was reported.
+    #[default]
     Broken,
     /// 1 to 64 bits.
     Unsigned(u8),
@@ -334,7 +335,7 @@ pub(crate) enum Repeat {
 }
 
 /// Bytes that nothing inside reads past.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Window {
     /// It does not begin where what is before it ends, but this many bits after the stream's start,
     /// and goes to the stream's end.
@@ -353,11 +354,9 @@ impl Window {
     /// All that is left.
     pub(crate) fn whole(text: Arc<str>, rest_key: String) -> Window {
         Window {
-            at: None,
-            size: None,
             text,
             rest_key: rest_key.into(),
-            layer: None,
+            ..Window::default()
         }
     }
 }
@@ -547,13 +546,43 @@ impl Type {
         }
     }
 
+    /// The bits that each of its values takes, where the type alone says so.
+    pub(crate) fn width(&self) -> Option<u8> {
+        match *self {
+            Type::Unsigned(bits)
+            | Type::Signed(bits)
+            | Type::Float(bits)
+            | Type::Range { bits, .. }
+            | Type::Quantized(Quantized { bits, .. })
+            | Type::Coded {
+                codec: Codec::Ordered { bits, .. },
+                ..
+            } => Some(bits),
+            Type::Bool => Some(1),
+            Type::Rotation { bits, .. } => Some(2 + 3 * bits),
+            Type::Wide(_) | Type::Uuid => Some(128),
+            _ => None,
+        }
+    }
+
+    /// How it is laid out, where it is an integer without a sign that starts at 0.
+    pub(super) fn unsigned_codec(&self) -> Option<Codec> {
+        match *self {
+            Type::Unsigned(bits) => Some(Codec::Plain { bits }),
+            Type::Leb128 => Some(Codec::Leb128),
+            Type::Coded {
+                codec,
+                number: Number::Unsigned,
+            } => Some(codec),
+            _ => None,
+        }
+    }
+
     /// Whether it is an integer without a sign.
     pub(crate) fn is_unsigned(&self) -> bool {
-        match self {
-            Type::Unsigned(_) | Type::Leb128 => true,
-            Type::Coded { number, .. } => *number == Number::Unsigned,
-            Type::Range { low, .. } => *low >= 0,
-            _ => false,
+        match *self {
+            Type::Range { low, .. } => low >= 0,
+            _ => self.unsigned_codec().is_some(),
         }
     }
 }
@@ -581,24 +610,7 @@ impl Field {
             name: name.into(),
             type_text: type_text.into(),
             field_type,
-            repeat: None,
-            window: None,
-            repeat_text: "".into(),
-            constant: None,
-            content: None,
-            reads_index: false,
-            is_gap: false,
-            computed: None,
-            arguments: Vec::new(),
-            meaning: None,
-            property: None,
-            is_value: false,
-            said_back: SaidBack::default(),
-            is_per_copy: false,
-            derived: None,
-            read: false,
-            measured: Vec::new(),
-            needed_later: false,
+            ..Field::default()
         }
     }
 

@@ -77,12 +77,8 @@ impl<'a> Checker<'a, '_> {
             let Some(typed) = self.typed(expr) else {
                 continue;
             };
-            let wanted = match self.parameter_kind(parameter) {
-                HeadKind::Bool => ValueType::Bool,
-                HeadKind::Enum(id) => ValueType::Enum(id),
-                HeadKind::Number(shape) => ValueType::Number(shape),
-                _ => ValueType::Integer,
-            };
+            let wanted = self.parameter_kind(parameter).value();
+            let wanted = wanted.unwrap_or(ValueType::Integer);
             let Some((value, found)) = self.as_wanted(typed, wanted, expr.span) else {
                 continue;
             };

@@ -4,7 +4,6 @@ use super::Checker;
 use super::declared::ValueType;
 use super::model::{Enum, EnumId, Expression, Field, Length, Repeat, Struct, StructId, Type};
 use crate::syntax::ast::{self, Statement, fields};
-use crate::values::codec::Codec;
 
 /// Sizes in a model that may have mistakes.
 struct Sizes<'m, 'a> {
@@ -97,16 +96,6 @@ impl Sizes<'_, '_> {
 
     fn of_type(&mut self, of: &Type) -> Option<u64> {
         match of {
-            Type::Unsigned(bits) | Type::Signed(bits) | Type::Float(bits) => Some((*bits).into()),
-            Type::Range { bits, .. } => Some((*bits).into()),
-            Type::Coded {
-                codec: Codec::Ordered { bits, .. },
-                ..
-            } => Some((*bits).into()),
-            Type::Quantized(quantized) => Some(quantized.bits.into()),
-            Type::Bool => Some(1),
-            Type::Rotation { bits, .. } => Some(2 + 3 * u64::from(*bits)),
-            Type::Wide(_) | Type::Uuid => Some(128),
             Type::Hash(bytes) => Some(8 * u64::from(*bytes)),
             Type::Enum(id) | Type::Flags(id) => {
                 // A base that is another one of them is a mistake, and may lead back here.
@@ -120,7 +109,7 @@ impl Sizes<'_, '_> {
                 length: Length::Expression(length) | Length::Padded(length),
                 ..
             } => bytes(length),
-            _ => None,
+            other => other.width().map(u64::from),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Types that are told more by their arguments.
 
 use super::Checker;
-use super::model::{Length, Number, Type};
+use super::model::{Length, Type};
 use super::type_names::width_of;
 use super::types::is_word;
 use crate::layout::Encoding;
@@ -181,7 +181,7 @@ impl<'a> Checker<'a, '_> {
             _ if is_word(length, "zero") => Length::Zero,
             _ if is_word(length, "rest") => Length::Rest,
             Some(prefix) => {
-                let Some(codec) = prefix_codec(&prefix?) else {
+                let Some(codec) = prefix?.unsigned_codec() else {
                     let message = "this cannot be the length before a text";
                     let expected = "expected `u1` to `u64`, `leb128` or the name of a field";
                     return self.refuse(length.span, message, expected);
@@ -192,18 +192,5 @@ impl<'a> Checker<'a, '_> {
         };
         let encoding = encoding?;
         Some(Type::Text { length, encoding })
-    }
-}
-
-/// How the length before a text is laid out, where the type can be one.
-fn prefix_codec(prefix: &Type) -> Option<Codec> {
-    match *prefix {
-        Type::Unsigned(bits) => Some(Codec::Plain { bits }),
-        Type::Leb128 => Some(Codec::Leb128),
-        Type::Coded {
-            codec,
-            number: Number::Unsigned,
-        } => Some(codec),
-        _ => None,
     }
 }

@@ -259,42 +259,42 @@ impl Meaning {
         }
     }
 
-    /// Whether a field of this type can mean it.
-    pub(super) fn accepts(self, field_type: &Type) -> bool {
+    /// Whether a field of this type can mean it; and the types that can, for people.
+    pub(super) fn accepts(self, field_type: &Type) -> (bool, &'static str) {
         let unsigned =
             field_type.is_unsigned() || matches!(field_type, Type::Computed | Type::Delta { .. });
         let is_enum = matches!(field_type, Type::Enum(_));
+        let is_bytes = matches!(field_type, Type::Bytes(_) | Type::BytesRest);
         match self {
-            Meaning::AckBits => match field_type {
-                Type::Coded { codec, .. } => unsigned && !codec.is_varint(),
-                other => matches!(other, Type::Unsigned(_)),
-            },
-            Meaning::Rules | Meaning::MessageKind => is_enum,
-            Meaning::Reliable => matches!(field_type, Type::Unsigned(1) | Type::Bool),
-            Meaning::ObjectType | Meaning::Channel => unsigned || is_enum,
-            Meaning::RpcName => matches!(field_type, Type::Text { .. }),
-            Meaning::FragmentData => matches!(field_type, Type::Bytes(_) | Type::BytesRest),
-            Meaning::Checksum => unsigned || matches!(field_type, Type::Hash(_)),
-            Meaning::Input => {
-                let is_bytes = matches!(field_type, Type::Bytes(_) | Type::BytesRest);
-                unsigned || is_enum || is_bytes
+            Meaning::AckBits => {
+                let is_fixed = match field_type {
+                    Type::Coded { codec, .. } => unsigned && !codec.is_varint(),
+                    other => matches!(other, Type::Unsigned(_)),
+                };
+                (
+                    is_fixed,
+                    "an unsigned integer of fixed width, such as `u32`",
+                )
             }
-            _ => unsigned,
-        }
-    }
-
-    /// The types that can mean it, for people.
-    pub(super) fn expected_type(self) -> &'static str {
-        match self {
-            Meaning::AckBits => "an unsigned integer of fixed width, such as `u32`",
-            Meaning::Rules | Meaning::MessageKind => "an enum",
-            Meaning::Reliable => "`u1` or `bool`",
-            Meaning::ObjectType | Meaning::Channel => "an unsigned integer or an enum",
-            Meaning::RpcName => "a `string`",
-            Meaning::FragmentData => "`bytes`",
-            Meaning::Checksum => "an unsigned integer or a `hash`",
-            Meaning::Input => "an unsigned integer, an enum or `bytes`",
-            _ => "an unsigned integer, such as `u16` or `leb128`",
+            Meaning::Rules | Meaning::MessageKind => (is_enum, "an enum"),
+            Meaning::Reliable => {
+                let is_bit = matches!(field_type, Type::Unsigned(1) | Type::Bool);
+                (is_bit, "`u1` or `bool`")
+            }
+            Meaning::ObjectType | Meaning::Channel => {
+                (unsigned || is_enum, "an unsigned integer or an enum")
+            }
+            Meaning::RpcName => (matches!(field_type, Type::Text { .. }), "a `string`"),
+            Meaning::FragmentData => (is_bytes, "`bytes`"),
+            Meaning::Checksum => {
+                let is_hash = matches!(field_type, Type::Hash(_));
+                (unsigned || is_hash, "an unsigned integer or a `hash`")
+            }
+            Meaning::Input => {
+                let expected = "an unsigned integer, an enum or `bytes`";
+                (unsigned || is_enum || is_bytes, expected)
+            }
+            _ => (unsigned, "an unsigned integer, such as `u16` or `leb128`"),
         }
     }
 }

@@ -3,8 +3,6 @@
 
 use super::weights::Weights;
 use crate::check::model::{Field, Model, Step, StructId, Type};
-use crate::values::codec::Codec;
-use crate::values::quantized::Quantized;
 
 /// The widths of a field, of its elements, or of all that its struct holds; `false` where it
 /// cannot be skipped. What was added to `widths` then is to be thrown away.
@@ -63,20 +61,10 @@ fn add_struct(id: StructId, model: &Model, weights: &Weights, widths: &mut Vec<u
 /// The width of a type of which every pattern of bits is right.
 fn fixed_bits(field_type: &Type, model: &Model) -> Option<u8> {
     match *field_type {
-        Type::Unsigned(bits)
-        | Type::Signed(bits)
-        | Type::Float(bits)
-        | Type::Quantized(Quantized { bits, .. }) => Some(bits),
-        Type::Coded {
-            codec: Codec::Ordered { bits, .. },
-            ..
-        } => Some(bits),
         // In a coded stream its parts take other bits than the whole would.
         Type::Rotation { .. } => None,
-        Type::Wide(_) | Type::Uuid => Some(128),
-        Type::Bool => Some(1),
-        Type::Range { low, high, bits } => (high - low + 1 == 1i128 << bits).then_some(bits),
+        Type::Range { low, high, bits } if high - low + 1 != 1i128 << bits => None,
         Type::Enum(id) | Type::Flags(id) => fixed_bits(&model.enumeration(id).base, model),
-        _ => None,
+        ref other => other.width(),
     }
 }
