@@ -8,7 +8,7 @@ use crate::layers::HuffmanTable;
 use crate::layout::{BitOrder, ByteOrder, Order};
 
 /// A row of bits that grows.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct BitWriter {
     bytes: Vec<u8>,
     /// The next bit.
@@ -27,13 +27,8 @@ pub(crate) struct BitWriter {
 impl BitWriter {
     pub(crate) fn new(order: Order) -> BitWriter {
         BitWriter {
-            bytes: Vec::new(),
-            at: 0,
-            base: 0,
-            elsewhere: Vec::new(),
             order,
-            coding: None,
-            uncoded: None,
+            ..BitWriter::default()
         }
     }
 
@@ -72,7 +67,7 @@ impl BitWriter {
 
     /// A writer of what stands elsewhere in the stream, from this bit on.
     pub(crate) fn elsewhere(&self, start: u32) -> BitWriter {
-        let mut writer = BitWriter::new(self.order).coded(self.coding.clone());
+        let mut writer = self.without_bytes();
         writer.base = start - start % 8;
         writer.at = start % 8;
         if writer.at > 0 {

@@ -41,6 +41,7 @@ struct Open {
     follows: Option<(usize, usize)>,
 }
 
+#[derive(Default)]
 struct Writer<'t> {
     text: &'t str,
     out: String,
@@ -68,15 +69,7 @@ impl<'t> Writer<'t> {
         Writer {
             text,
             out: String::with_capacity(text.len() + text.len() / 8),
-            line: 0,
-            indent: 0,
-            open: Vec::new(),
-            last: None,
-            before: None,
-            second: None,
-            statement: "",
-            from: None,
-            closed_if: false,
+            ..Writer::default()
         }
     }
 
@@ -200,8 +193,11 @@ impl<'t> Writer<'t> {
     }
 
     fn before_is(&self, mark: &str) -> bool {
-        let before = self.before.as_ref();
-        before.is_some_and(|it| it.kind == LexemeKind::Mark && it.text(self.text) == mark)
+        self.is_mark(self.before.as_ref(), mark)
+    }
+
+    fn is_mark(&self, piece: Option<&Lexeme>, mark: &str) -> bool {
+        piece.is_some_and(|it| it.kind == LexemeKind::Mark && it.text(self.text) == mark)
     }
 
     /// Whether a blank stands before a piece.
@@ -257,8 +253,7 @@ impl<'t> Writer<'t> {
     }
 
     fn second_is(&self, mark: &str) -> bool {
-        let second = self.second.as_ref();
-        second.is_some_and(|it| it.kind == LexemeKind::Mark && it.text(self.text) == mark)
+        self.is_mark(self.second.as_ref(), mark)
     }
 
     /// Whether the word that was written last begins a statement.

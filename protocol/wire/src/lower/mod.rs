@@ -443,17 +443,15 @@ fn of_node(field: &FieldInfo) -> OfNode {
 
 fn enum_tables(model: &Model) -> Vec<EnumTable> {
     let table = |declared: &crate::check::model::Enum| {
-        let mut members: Vec<EnumMember> = Vec::new();
-        for (index, member) in declared.members.iter().enumerate() {
-            members.push(EnumMember {
-                value: member.value,
-                name: member.name.clone(),
-                kind: declared
-                    .first_kind
-                    .map(|first| first.saturating_add(index as u16)),
-                rules: member.rules,
-            });
-        }
+        let first_kind = declared.first_kind;
+        let members = declared.members.iter().zip(0u16..);
+        let members = members.map(|(member, place)| EnumMember {
+            value: member.value,
+            name: member.name.clone(),
+            kind: first_kind.map(|first| first.saturating_add(place)),
+            rules: member.rules,
+        });
+        let mut members: Vec<EnumMember> = members.collect();
         members.sort_by_key(|member| member.value);
         EnumTable { members }
     };

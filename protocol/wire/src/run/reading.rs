@@ -207,30 +207,17 @@ impl<'a, 'p: 'a> Tape<'p> for Reading<'a> {
     fn content_to_zero(&mut self, encoding: Encoding, _: u32) -> Result<Content, Problem> {
         let (from, end) = (self.reader.at(), self.reader.end());
         let unit = 8 * unit_bytes(encoding);
-        if self.reader.is_coded() {
-            loop {
-                let zero = self.reader.at();
-                match self.reader.read(unit) {
-                    Some(0) => {
-                        return Ok(Content {
-                            whole: from..self.reader.at(),
-                            content: from..zero,
-                        });
-                    }
-                    Some(_) => {}
-                    None => {
-                        let needed = u64::from(zero - from) + u64::from(unit);
-                        self.reader.rewind(from);
-                        return Err(self.past_end(needed));
-                    }
-                }
-            }
-        }
-        let Some(zero) = find_zero(&self.reader, from, end, encoding) else {
-            let needed = u64::from(end - from) + u64::from(unit);
-            return Err(self.past_end(needed));
+        let found = if self.reader.is_coded() {
+            read_to_zero(&mut self.reader, unit)
+        } else {
+            let zero = find_zero(&self.reader, from, end, encoding);
+            self.reader.skip(zero.map_or(0, |zero| zero - from + unit));
+            zero.ok_or(end)
         };
-        self.reader.skip(zero - from + unit);
+        let zero = found.map_err(|end| {
+            self.reader.rewind(from);
+            self.past_end(u64::from(end - from) + u64::from(unit))
+        })?;
         Ok(Content {
             whole: from..self.reader.at(),
             content: from..zero,
@@ -253,14 +240,7 @@ impl<'a, 'p: 'a> Tape<'p> for Reading<'a> {
     fn text_end(&self, content: Range<u32>, encoding: Encoding) -> u32 {
         if self.reader.is_coded() {
             let mut reader = self.reader.part(content.clone());
-            loop {
-                let zero = reader.at();
-                match reader.read(8 * unit_bytes(encoding)) {
-                    Some(0) => return zero,
-                    Some(_) => {}
-                    None => return content.end,
-                }
-            }
+            return read_to_zero(&mut reader, 8 * unit_bytes(encoding)).unwrap_or(content.end);
         }
         let zero = find_zero(&self.reader, content.start, content.end, encoding);
         zero.unwrap_or(content.end)
@@ -467,5 +447,18 @@ impl<'a, 'p: 'a> Tape<'p> for Reading<'a> {
         let bytes = self.reader.bytes(bits.start, bits.end);
         let plain = BitReader::new(&bytes, self.reader.order());
         is_text(&plain, 0, plain.end(), encoding)
+    }
+}
+
+/// Reads units of a coded stream until one is 0: where that one begins; `Err`: where the first begins that
+/// cannot be read.
+fn read_to_zero(reader: &mut BitReader<'_>, unit: u32) -> Result<u32, u32> {
+    loop {
+        let at = reader.at();
+        match reader.read(unit) {
+            Some(0) => return Ok(at),
+            Some(_) => {}
+            None => return Err(at),
+        }
     }
 }

@@ -54,6 +54,14 @@ struct BitStream {
     coding: Option<Arc<HuffmanTable>>,
 }
 
+impl BitStream {
+    /// Its bits; `coded`: as the stream's code reads them.
+    fn reader(&self, coded: bool) -> BitReader<'_> {
+        let coding = self.coding.as_ref().filter(|_| coded);
+        BitReader::new(&self.bytes, self.order).coded(coding)
+    }
+}
+
 /// What the arena keeps of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Node {
@@ -87,10 +95,7 @@ impl Tree {
             dictionary,
             nodes: Vec::with_capacity(nodes),
             streams: Vec::with_capacity(1),
-            sums: Vec::new(),
-            is_cut: false,
-            kept: Vec::new(),
-            has_window_rest: false,
+            ..Tree::default()
         }
     }
 
@@ -221,14 +226,17 @@ impl Tree {
 
     /// Whether the first field of a stream takes the lowest bits of the first byte.
     pub fn is_lsb_first(&self, stream: StreamId) -> bool {
-        let stream = self.streams.get(usize::from(stream.0));
+        let stream = self.bit_stream(stream);
         stream.is_none_or(|stream| stream.order.bits == BitOrder::Lsb)
     }
 
     /// The bytes of a stream; of stream 0, the packet.
     pub fn stream(&self, stream: StreamId) -> Option<&[u8]> {
-        let stream = self.streams.get(usize::from(stream.0))?;
-        Some(&stream.bytes)
+        Some(&self.bit_stream(stream)?.bytes)
+    }
+
+    fn bit_stream(&self, stream: StreamId) -> Option<&BitStream> {
+        self.streams.get(usize::from(stream.0))
     }
 
     /// The nodes that no other node holds: the root struct and, where the packet has bits that the

@@ -3,7 +3,6 @@
 use std::ops::Range;
 
 use super::{NO_NODE, Node, REST, Tree, TreeId, UNRESOLVED, Value, show};
-use crate::bits::BitReader;
 use crate::layout::{Order, StreamId};
 use crate::program::{Dictionary, FieldInfo, OfNode, Shown};
 use crate::values::codec::Codec;
@@ -148,7 +147,7 @@ impl<'t> TreeNode<'t> {
         let mut node = self;
         while let Some(parent) = node.parent().and_then(|parent| self.tree.get(parent)) {
             let through_layer = |info: &FieldInfo| info.packed_key.is_some();
-            let stream = self.tree.streams.get(usize::from(node.stream().0));
+            let stream = self.tree.bit_stream(node.stream());
             let is_coded = stream.is_some_and(|stream| stream.coding.is_some());
             let is_unpacked = is_coded || parent.info().is_some_and(through_layer);
             if parent.stream() != node.stream() && !is_unpacked {
@@ -205,18 +204,17 @@ impl<'t> TreeNode<'t> {
 
     /// The order of its stream.
     pub(crate) fn order(self) -> Order {
-        let stream = self.tree.streams.get(usize::from(self.node.stream.0));
+        let stream = self.tree.bit_stream(self.stream());
         stream.map_or(self.tree.dictionary.order, |stream| stream.order)
     }
 
     /// How many bits a codec asks for there. In a coded stream it gets others than it asks for.
     pub(crate) fn asked_bits(self, codec: Codec, bits: Range<u32>) -> u32 {
-        let stream = self.tree.streams.get(usize::from(self.node.stream.0));
+        let stream = self.tree.bit_stream(self.stream());
         let Some(stream) = stream.filter(|stream| stream.coding.is_some()) else {
             return bits.end - bits.start;
         };
-        let reader = BitReader::new(&stream.bytes, stream.order);
-        let mut reader = reader.coded(stream.coding.as_ref());
+        let mut reader = stream.reader(true);
         reader.skip(bits.start);
         let mut asked = 0;
         let _ = codec.read(stream.order, |bits| {
@@ -227,13 +225,10 @@ impl<'t> TreeNode<'t> {
     }
 
     fn bytes(self, bits: Range<u32>, coded: bool) -> Vec<u8> {
-        let place = usize::from(self.node.stream.0);
-        let Some(stream) = self.tree.streams.get(place) else {
-            return Vec::new();
-        };
-        let coding = stream.coding.as_ref().filter(|_| coded);
-        let reader = BitReader::new(&stream.bytes, stream.order).coded(coding);
-        reader.bytes(bits.start, bits.end)
+        let stream = self.tree.bit_stream(self.stream());
+        stream.map_or(Vec::new(), |stream| {
+            stream.reader(coded).bytes(bits.start, bits.end)
+        })
     }
 }
 

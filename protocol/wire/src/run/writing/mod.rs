@@ -54,6 +54,7 @@ struct Open<'j> {
 }
 
 /// A window that is being filled.
+#[derive(Default)]
 struct Window {
     from: u32,
     /// It stands elsewhere, and this is where the tape comes back to.
@@ -113,6 +114,14 @@ impl<'j> Writing<'j> {
             closed_looks: Vec::new(),
             is_guessed: false,
             refused: Vec::new(),
+        }
+    }
+
+    /// A window that is about what is open.
+    fn window_here(&self) -> Window {
+        Window {
+            depth: self.open.len(),
+            ..Window::default()
         }
     }
 

@@ -361,12 +361,10 @@ impl<'p> Tape<'p> for Writing<'_> {
         };
         self.windows.push(Window {
             from: self.writer.at(),
-            outside: None,
             bytes,
             rest: found,
             catches,
-            depth: self.open.len(),
-            layer: None,
+            ..self.window_here()
         });
         Ok(Opened::Whole)
     }
@@ -388,19 +386,17 @@ impl<'p> Tape<'p> for Writing<'_> {
         let inner = BitWriter::new(order).coded(through.coding().cloned());
         let transform = through.transform(self.writer.order()).map(Cow::into_owned);
         let writer = std::mem::replace(&mut self.writer, inner);
+        let layer = Outside {
+            writer,
+            transform,
+            arguments: through.arguments.clone(),
+            packed,
+        };
         self.windows.push(Window {
-            from: 0,
-            outside: None,
-            bytes: None,
             rest,
             catches: through.catches,
-            depth: self.open.len(),
-            layer: Some(Box::new(Outside {
-                writer,
-                transform,
-                arguments: through.arguments.clone(),
-                packed,
-            })),
+            layer: Some(Box::new(layer)),
+            ..self.window_here()
         });
         Ok(())
     }
@@ -475,11 +471,9 @@ impl<'p> Tape<'p> for Writing<'_> {
         self.windows.push(Window {
             from: start,
             outside: Some(outside),
-            bytes: None,
             rest: found,
             catches: true,
-            depth: self.open.len(),
-            layer: None,
+            ..self.window_here()
         });
         Ok(())
     }
