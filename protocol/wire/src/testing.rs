@@ -219,22 +219,19 @@ impl<'t> Comparison<'t> {
         let nodes = self.tree.roots().filter_map(|id| self.tree.get(id));
         match nodes.into_iter().find(|node| !node.is_rest()) {
             Some(root) => self.compare(root, expected, whole),
-            None => self.fail("", "nothing was decoded".to_owned()),
+            None => {
+                let message = "nothing was decoded".to_owned();
+                self.failures.push(TestFailure::of_packet(message));
+            }
         }
     }
 
-    fn fail(&mut self, path: &str, message: String) {
-        self.failures.push(TestFailure {
-            path: path.to_owned(),
-            message,
-        });
-    }
-
-    fn path(&self, id: TreeId) -> String {
-        match self.tree.get(id).and_then(TreeNode::parent) {
-            Some(_) => self.tree.path(id),
+    fn fail(&mut self, node: TreeNode<'t>, message: String) {
+        let path = match node.parent() {
+            Some(_) => self.tree.path(node.id()),
             None => String::new(),
-        }
+        };
+        self.failures.push(TestFailure { path, message });
     }
 
     fn children(&self, id: TreeId) -> impl Iterator<Item = TreeNode<'t>> + use<'t> {
@@ -251,13 +248,10 @@ impl<'t> Comparison<'t> {
                 }
             }
             (Shown::Nothing, Json::Array(elements)) => self.elements(node, elements, whole),
-            (Shown::Nothing, other) => {
-                let path = self.path(node.id());
-                self.fail(
-                    &path,
-                    format!("expected {other}, found a struct or a repeat"),
-                );
-            }
+            (Shown::Nothing, other) => self.fail(
+                node,
+                format!("expected {other}, found a struct or a repeat"),
+            ),
             _ => self.leaf(node, shown, expected),
         }
     }
@@ -274,18 +268,16 @@ impl<'t> Comparison<'t> {
             Name::Index(_) => None,
         });
         let hint = suggest::hint(name, names);
-        let path = self.path(node.id());
-        self.fail(&path, format!("there is no field `{name}`{hint}"));
+        self.fail(node, format!("there is no field `{name}`{hint}"));
     }
 
     fn elements(&mut self, node: TreeNode<'t>, elements: &[Json], whole: bool) {
         let children: Vec<TreeNode<'t>> = self.children(node.id()).collect();
         let (expected, found) = (elements.len(), children.len());
         if expected > found || (whole && expected != found) {
-            let path = self.path(node.id());
             let least = if whole { "" } else { " or more" };
             self.fail(
-                &path,
+                node,
                 format!("expected {expected} elements{least}, found {found}"),
             );
         }
@@ -295,10 +287,9 @@ impl<'t> Comparison<'t> {
     }
 
     fn leaf(&mut self, node: TreeNode<'t>, shown: Shown, expected: &Json) {
-        let path = self.path(node.id());
         let leaf = match Leaf::of(expected) {
             Ok(leaf) => leaf,
-            Err(why) => return self.fail(&path, why),
+            Err(why) => return self.fail(node, why),
         };
         let is_content = shown.is_content();
         let same = if is_content {
@@ -323,12 +314,9 @@ impl<'t> Comparison<'t> {
                     Some(Json::String(bytes)) => format!("bytes {bytes}"),
                     _ => expected.to_string(),
                 };
-                self.fail(
-                    &path,
-                    format!("expected {expected}, found {}", node.value()),
-                );
+                self.fail(node, format!("expected {expected}, found {}", node.value()));
             }
-            Err(why) => self.fail(&path, format!("{why}; found {}", node.value())),
+            Err(why) => self.fail(node, format!("{why}; found {}", node.value())),
         }
     }
 }

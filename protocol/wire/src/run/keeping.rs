@@ -134,12 +134,14 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
     /// The text or bytes of the state, or of an entry of a table there.
     pub(super) fn content_of_state(&self, slot: u16) -> Result<Arc<Vec<u8>>, Stop> {
         let field = self.plan.slots.get(usize::from(slot)).map(|s| s.field);
-        let found = match self.place(slot) {
-            Ok(Some(at)) => self.kept_content(&at).cloned(),
-            _ => None,
-        };
         let field = field.unwrap_or(0);
-        found.ok_or_else(|| Stop::here(Problem::Unresolved { field }))
+        self.content_in(slot)
+            .ok_or_else(|| Stop::here(Problem::Unresolved { field }))
+    }
+
+    fn content_in(&self, slot: u16) -> Option<Arc<Vec<u8>>> {
+        let at = self.place(slot).ok()??;
+        self.kept_content(&at).cloned()
     }
 
     pub(super) fn set(&mut self, set: u16) -> Result<(), Stop> {
@@ -172,16 +174,10 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
                 // Whoever changes one of the two copies has all entries to copy.
                 let entries = found.as_ref().map_or(0, Kept::entries);
                 self.count_nodes((entries / ENTRIES_A_NODE) as u32)?;
-                if let Some(rows) = self.state.rows_mut(at.place) {
-                    rows.put(at.keys(), found);
-                }
+                self.put_rows(&at, found);
             }
             SetValue::Nothing => match at.part {
-                StatePart::All => {
-                    if let Some(rows) = self.state.rows_mut(at.place) {
-                        rows.put(at.keys(), None);
-                    }
-                }
+                StatePart::All => self.put_rows(&at, None),
                 _ => {
                     self.set_integer(&at, None);
                     self.unset_content(&at);
@@ -191,13 +187,23 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
         Ok(())
     }
 
+    fn put_rows(&mut self, at: &Place, kept: Option<Kept>) {
+        if let Some(rows) = self.state.rows_mut(at.place) {
+            rows.put(at.keys(), kept);
+        }
+    }
+
+    /// Sets a value of a struct.
+    fn set_row(&mut self, at: &Place, place: u16, value: RowValue) {
+        if let Some(rows) = self.state.rows_mut(at.place) {
+            rows.set(at.keys(), place, value);
+        }
+    }
+
     fn set_integer(&mut self, at: &Place, value: Option<i128>) {
         match at.part {
             StatePart::Value(place) => {
-                if let Some(rows) = self.state.rows_mut(at.place) {
-                    let value = value.map_or(RowValue::Unset, RowValue::of);
-                    rows.set(at.keys(), place, value);
-                }
+                self.set_row(at, place, value.map_or(RowValue::Unset, RowValue::of));
             }
             _ => self.state.set_integer(at.place, at.key(), value),
         }
@@ -238,11 +244,7 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
                 content.len()
             }
             ContentOperand::State(other) => {
-                let found = match self.place(other) {
-                    Ok(Some(other)) => self.kept_content(&other).cloned(),
-                    _ => None,
-                };
-                return match found {
+                return match self.content_in(other) {
                     Some(content) => self.put_content(at, content),
                     None => self.unset_content(at),
                 };
@@ -256,11 +258,7 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
     /// Keeps a text or bytes that are not too long.
     fn put_content(&mut self, at: &Place, content: Arc<Vec<u8>>) {
         match at.part {
-            StatePart::Value(place) => {
-                if let Some(rows) = self.state.rows_mut(at.place) {
-                    rows.set(at.keys(), place, RowValue::Content(content));
-                }
-            }
+            StatePart::Value(place) => self.set_row(at, place, RowValue::Content(content)),
             _ => {
                 let copy = |to: &mut Vec<u8>| to.extend_from_slice(&content);
                 let length = content.len();

@@ -47,8 +47,7 @@ impl ConnectionState {
             (StateKind::Content, _) => self.give_content(place, None, json),
             (StateKind::Integers { .. } | StateKind::Contents { .. }, Json::Array(entries)) => {
                 for entry in entries {
-                    let part = |name| entry.get(name).ok_or_else(|| expected(entry));
-                    let (key, value) = (integer(part("key")?)?, part("value")?);
+                    let (key, value) = key_and_value(entry)?;
                     if let StateKind::Integers { .. } = kind {
                         self.set_integer(place, Some(key), Some(integer(value)?));
                     } else {
@@ -57,13 +56,10 @@ impl ConnectionState {
                 }
                 Ok(())
             }
-            (StateKind::Integers { .. } | StateKind::Contents { .. }, other) => {
-                Err(expected(other))
-            }
-            (StateKind::Rows(_), other) => Err(expected(other)),
             (StateKind::Parts { .. } | StateKind::Stream, _) => {
                 Err("a test cannot begin in the middle of a message".to_owned())
             }
+            (_, other) => Err(expected(other)),
         }
     }
 
@@ -80,10 +76,10 @@ impl ConnectionState {
             let mut inside = Vec::new();
             for (keys, table) in entries {
                 for entry in table.as_array().ok_or_else(|| expected(table))? {
-                    let part = |name| entry.get(name).ok_or_else(|| expected(entry));
+                    let (key, value) = key_and_value(entry)?;
                     let mut keys: Vec<i128> = keys.clone();
-                    keys.push(integer(part("key")?)?);
-                    inside.push((keys, part("value")?));
+                    keys.push(key);
+                    inside.push((keys, value));
                 }
             }
             entries = inside;
@@ -143,6 +139,12 @@ fn content(json: &Json) -> Result<Vec<u8>, String> {
         (None, Some(Json::String(text))) => Ok(text.as_bytes().to_vec()),
         _ => Err(format!("{json} is neither a text nor bytes")),
     }
+}
+
+/// An entry of a table.
+fn key_and_value(entry: &Json) -> Result<(i128, &Json), String> {
+    let part = |name| entry.get(name).ok_or_else(|| expected(entry));
+    Ok((integer(part("key")?)?, part("value")?))
 }
 
 fn expected(found: &Json) -> String {
