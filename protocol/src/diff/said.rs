@@ -215,7 +215,7 @@ fn gather(
     let ComparedSession { session, history } = side;
     let nodes = &common.sides[which];
     let mut all: BTreeMap<Spoken, Vec<MessageId>> = BTreeMap::new();
-    let packets = (0u32..).map(PacketId).take(session.packet_count());
+    let packets = session.packet_ids();
     for packet in packets.take_while(|_| cancel.goes_on()) {
         let Some((from, to)) = session.link(packet) else {
             continue;

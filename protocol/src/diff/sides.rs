@@ -25,7 +25,7 @@ pub(super) struct CommonNodes {
 /// The nodes that both sessions have, and the names of those that one has alone.
 pub(super) fn common_nodes(sides: [ComparedSession<'_>; 2]) -> (CommonNodes, [Vec<String>; 2]) {
     let names = sides.map(|side| {
-        let nodes = (0u16..).map(NodeId).zip(&side.session.nodes);
+        let nodes = side.session.numbered_nodes();
         nodes
             .map(|(id, node)| (node.name.clone(), id))
             .collect::<BTreeMap<String, NodeId>>()

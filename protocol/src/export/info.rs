@@ -246,12 +246,12 @@ pub fn info(session: &Session, history: &History) -> Info {
 /// messages, objects, findings, of what was resent, and of round trips.
 pub fn info_of_packets(session: &Session) -> Info {
     let count = |fate: Fate| session.traffic().values().map(|it| it.fate(fate)).sum();
-    let nodes = (0..).map(NodeId).zip(&session.nodes);
+    let nodes = session.numbered_nodes();
     let links = session.traffic().keys();
     Info {
         wire: session.wire.as_ref().map(|wire| wire.names()),
         start_utc_ns: session.start_utc_ns.to_string(),
-        duration_ns: session.span.end.0.saturating_sub(session.span.start.0),
+        duration_ns: session.span.end.since(session.span.start),
         nodes: nodes.map(|(id, each)| node(session, id, each)).collect(),
         observers: session.observers.iter().map(observer).collect(),
         packets: session.packet_count() as u64,

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::history::{Belief, Effect, History, Object, Span};
 use crate::query::effect_name;
-use crate::session::{Node, NodeId, Session, SessionTime};
+use crate::session::{Node, Session, SessionTime};
 
 /// The answer of `netreel objects --json`.
 #[derive(Clone, Debug, Serialize)]
@@ -161,7 +161,7 @@ fn lanes_at(
 ) -> Vec<LaneJson> {
     let mut known = false;
     let mut lanes = Vec::with_capacity(session.nodes.len());
-    for (node, each) in (0u16..).map(NodeId).zip(&session.nodes) {
+    for (node, each) in session.numbered_nodes() {
         let believed = history.belief_at(id, node, time);
         known |= believed.is_some();
         let first = object.lanes.get(&node).and_then(|lane| lane.first());

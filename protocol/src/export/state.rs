@@ -189,9 +189,8 @@ pub fn state(
         let existing = asked.map(|it| existing(session, it));
         answer.existence.extend(existing);
     }
-    let recorded = (0u16..)
-        .map(NodeId)
-        .zip(&session.nodes)
+    let recorded = session
+        .numbered_nodes()
         .filter(|(_, node)| node.recorded)
         .map(|(id, _)| id);
     let nodes: Vec<NodeId> = recorded.collect();

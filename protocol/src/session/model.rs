@@ -1,6 +1,7 @@
 //! What a session holds: its nodes and who watched them, packets and messages, times, and their ids.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -24,6 +25,12 @@ pub struct NodeId(pub u16);
 )]
 pub struct PacketId(pub u32);
 
+impl fmt::Display for PacketId {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(out)
+    }
+}
+
 /// A message of the session, by its place in their order: that of packets, then of the wire.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
@@ -37,6 +44,11 @@ pub struct MessageId(pub u32);
 pub struct SessionTime(pub i64);
 
 impl SessionTime {
+    /// How long this is after another moment, in ns; below 0 where it is before that.
+    pub(crate) fn since(self, before: SessionTime) -> i64 {
+        self.0.saturating_sub(before.0)
+    }
+
     /// No time of a session lies further from its zero, before or after: 146 years. A broken reel
     /// may claim any time; the difference of two that are within this fits 64 bits.
     pub const MAX: SessionTime = SessionTime(1 << 62);

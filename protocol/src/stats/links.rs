@@ -133,7 +133,7 @@ impl Counting {
         if packet.fate == Fate::Received
             && let (Some(sent), Some(received)) = (packet.sent, packet.received)
         {
-            let delay = received.time.0.saturating_sub(sent.time.0);
+            let delay = received.time.since(sent.time);
             self.delay(delay, delay);
             self.delays.push(delay);
         }
@@ -141,7 +141,7 @@ impl Counting {
             && !history.is_ambiguous(id)
             && let Some(Stamp { time, .. }) = packet.departed()
         {
-            self.rounds.push(acked.time.0.saturating_sub(time.0));
+            self.rounds.push(acked.time.since(time));
         }
         for (message, facts) in messages {
             self.stats.messages += 1;

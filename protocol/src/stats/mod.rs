@@ -143,7 +143,7 @@ pub fn over(
     let start = session.span.start;
     let bucket = |id: PacketId| {
         let first = session.packet(id).and_then(|packet| packet.first());
-        let since = first.map_or(0, |first| first.time.0.saturating_sub(start.0));
+        let since = first.map_or(0, |first| first.time.since(start));
         since.div_euclid(stretch_ns)
     };
     let mut buckets: BTreeMap<i64, Vec<PacketId>> = BTreeMap::new();

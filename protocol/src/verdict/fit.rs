@@ -119,7 +119,7 @@ fn unjudged_links(session: &Session, wire: &str) -> Option<Reason> {
         .collect();
     let all = open.len();
     let mut reader = session.reader();
-    for packet in (0..session.packet_count()).map(|place| PacketId(place as u32)) {
+    for packet in session.packet_ids() {
         // Most links are understood by their first packet.
         if open.is_empty() {
             return None;
@@ -154,7 +154,7 @@ fn misfit(session: &Session, wire: &str, missing: &BTreeSet<NodeId>) -> Option<R
     let mut senders: BTreeMap<NodeId, Count> = BTreeMap::new();
     let mut all = Count::default();
     let mut reader = session.reader();
-    for packet in (0..session.packet_count()).map(|place| PacketId(place as u32)) {
+    for packet in session.packet_ids() {
         let Some((from, to)) = reader.link(packet) else {
             continue;
         };

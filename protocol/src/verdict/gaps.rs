@@ -136,9 +136,10 @@ fn told(id: &'static str, gaps: &[Gap]) -> Option<Reason> {
     }
     let who = list(&whose);
     let one = whose.len() == 1;
-    let ((reels, is, was, begins), (ends, them)) = match one {
-        true => (("reel", "is", "was", "begins"), ("its end", "it")),
-        false => (("reels", "are", "were", "begin"), ("their ends", "them")),
+    let ((reels, is, was, begins), (ends, them)) = if one {
+        (("reel", "is", "was", "begins"), ("its end", "it"))
+    } else {
+        (("reels", "are", "were", "begin"), ("their ends", "them"))
     };
     let reels = format!("the {reels} of {who}");
     let goes_on = those.iter().all(|gap| gap.why == GOES_ON);

@@ -19,7 +19,7 @@ const LONG_PERCENT: i64 = 25;
 pub(super) fn unsettled(session: &Session, unjudged: &Unjudged) -> Option<Reason> {
     let starts = session.nodes.iter().filter(|node| node.recorded);
     let start = starts.map(|node| node.span.start).min()?;
-    let all_ns = unjudged.end.0.saturating_sub(start.0);
+    let all_ns = unjudged.end.since(start);
     let unjudged_ns = unjudged.length_ns();
     let is_part = |percent: i64| {
         let part = i128::from(unjudged_ns) * 100;

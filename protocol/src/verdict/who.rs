@@ -34,7 +34,7 @@ pub(super) fn needed_observers<'a>(
     session: &'a Session,
     missing: &BTreeSet<NodeId>,
 ) -> Vec<&'a Observer> {
-    let places = (0u16..).map(NodeId).zip(&session.nodes);
+    let places = session.numbered_nodes();
     let mut seen = places.filter(|(_, node)| node.seen && !node.recorded);
     let needed = seen.any(|(id, _)| session.wire.is_none() || missing.contains(&id));
     let observers = session.observers.iter();
@@ -101,7 +101,7 @@ pub(super) fn clocks(session: &Session) -> Option<Reason> {
 }
 
 fn named(session: &Session, which: impl Fn(NodeId, &Node) -> bool) -> Vec<String> {
-    let places = (0u16..).map(NodeId).zip(&session.nodes);
+    let places = session.numbered_nodes();
     let those = places.filter(|(id, node)| which(*id, node));
     those.map(|(_, node)| node.name.clone()).collect()
 }

@@ -92,7 +92,7 @@ impl Telling<'_> {
 
     /// Why a copy was sent, as far as what its sender had heard tells.
     pub fn sent_again(&mut self, copy: Copy, before: Copy) -> StepId {
-        let after_ns = copy.sent.0.saturating_sub(before.sent.0);
+        let after_ns = copy.sent.since(before.sent);
         let fact = Fact::SentAgain {
             copy: copy.message,
             before: before.message,
@@ -130,7 +130,7 @@ impl Telling<'_> {
     ) -> Option<StepId> {
         let session = self.session;
         let answers = of_link(session, packet, (to, from), true)
-            .map_while(|id| Some((session.packet(id)?, session.departed(id)?.1)))
+            .map_while(|id| Some((session.packet(id)?, session.left(id)?)))
             .take_while(|(_, at)| at.time < until)
             .filter(|(_, at)| at.time >= since);
         let (mut count, mut lost) = (0, 0);

@@ -64,7 +64,7 @@ impl<'a> Telling<'a> {
         let copies = self.copies(message);
         let first = *copies.first()?;
         let (at, packet, _) = first_arrived(&copies)?;
-        let took_ns = at.0.saturating_sub(first.sent.0);
+        let took_ns = at.since(first.sent);
         let link = self.session.link(packet)?;
         let fastest_ns = self.session.traffic().get(&link)?.latency_ns?.0;
         let more_ns = took_ns.saturating_sub(fastest_ns);
@@ -283,9 +283,10 @@ impl<'a> Telling<'a> {
         let because = because.filter(|&place| place != Span::NO_DELIVERY);
         let is_unknown = span.is_some_and(|span| span.belief == Belief::Unknown);
         let since = span.map(|span| span.time.start);
-        let certainty = match is_unknown || self.session.lacks(node, since, at) {
-            true => Certainty::Unknown,
-            false => Certainty::Certain,
+        let certainty = if is_unknown || self.session.lacks(node, since, at) {
+            Certainty::Unknown
+        } else {
+            Certainty::Certain
         };
         self.step(fact, certainty, |it| {
             because.map(|place| it.did(place)).into_iter().collect()
@@ -375,7 +376,7 @@ impl<'a> Telling<'a> {
         let arrived = mine.into_iter();
         let arrived = arrived.filter_map(|message| first_arrived(&self.copies(message)));
         let (at, packet, _) = arrived.max()?;
-        let waited_ns = delivery.at.time.0.saturating_sub(at.0);
+        let waited_ns = delivery.at.time.since(at);
         if packet == closing || waited_ns <= 0 {
             return None;
         }
@@ -430,7 +431,7 @@ impl<'a> Telling<'a> {
         let first = history.resend_of(message).unwrap_or(message);
         let packet = session.carrier(first)?;
         let (from, _) = session.link(packet)?;
-        let (_, sent) = session.departed(packet)?;
+        let sent = session.left(packet)?;
         let peer = session.node(from)?.peer;
         let is_own = facts.origin.is_none() || facts.origin == peer;
         let says = |role: Role| match role {

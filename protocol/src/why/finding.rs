@@ -112,9 +112,10 @@ impl Telling<'_> {
         let packet = evidence.packet;
         let fact = Fact::Evidence { finding, piece };
         self.step(fact, Certainty::Certain, |it| {
-            vec![match rule.is_some_and(Rule::is_unfit) {
-                true => it.certain(Fact::Unfit { packet }),
-                false => it.fate(packet),
+            vec![if rule.is_some_and(Rule::is_unfit) {
+                it.certain(Fact::Unfit { packet })
+            } else {
+                it.fate(packet)
             }]
         })
     }

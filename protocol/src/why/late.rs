@@ -40,12 +40,12 @@ impl Telling<'_> {
         let heard = heard(self.session, history, &near, (before, mended.came));
         let fact = Fact::HandedOverLate {
             delivery: place,
-            late_ns: delivery.at.time.0.saturating_sub(first.sent.0),
+            late_ns: delivery.at.time.since(first.sent),
             behind,
             lost: mended.lost.first()?.packet,
             more: mended.lost.len() as u32 - 1,
             again: mended.came.packet,
-            after_ns: mended.came.sent.0.saturating_sub(before.sent.0),
+            after_ns: mended.came.sent.since(before.sent),
             cause: heard
                 .as_ref()
                 .map_or(Cause::Unknown, |(fact, _)| Cause::of(fact)),

@@ -77,7 +77,7 @@ impl<'a> Resends<'a> {
     pub fn new(session: &'a Session, history: &'a History) -> Option<Resends<'a>> {
         history.resends().next()?;
         let mut links: BTreeMap<Link, Vec<PacketId>> = BTreeMap::new();
-        for packet in (0..session.packet_count() as u32).map(PacketId) {
+        for packet in session.packet_ids() {
             if let Some(link) = session.link(packet) {
                 links.entry(link).or_default().push(packet);
             }
@@ -131,9 +131,10 @@ impl Ways for Resends<'_> {
         let after = all.partition_point(|&it| it <= from);
         let back = all.get(..before).unwrap_or(&[]).iter().rev();
         let on = all.get(after..).unwrap_or(&[]).iter();
-        let (back, on) = match forward {
-            true => (None, Some(on)),
-            false => (Some(back), None),
+        let (back, on) = if forward {
+            (None, Some(on))
+        } else {
+            (Some(back), None)
         };
         let both = back.into_iter().flatten().chain(on.into_iter().flatten());
         both.copied()
@@ -156,7 +157,7 @@ fn told(
     let heard = heard(session, history, ways, (before, copy))?;
     Some(Resend {
         before: before.message,
-        after_ns: copy.sent.0.saturating_sub(before.sent.0),
+        after_ns: copy.sent.since(before.sent),
         cause: Cause::of(&heard.0),
         heard,
     })
@@ -187,7 +188,7 @@ pub(super) fn heard(
     if let Some((nack, at)) = nack(session, ways, (before, copy), link) {
         return Some((Fact::Nacked { packet, nack, at }, certainty));
     }
-    let after_ns = copy.sent.0.saturating_sub(before.sent.0);
+    let after_ns = copy.sent.since(before.sent);
     let later = ways
         .of_link(packet, link, true)
         .take_while(|&it| it < copy.packet);
@@ -197,7 +198,7 @@ pub(super) fn heard(
             packet,
             later,
             at,
-            after_ns: copy.sent.0.saturating_sub(at.0),
+            after_ns: copy.sent.since(at),
         };
         return Some((gap, Certainty::Doubtful));
     }
@@ -232,8 +233,8 @@ fn fastest_answer(
     let around = sides.into_iter().flatten().chain([packet]);
     let rounds = around.filter_map(|id| {
         let learnt = history.acked(session, id)?;
-        let (_, left) = session.departed(id)?;
-        (!history.is_ambiguous(id)).then(|| learnt.time.0.saturating_sub(left.time.0))
+        let left = session.left(id)?;
+        (!history.is_ambiguous(id)).then(|| learnt.time.since(left.time))
     });
     let mut fastest = None;
     for round in rounds {
@@ -256,16 +257,15 @@ fn nack(
     let heard = ways
         .of_link(copy.packet, (to, from), false)
         .take_while(|&id| {
-            let departed = session.departed(id);
-            departed.is_none_or(|(_, at)| at.time >= before.sent)
+            let left = session.left(id);
+            left.is_none_or(|at| at.time >= before.sent)
         });
     let is_recorded = session.node(from).is_some_and(|node| node.recorded);
     let mut heard = heard.take(READ_MAX);
     heard.find_map(|id| {
         session.said(id).filter(|said| said.is_lacking(sequence))?;
         let received = session.packet(id)?.received;
-        let passed = || session.departed(id).map(|(_, at)| at);
-        let at = received.or_else(|| passed().filter(|_| !is_recorded))?;
+        let at = received.or_else(|| session.left(id).filter(|_| !is_recorded))?;
         (at.time <= copy.sent).then_some((id, at.time))
     })
 }

@@ -44,9 +44,10 @@ pub enum Certainty {
 impl Certainty {
     /// How sure what is certain is, but for a doubt.
     pub(super) fn but_for(doubt: bool) -> Certainty {
-        match doubt {
-            true => Certainty::Doubtful,
-            false => Certainty::Certain,
+        if doubt {
+            Certainty::Doubtful
+        } else {
+            Certainty::Certain
         }
     }
 

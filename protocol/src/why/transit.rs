@@ -81,7 +81,7 @@ impl Telling<'_> {
     fn arrived(&mut self, id: PacketId, packet: &Packet, certainty: Certainty) -> StepId {
         let link = (packet.from, packet.to);
         let ends = packet.sent.zip(packet.received);
-        let took_ns = ends.map(|(sent, received)| received.time.0.saturating_sub(sent.time.0));
+        let took_ns = ends.map(|(sent, received)| received.time.since(sent.time));
         let late = took_ns.and_then(|it| self.is_late(id, link, it));
         let Some((took_ns, fastest_ns)) = late else {
             let packet = id;
@@ -156,9 +156,12 @@ pub(super) fn of_link(
     link: Link,
     is_forward: bool,
 ) -> impl Iterator<Item = PacketId> + '_ {
-    let ids = (1..=LOOK).map_while(move |by| match is_forward {
-        true => from.0.checked_add(by),
-        false => from.0.checked_sub(by),
+    let ids = (1..=LOOK).map_while(move |by| {
+        if is_forward {
+            from.0.checked_add(by)
+        } else {
+            from.0.checked_sub(by)
+        }
     });
     let ids = ids.map(PacketId);
     let known = ids.take_while(|id| (id.0 as usize) < session.packet_count());
@@ -207,7 +210,7 @@ fn held(session: &Session, id: PacketId, link: Link) -> Option<Fact> {
             if is_forward && other.sent > latest {
                 break;
             }
-            let apart_ns = other.received.0.saturating_sub(it.received.0);
+            let apart_ns = other.received.since(it.received);
             if apart_ns.abs() > TOGETHER_NS {
                 // What was overtaken does not end it.
                 if is_forward == (apart_ns > 0) {
@@ -221,8 +224,8 @@ fn held(session: &Session, id: PacketId, link: Link) -> Option<Fact> {
             *(if is_forward { &mut last } else { &mut first }) = other;
         }
     }
-    let sent_ns = last.sent.0.saturating_sub(first.sent.0);
-    let came_ns = latest.0.saturating_sub(earliest.0);
+    let sent_ns = last.sent.since(first.sent);
+    let came_ns = latest.since(earliest);
     if count < HELD_MIN || sent_ns < HELD_NS_MIN || sent_ns / 4 < came_ns {
         return None;
     }
@@ -277,7 +280,7 @@ fn not_read(session: &Session, id: PacketId, fastest_ns: i64) -> Option<(Fact, C
         match record.event {
             Event::PollEmpty { .. } => empty = Some((time, behind)),
             // Read together with it.
-            Event::Received { .. } if received.time.0.saturating_sub(time.0) <= TOGETHER_NS => {
+            Event::Received { .. } if received.time.since(time) <= TOGETHER_NS => {
                 (until, behind) = (time, time);
             }
             Event::Received { .. } | Event::ReceiveFailed { .. } => return None,

@@ -57,7 +57,7 @@ impl Telling<'_> {
         let sent = || {
             let message = self.delivery(first)?.message;
             let message = self.history.resend_of(message).unwrap_or(message);
-            let (_, sent) = self.session.departed(self.session.carrier(message)?)?;
+            let sent = self.session.left(self.session.carrier(message)?)?;
             Some(sent.time)
         };
         let both = sent().zip(self.delivery(second));

@@ -49,7 +49,7 @@ pub(super) struct Addresses<'a> {
 impl<'a> Addresses<'a> {
     pub fn new(session: &'a Session, proxies: &'a Proxies<'a>, naming: Naming) -> Addresses<'a> {
         let mut owners = BTreeMap::new();
-        for (id, node) in (0..).map(NodeId).zip(&session.nodes) {
+        for (id, node) in session.numbered_nodes() {
             for &endpoint in &node.endpoints {
                 owners.entry(endpoint).or_insert(id);
             }
@@ -131,7 +131,7 @@ impl<'a> Addresses<'a> {
 
     /// The nodes and the proxies, each with its name.
     fn called(&self) -> impl Iterator<Item = (NodeId, &'a str)> + use<'a> {
-        let nodes = (0..).map(NodeId).zip(&self.session.nodes);
+        let nodes = self.session.numbered_nodes();
         let nodes = nodes.map(|(id, node)| (id, node.name.as_str()));
         let proxies = self.proxies.list.iter().map(|each| (each.id, each.name()));
         nodes.chain(proxies)

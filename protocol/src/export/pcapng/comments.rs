@@ -224,7 +224,7 @@ impl<'a> Commenter<'a> {
                 continue;
             }
             // What lacks at the start of a session has no length that anybody knows.
-            let length_ns = hole.time.end.0.saturating_sub(hole.time.start.0);
+            let length_ns = hole.time.end.since(hole.time.start);
             comments.push(match length_ns {
                 ..=0 => format!("[hole] the recording has a hole before this: {}", hole.why),
                 _ => format!(
@@ -285,11 +285,10 @@ impl<'a> Commenter<'a> {
         let times = self.session.packet(id).and_then(|packet| packet.departed());
         match times.zip(packet.departed()) {
             Some((then, now)) => format!(
-                ", sent first in packet {}, {} before",
-                id.0,
-                duration(now.time.0.saturating_sub(then.time.0))
+                ", sent first in packet {id}, {} before",
+                duration(now.time.since(then.time))
             ),
-            None => format!(", sent first in packet {}", id.0),
+            None => format!(", sent first in packet {id}"),
         }
     }
 
@@ -306,7 +305,7 @@ impl<'a> Commenter<'a> {
 
     fn late(&mut self, packet: &Packet) -> Option<String> {
         let (sent, received) = packet.sent.zip(packet.received)?;
-        let late_ns = received.time.0.saturating_sub(sent.time.0);
+        let late_ns = received.time.since(sent.time);
         let newest = self.newest.entry((packet.from, packet.to));
         let newest = newest.or_insert((sent.number, sent.time));
         let overtaken = (sent.number < newest.0).then_some(newest.1);
@@ -322,7 +321,7 @@ impl<'a> Commenter<'a> {
             Some(newest) => Some(format!(
                 "[late] {} {way}; what {from} sent {} later was here before it",
                 duration(late_ns),
-                duration(newest.0.saturating_sub(sent.time.0)),
+                duration(newest.since(sent.time)),
             )),
             None if late_ns >= self.late_ns => Some(format!("[late] {} {way}", duration(late_ns))),
             None => None,
@@ -369,7 +368,7 @@ fn fault(verdict: FaultVerdict) -> String {
 
 fn again(packet: &Packet, time: SessionTime) -> String {
     let first = packet.received.map(|first| first.time);
-    let since = first.map_or(0, |first| time.0.saturating_sub(first.0));
+    let since = first.map_or(0, |first| time.since(first));
     format!(
         "[duplicate] the same packet was received {} before",
         duration(since)

@@ -324,7 +324,7 @@ fn about(session: &Session, history: &History, proxies: &Proxies<'_>) -> Vec<Str
          is what it sent, inbound what it received. The IP and UDP headers were not recorded, they \
          are made up. The packet id is netreel's number of the packet.",
         list(&names),
-        duration(session.span.end.0.saturating_sub(session.span.start.0)),
+        duration(session.span.end.since(session.span.start)),
         crate::session::packets(session.packet_count() as u64),
     )];
     for proxy in &proxies.list {

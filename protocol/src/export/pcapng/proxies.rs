@@ -43,7 +43,7 @@ impl<'a> Proxies<'a> {
     pub fn new(session: &'a Session) -> Proxies<'a> {
         let mut list: Vec<Proxy<'a>> = Vec::new();
         let mut of = BTreeMap::new();
-        let nodes = (0..).map(NodeId).zip(&session.nodes).zip(&session.reels);
+        let nodes = session.numbered_nodes().zip(&session.reels);
         let proxied = nodes.filter(|((_, node), _)| node.proxied);
         for ((node, _), reel) in proxied.filter_map(|(node, reel)| Some((node, reel.as_ref()?))) {
             let known = list.iter().position(|each| Arc::ptr_eq(each.reel, reel));

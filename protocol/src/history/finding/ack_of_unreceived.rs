@@ -25,10 +25,10 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
         let sentence = format!(
             "{} acked packet {} of {} (packet {}) and had not received it: {later}{}",
             session.name(node),
-            first.packet.0,
+            first.packet,
             session.name(sender),
-            first.ack.0,
-            and_more(wrong.count),
+            first.ack,
+            and_more(wrong.count)
         );
         // More may come, and they are counted.
         Some(Found::new(

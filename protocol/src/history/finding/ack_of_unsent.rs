@@ -19,8 +19,8 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
             session.name(node),
             first.number,
             session.name(sender),
-            first.ack.0,
-            and_more(wrong.count),
+            first.ack,
+            and_more(wrong.count)
         );
         // More may come, and they are counted.
         Some(Found::new(

@@ -82,7 +82,7 @@ impl Talk {
 
     /// For how long, in ns, it may have been silent before it goes on at another port, where no token tells.
     fn pause_ns(&self) -> i64 {
-        let length_ns = self.ends.0.0.saturating_sub(self.begins.0.0);
+        let length_ns = self.ends.0.since(self.begins.0);
         let apart_ns = length_ns / self.packets.max(1) as i64;
         PAUSE_NS.max(apart_ns.saturating_mul(PAUSES))
     }
@@ -160,7 +160,7 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
 /// Nodes that are known by one endpoint alone, where several have one address and one number in the
 /// protocol, or none.
 fn may_have_moved(session: &Session) -> BTreeMap<NodeId, Who> {
-    let nodes = (0u16..).map(NodeId).zip(&session.nodes);
+    let nodes = session.numbered_nodes();
     let by_endpoint = nodes.filter_map(|(id, node)| match node.endpoints.as_slice() {
         [endpoint] if !node.recorded => Some((id, (endpoint.ip(), node.peer))),
         _ => None,
@@ -180,7 +180,7 @@ fn talks(session: &Session, moved: &BTreeMap<NodeId, Who>) -> Talks {
         .collect();
     let mut talks: Keyed<NumberedLink, Talk> = Keyed::default();
     let mut reader = session.reader();
-    for packet in (0..session.packet_count() as u32).map(PacketId) {
+    for packet in session.packet_ids() {
         let Some(((from, to), at)) = reader.passed(packet) else {
             continue;
         };
@@ -203,7 +203,7 @@ fn heard_still(
     moves: &mut BTreeMap<(NodeId, NodeId), (NodeId, Still)>,
 ) {
     let mut reader = session.reader();
-    for packet in (0..session.packet_count() as u32).map(PacketId) {
+    for packet in session.packet_ids() {
         let Some(((partner, old), at)) = reader.passed(packet) else {
             continue;
         };
@@ -226,7 +226,7 @@ fn follows(session: &Session, before: &Talk, after: &Talk, has_name: bool) -> bo
     }
     let ((first, _), (last, last_packet)) = (before.begins, before.ends);
     let (begins, first_packet) = after.begins;
-    let pause_ns = begins.0.saturating_sub(last.0);
+    let pause_ns = begins.since(last);
     if pause_ns < -LATE_NS || begins <= first {
         return false;
     }
@@ -312,7 +312,7 @@ fn finding(
     let (_, last) = before.ends;
     let (begins, first) = after.begins;
     let until = still.last.map_or(begins, |(at, _)| at);
-    let unnoticed_ns = until.0.saturating_sub(begins.0);
+    let unnoticed_ns = until.since(begins);
     let is_unnoticed = unnoticed_ns > UNNOTICED_NS && still.packets >= PACKETS_MIN;
     let port = |node: NodeId| Some(session.node(node)?.endpoints.first()?.port());
     let to_old = still.last.map(|(_, packet)| packet);
@@ -322,8 +322,8 @@ fn finding(
         to_old.and_then(|it| sent_or_came(session, it, "the last packet to the old port")),
     ];
     let partner = session.name(partner);
-    let (level, went_on) = match is_unnoticed {
-        true => (
+    let (level, went_on) = if is_unnoticed {
+        (
             Level::Warning,
             format!(
                 "; {partner} went on sending to port {} for {} ({} packets), where nobody is any more",
@@ -331,8 +331,9 @@ fn finding(
                 duration(unnoticed_ns),
                 still.packets
             ),
-        ),
-        false => (Level::Info, String::new()),
+        )
+    } else {
+        (Level::Info, String::new())
     };
     let sentence = format!(
         "{} is {} on another port: it goes on with {partner} where that fell silent{went_on}",

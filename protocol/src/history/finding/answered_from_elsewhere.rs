@@ -54,7 +54,7 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
     let ways = ways(case);
     let found = pairs.into_iter().filter_map(|(asks, at, from)| {
         let (question, answer) = (ways.get(&(asks, at))?, ways.get(&(from, asks))?);
-        let after_ns = answer.first.0.0.saturating_sub(question.first.0.0);
+        let after_ns = answer.first.0.since(question.first.0);
         let is_answer = (0..=SOON_NS).contains(&after_ns)
             && question.count >= TIMES_MIN
             && answer.count >= TIMES_MIN

@@ -49,7 +49,7 @@ struct Parting {
 
 pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
     let session = case.session;
-    let nodes = (0u16..).map(NodeId).zip(&session.nodes);
+    let nodes = session.numbered_nodes();
     let mut speaking = nodes
         .filter(|(id, node)| node.recorded && session.game_speaks(*id))
         .map(|(id, _)| id)
@@ -150,7 +150,7 @@ fn parted(
             _ => false,
         };
         let how = how.filter(|&how| how != How::Ended || !by_rules.is_some_and(is_gone));
-        let stood_ns = until.0.saturating_sub(from.0);
+        let stood_ns = until.since(from);
         if let Some(how) = how {
             match stretches.last_mut().filter(|_| before == Some(how)) {
                 Some((_, parting)) => parting.stood_ns = parting.stood_ns.saturating_add(stood_ns),
@@ -209,7 +209,7 @@ fn silent(case: &Case<'_>, ended: &Ended, node: NodeId) -> Vec<Parting> {
         let lives = lane.iter().find_map(|span| {
             let is_alive = owner(span.belief).is_some();
             let until = span.time.end.min(end);
-            let stood_ns = until.0.saturating_sub(span.time.start.0);
+            let stood_ns = until.since(span.time.start);
             (is_alive && stood_ns >= patience_ns(session)).then_some((span, stood_ns))
         });
         if let Some((span, stood_ns)) = lives {
@@ -301,7 +301,7 @@ fn finding(case: &Case<'_>, node: NodeId, how: How, partings: &[Parting]) -> Opt
     let name = session.name(node);
     let [by_rules, said] = first.because.map(|place| case.told(place?));
     let rule_words = by_rules.map_or_else(String::new, |it| {
-        format!(" ({}, {})", it.words(session), it.packet_words())
+        format!(" ({}, packet {})", it.words(session), it.packet)
     });
     let owned = |belief: Option<Belief>| match belief.and_then(owner) {
         Some(owner) => session.peer_name(owner),
@@ -342,7 +342,7 @@ fn finding(case: &Case<'_>, node: NodeId, how: How, partings: &[Parting]) -> Opt
         evidence.extend(last_crossing(session, node, first));
     }
     evidence.sort_by_key(|it| (it.time, it.number));
-    evidence.dedup_by(|one, other| (one.node, one.number) == (other.node, other.number));
+    evidence.dedup_by_key(|it| (it.node, it.number));
     let sentence = format!("{what}{stood}{}", and_more(partings.len() as u64));
     let level = level(case, node, how, partings);
     Some(Found::new(level, node, first.from, evidence, sentence).about([object]))

@@ -78,7 +78,7 @@ fn parted(
         }
         let next = [&mut rules, &mut said].map(|lane| lane.peek().map(|held| held.since));
         let until = next.into_iter().flatten().min().unwrap_or(end).min(end);
-        let stood_ns = until.0.saturating_sub(from.0);
+        let stood_ns = until.since(from);
         let longest_ns = if owns(case, node, object, from) {
             longest_ns.saturating_mul(OWN_TIMES)
         } else {
@@ -131,10 +131,11 @@ fn finding(
     let is_own = carrier
         .and_then(|it| session.link(it))
         .is_some_and(|(from, _)| from == node);
-    let packet = carrier.map_or_else(String::new, |it| format!(" (packet {})", it.0));
-    let (messages, what) = match is_own {
-        true => ("the last message that it sent of it says", "sent"),
-        false => ("the messages that it took say", "taken"),
+    let packet = carrier.map_or_else(String::new, |it| format!(" (packet {it})"));
+    let (messages, what) = if is_own {
+        ("the last message that it sent of it says", "sent")
+    } else {
+        ("the messages that it took say", "taken")
     };
     let evidence = message.and_then(|message| crossing_of(session, message, node, what));
     let last = || {

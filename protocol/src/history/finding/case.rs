@@ -37,7 +37,7 @@ impl<'a> Case<'a> {
     /// All packets of which both ends are known, in order.
     pub(super) fn packets(&self) -> impl Iterator<Item = (PacketId, Link)> + 'a {
         let session = self.session;
-        let all = (0..session.packet_count() as u32).map(PacketId);
+        let all = session.packet_ids();
         all.filter_map(|packet| Some((packet, session.link(packet)?)))
     }
 
@@ -72,8 +72,7 @@ impl<'a> Case<'a> {
     /// When the sender of a message first sent it, where its reel tells.
     pub(super) fn first_sent(&self, message: MessageId) -> Option<crate::session::Stamp> {
         let first = self.session.carrier(self.streams.first_copy(message))?;
-        let (is_sent, at) = self.session.departed(first)?;
-        is_sent.then_some(at)
+        self.session.send_of(first)
     }
 }
 

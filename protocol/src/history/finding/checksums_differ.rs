@@ -226,9 +226,10 @@ fn finding(
 ) -> Found {
     let session = case.session;
     let (one, other) = parting.first;
-    let (odd, rest) = match one.value == odd {
-        true => (one, other),
-        false => (other, one),
+    let (odd, rest) = if one.value == odd {
+        (one, other)
+    } else {
+        (other, one)
     };
     let of = |word: &Checksum| groups.get(&word.value).cloned().unwrap_or(vec![word.by]);
     let part = Part {
@@ -238,9 +239,10 @@ fn finding(
     };
     let given = given::until(case, &part);
     let may_be_of_two = parting.same == 0 && !parting.is_direct;
-    let level = match parting.is_over || may_be_of_two {
-        true => Level::Warning,
-        false => Level::Error,
+    let level = if parting.is_over || may_be_of_two {
+        Level::Warning
+    } else {
+        Level::Error
     };
     let before = parting.before.map(|(one, other)| [one, other]);
     let words = before.into_iter().flatten().chain([rest, odd]);
@@ -248,16 +250,17 @@ fn finding(
     let mut evidence: Vec<Evidence> = told.chain(given.evidence).collect();
     evidence.sort_by_key(|it| (it.time, it.node, it.number));
     let sentence = format!(
-        "{} told another checksum of tick {} than {}: {:#x} (packet {}) and {:#x} (packet {}){}; {}",
+        "{} told another checksum of tick {} than {}: {:#x} (packet {}) and {:#x} (packet \
+         {}){}; {}",
         names(session, &of(&odd)),
         odd.tick,
         names(session, &of(&rest)),
         odd.value,
-        odd.packet.0,
+        odd.packet,
         rest.value,
-        rest.packet.0,
+        rest.packet,
         around(parting, may_be_of_two),
-        given.words,
+        given.words
     );
     Found::new(level, odd.by, parting.at(), evidence, sentence).about(odd.of.object)
 }

@@ -22,7 +22,7 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
         };
         let (count, worst_ns, evidence) = links.entry((packet.from, packet.to)).or_default();
         *count += 1;
-        *worst_ns = (left.time.0.saturating_sub(arrived.time.0)).max(*worst_ns);
+        *worst_ns = left.time.since(arrived.time).max(*worst_ns);
         if evidence.len() < EVIDENCE_MAX {
             let ends = [
                 (packet.to, arrived, "received"),

@@ -8,22 +8,22 @@ use super::prelude::*;
 use crate::session::{ClockStep, Way};
 
 pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
-    let nodes = (0u16..).map(NodeId).zip(&case.session.nodes);
+    let nodes = case.session.numbered_nodes();
     let steps = nodes.flat_map(|(id, node)| node.clock_steps.iter().map(move |step| (id, step)));
     let found = steps.map(|(node, step)| finding(case.session, node, step));
     found.collect()
 }
 
 fn finding(session: &Session, node: NodeId, step: &ClockStep) -> Found {
-    let (way, other) = match step.by_ns < 0 {
-        true => ("back", "forward"),
-        false => ("forward", "back"),
+    let (way, other) = if step.by_ns < 0 {
+        ("back", "forward")
+    } else {
+        ("forward", "back")
     };
-    let or_else = match step.or_else {
-        true => {
-            format!("; or else the clocks that it was held against were set {other} by as much")
-        }
-        false => String::new(),
+    let or_else = if step.or_else {
+        format!("; or else the clocks that it was held against were set {other} by as much")
+    } else {
+        String::new()
     };
     let sentence = format!(
         "the clock of {} was set {way} by {}{or_else}",

@@ -18,16 +18,14 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
         let (before, now) = restart.numbers;
         let sign = match restart.sign {
             Sign::Packets => {
-                format!("its packets count from {now} again, after {before} in packet {}", last.0)
+                format!("its packets count from {now} again, after {before} in packet {last}")
             }
             Sign::Messages => format!(
-                "its reliable messages count from {now} again and say something else, after {before} in \
-                 packet {}",
-                last.0
+                "its reliable messages count from {now} again and say something else, after \
+                 {before} in packet {last}"
             ),
             Sign::Acks => format!(
-                "it acks number {now} after {before} in packet {}: it has forgotten what came",
-                last.0
+                "it acks number {now} after {before} in packet {last}: it has forgotten what came"
             ),
         };
         // Of a sender that was not recorded its receipts tell.
@@ -40,10 +38,9 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
             piece(packet, "the one with which it begins anew"),
         ];
         let sentence = format!(
-            "{} begins anew with {} in packet {} and had not said that it leaves: {sign}",
+            "{} begins anew with {} in packet {packet} and had not said that it leaves: {sign}",
             session.name(from),
-            session.name(to),
-            packet.0,
+            session.name(to)
         );
         Found::proven(Level::Info, from, pieces, sentence)
     });

@@ -17,14 +17,11 @@ impl Copy {
     /// `None` where the sender's reel has no send of it.
     pub fn sent(session: &Session, message: MessageId) -> Option<Copy> {
         let packet = session.carrier(message)?;
-        match session.departed(packet)? {
-            (true, at) => Some(Copy {
-                message,
-                packet,
-                at: at.time,
-            }),
-            (false, _) => None,
-        }
+        Some(Copy {
+            message,
+            packet,
+            at: session.send_of(packet)?.time,
+        })
     }
 
     /// When it arrived, where it is certain that it was this one.

@@ -123,18 +123,19 @@ impl Compared {
                 "the same sent with another content",
             ),
         ];
-        let what = match is_common {
-            true => ", as in nearly all copies: perhaps it is another thing in each of them",
-            false => ", and the receiver keeps the one that comes first",
+        let what = if is_common {
+            ", as in nearly all copies: perhaps it is another thing in each of them"
+        } else {
+            ", and the receiver keeps the one that comes first"
         };
         let sentence = format!(
-            "{} sent {} {kind}{about} again with another content: {field} is {one} in packet {} and \
-             {other} in packet {}{what}{}",
+            "{} sent {} {kind}{about} again with another content: {field} is {one} in packet \
+             {} and {other} in packet {}{what}{}",
             session.name(from),
             session.name(told.to),
-            told.first.packet.0,
-            told.copy.packet.0,
-            and_more(count),
+            told.first.packet,
+            told.copy.packet,
+            and_more(count)
         );
         Some(Found::proven(level, from, pieces, sentence)?.about(facts.object))
     }

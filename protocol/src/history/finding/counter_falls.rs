@@ -42,8 +42,7 @@ fn falls(case: &Case<'_>) -> Firsts<(NodeId, u64), Fall> {
             };
             // When it was said is known to the sender's reel alone.
             let packet = session.carrier(after.delivery.message);
-            let said = packet.and_then(|packet| session.departed(packet));
-            if said.is_none_or(|(is_sent, _)| !is_sent) {
+            if packet.and_then(|packet| session.send_of(packet)).is_none() {
                 continue;
             }
             // With a CREATE the object, or another one under its number, begins anew.
@@ -68,13 +67,13 @@ fn finding(case: &Case<'_>, (node, object): (NodeId, u64), (count, it): (u64, Fa
     let session = case.session;
     let name = session.name(node);
     let sentence = format!(
-        "{name} said {} of object {object} ({}) after {} ({}): whoever heard the higher counter takes \
-         it for old{}",
+        "{name} said {} of object {object} (packet {}) after {} (packet {}): whoever heard the \
+         higher counter takes it for old{}",
         it.after.words(session),
-        it.after.packet_words(),
+        it.after.packet,
         it.before.words(session),
-        it.before.packet_words(),
-        and_more(count),
+        it.before.packet,
+        and_more(count)
     );
     let because = format!(
         "have counters that fell in what {name} said of them: whoever heard the higher one takes it for old"

@@ -56,7 +56,7 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
                 "`{field}` is wrong in {} from {}; in packet {} {why}",
                 packets(count),
                 session.name(node),
-                examples.first()?.0,
+                examples.first()?
             );
             Found::proven(Level::Warning, node, pieces, sentence)
         });

@@ -32,27 +32,29 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
             note(&mut links, (link, object), destroy);
         }
     }
-    let found = links.into_iter().filter_map(|(((from, to), object), (count, destroy))| {
-        let (name, other) = (session.name(from), session.name(to));
-        let pieces = [
-            sent(session, destroy.packet, "DESTROY sent")?,
-            destroy.evidence("delivered"),
-        ];
-        let sentence = format!(
-            "{name} told {other} of the end of object {object}: {} ({}), and nobody ever told {other} of \
-             that object{}",
-            destroy.words(session),
-            destroy.packet_words(),
-            and_more(count),
-        );
-        let because = format!(
-            "were told by {name} to {other} to be over, and nobody ever told {other} of them"
-        );
-        let time = destroy.delivery.at.time;
-        // It may still be told.
-        let found = Found::new(Level::Warning, from, time, pieces, sentence);
-        Some(found.about([object]).because(because))
-    });
+    let found = links
+        .into_iter()
+        .filter_map(|(((from, to), object), (count, destroy))| {
+            let (name, other) = (session.name(from), session.name(to));
+            let pieces = [
+                sent(session, destroy.packet, "DESTROY sent")?,
+                destroy.evidence("delivered"),
+            ];
+            let sentence = format!(
+                "{name} told {other} of the end of object {object}: {} (packet {}), and nobody \
+             ever told {other} of that object{}",
+                destroy.words(session),
+                destroy.packet,
+                and_more(count)
+            );
+            let because = format!(
+                "were told by {name} to {other} to be over, and nobody ever told {other} of them"
+            );
+            let time = destroy.delivery.at.time;
+            // It may still be told.
+            let found = Found::new(Level::Warning, from, time, pieces, sentence);
+            Some(found.about([object]).because(because))
+        });
     found.collect()
 }
 

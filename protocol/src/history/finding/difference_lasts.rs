@@ -191,7 +191,7 @@ impl Ages {
         }
         let end = stretch.end;
         let longest_ns = self.longest_ns(owner, node);
-        if end.0.saturating_sub(stretch.start.0) > longest_ns.saturating_mul(2) {
+        if end.since(stretch.start) > longest_ns.saturating_mul(2) {
             return Stands::Untold;
         }
         // The owner may be the one who does not know yet that it is owner no more.
@@ -202,9 +202,10 @@ impl Ages {
         let mut retold = self.retold.borrow_mut();
         let of_both = retold.entry((owner, node));
         let told = of_both.or_insert_with(|| self.told_again(session, owner, node));
-        match told.contains(&(object, property)) {
-            true => Stands::Told,
-            false => Stands::Untold,
+        if told.contains(&(object, property)) {
+            Stands::Told
+        } else {
+            Stands::Untold
         }
     }
 
@@ -233,9 +234,10 @@ impl Ages {
             let about: Vec<Option<(u64, Role)>> = about.collect();
             let all = about.iter().flatten();
             told.extend(all.filter(|it| it.1 != Role::Update).map(|it| (it.0, None)));
-            let decoded = match about.iter().any(Option::is_some) {
-                true => session.decode(packet),
-                false => None,
+            let decoded = if about.iter().any(Option::is_some) {
+                session.decode(packet)
+            } else {
+                None
             };
             let properties = decoded.iter().flat_map(|it| it.properties());
             told.extend(properties.filter_map(|it| {
@@ -287,7 +289,7 @@ impl Ages {
                     for span in lane.iter().filter(against) {
                         let from = span.time.start.max(time.start).max(part.start);
                         let to = span.time.end.min(time.end).min(part.end);
-                        if to.0.saturating_sub(from.0) < self.longest_ns(*owner, node) {
+                        if to.since(from) < self.longest_ns(*owner, node) {
                             continue;
                         }
                         found.push(Lived {
@@ -339,12 +341,11 @@ fn owned(session: &Session, object: &Object) -> Owned {
         {
             owned.push((since..time, only));
         }
-        match begins {
-            true => owners.push(node),
-            false => {
-                if let Some(place) = owners.iter().position(|it| *it == node) {
-                    owners.swap_remove(place);
-                }
+        if begins {
+            owners.push(node)
+        } else {
+            if let Some(place) = owners.iter().position(|it| *it == node) {
+                owners.swap_remove(place);
             }
         }
         since = time;
@@ -357,14 +358,13 @@ fn existed(case: &Case<'_>, stands: Stands, all: &[Lived]) -> Option<Found> {
     let first = all.iter().min_by_key(|it| (it.from, it.object))?;
     let (node, owner) = (session.name(first.node), session.name(first.owner));
     let object = first.object;
-    let for_long = duration(first.to.0.saturating_sub(first.from.0));
-    let what = match first.lives {
-        true => {
-            format!("{owner} destroyed object {object}, and for {for_long} it lived on at {node}")
-        }
-        false => format!(
+    let for_long = duration(first.to.since(first.from));
+    let what = if first.lives {
+        format!("{owner} destroyed object {object}, and for {for_long} it lived on at {node}")
+    } else {
+        format!(
             "object {object} lived at its owner {owner}, and for {for_long} {node} took it for destroyed"
-        ),
+        )
     };
     let sentence = format!("{what}{}{}", until(stands), and_more(all.len() as u64));
     let because = |node: NodeId| {
@@ -373,7 +373,7 @@ fn existed(case: &Case<'_>, stands: Stands, all: &[Lived]) -> Option<Found> {
     };
     let pieces = [because(first.owner), because(first.node)];
     let mut evidence: Vec<Evidence> = pieces.into_iter().flatten().collect();
-    evidence.dedup_by(|one, other| (one.node, one.number) == (other.node, other.number));
+    evidence.dedup_by_key(|it| (it.node, it.number));
     let time = evidence.iter().map(|it| it.time).max();
     let time = time.unwrap_or(first.from);
     let found = Found::new(level(stands), first.node, time, evidence, sentence);
@@ -398,9 +398,10 @@ fn level(stands: Stands) -> Level {
 /// An object that lives at a node, or does not, against its owner's word, when the reels end.
 fn lived_on(session: &Session, each: &Lived) -> Standing {
     let (node, owner) = (session.name(each.node), session.name(each.owner));
-    let (here, there) = match each.lives {
-        true => ("lives", "is destroyed"),
-        false => ("is destroyed", "lives"),
+    let (here, there) = if each.lives {
+        ("lives", "is destroyed")
+    } else {
+        ("is destroyed", "lives")
     };
     Standing {
         since: each.from,

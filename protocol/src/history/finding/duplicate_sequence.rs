@@ -45,13 +45,11 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
         let evidence: Vec<Evidence> = pieces.flatten().collect();
         let time = evidence.get(1)?.time;
         let sentence = format!(
-            "{} sent packets {} and {} to {} under one number ({}){}",
+            "{} sent packets {one} and {other} to {} under one number ({}){}",
             session.name(from),
-            one.0,
-            other.0,
             session.name(to),
             number.map_or(0, |number| number.value),
-            and_more(count),
+            and_more(count)
         );
         // More may come, and they are counted.
         Some(Found::new(Level::Error, from, time, evidence, sentence))

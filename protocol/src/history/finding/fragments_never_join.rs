@@ -40,12 +40,13 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
         }
     }
     with_id(case, &mut broken);
-    let (level, doubt) = match case.history.joined.is_empty() {
-        false => (Level::Error, ""),
-        true => (
+    let (level, doubt) = if case.history.joined.is_empty() {
+        (
             Level::Warning,
             "; no split message of the session fits, so the wire may say the numbers wrongly",
-        ),
+        )
+    } else {
+        (Level::Error, "")
     };
     let found = broken.into_iter().filter_map(|((from, to), mut all)| {
         all.sort_by_key(|parts| parts.first().map(|part| part.message));
@@ -136,12 +137,11 @@ fn with_id(case: &Case<'_>, broken: &mut BTreeMap<Link, Vec<Vec<Part>>>) {
             let mut parts = std::mem::take(parts);
             parts.sort_by_key(|part| part.index);
             let (link, ..) = key;
-            match is_whole_message(&parts) {
-                true => {
-                    let wholes = wholes.entry(link).or_default();
-                    wholes.extend(departed(session, &part));
-                }
-                false => broken.entry(link).or_default().push(parts),
+            if is_whole_message(&parts) {
+                let wholes = wholes.entry(link).or_default();
+                wholes.extend(departed(session, &part));
+            } else {
+                broken.entry(link).or_default().push(parts)
             }
         }
     }
@@ -150,7 +150,7 @@ fn with_id(case: &Case<'_>, broken: &mut BTreeMap<Link, Vec<Vec<Part>>>) {
         let (Some(last), Some(node)) = (times.max(), session.node(link.0)) else {
             continue;
         };
-        let is_long = |after: SessionTime| after.0.saturating_sub(last.0) >= PATIENCE_NS;
+        let is_long = |after: SessionTime| after.since(last) >= PATIENCE_NS;
         let mut since = wholes.get(&link).into_iter().flatten();
         let is_past = since.any(|whole| is_long(*whole)) && is_long(node.span.end);
         if is_past || parts.iter().any(Part::is_beyond) {
@@ -160,8 +160,7 @@ fn with_id(case: &Case<'_>, broken: &mut BTreeMap<Link, Vec<Vec<Part>>>) {
 }
 
 fn departed(session: &Session, part: &Part) -> Option<SessionTime> {
-    let (_, at) = session.departed(session.carrier(part.message)?)?;
-    Some(at.time)
+    Some(session.left(session.carrier(part.message)?)?.time)
 }
 
 /// The part that a message is, and whether it names what it is a part of.

@@ -67,9 +67,10 @@ pub(super) fn until(case: &Case<'_>, part: &Part) -> Given {
             None,
         );
     }
-    let mut given = match case.streams.inputs.is_empty() {
-        true => packets(session, part),
-        false => inputs(case, part),
+    let mut given = if case.streams.inputs.is_empty() {
+        packets(session, part)
+    } else {
+        inputs(case, part)
     };
     let is_outside = |node: NodeId| of(node).is_some_and(|it| it.captured || it.proxied);
     if nodes.into_iter().any(is_outside) {
@@ -152,14 +153,14 @@ fn differing(session: &Session, part: &Part, (odd, rest): (&Node, &Node)) -> Opt
     let &((player, tick), own, other, mine, theirs) = all.iter().min_by_key(|it| it.0.1)?;
     let what = "an input that is not the same at both";
     let words = format!(
-        "they had been given different inputs: that of {} of tick {tick} is {mine:#x} at {} (packet {}) \
-         and {theirs:#x} at {} (packet {}){}",
+        "they had been given different inputs: that of {} of tick {tick} is {mine:#x} at {} \
+         (packet {}) and {theirs:#x} at {} (packet {}){}",
         name(session, player),
         session.name(part.odd.by),
-        own.packet.0,
+        own.packet,
         session.name(part.rest.by),
-        other.packet.0,
-        and_more(all.len() as u64),
+        other.packet,
+        and_more(all.len() as u64)
     );
     let pieces = [own.packet, other.packet].map(|packet| sent(session, packet, what));
     Some(Given::new(words, pieces))
@@ -186,7 +187,7 @@ fn lacking(
             };
             let what = "an input that was lacking";
             let pieces = [sent(session, id, what), came(session, id, what)];
-            (format!("packet {} {became}", id.0), pieces)
+            (format!("packet {id} {became}"), pieces)
         }
     };
     let words = format!(
@@ -237,10 +238,9 @@ fn packets(session: &Session, part: &Part) -> Given {
         None => Given::new(format!("no packet to either was lost {since}"), None),
         Some(&(packet, to)) => {
             let words = format!(
-                "{since} {} lacked packet {}, which was lost{}",
+                "{since} {} lacked packet {packet}, which was lost{}",
                 session.name(to),
-                packet.0,
-                and_more(lost.len() as u64),
+                and_more(lost.len() as u64)
             );
             Given::new(words, [sent(session, packet, "a packet that was lost")])
         }

@@ -31,7 +31,7 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
         let Some((packet, link, arrived)) = arrived() else {
             continue;
         };
-        let wait_ns = delivery.at.time.0.saturating_sub(arrived.time.0);
+        let wait_ns = delivery.at.time.since(arrived.time);
         if wait_ns <= longest.0 {
             continue;
         }
@@ -57,10 +57,10 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
         let sentence = format!(
             "a message from {} (packet {}) waited for {} at {} for one before it in its stream{}",
             session.name(from),
-            it.packet.0,
+            it.packet,
             duration(it.wait_ns),
             session.name(to),
-            and_more(it.messages),
+            and_more(it.messages)
         );
         // A longer one may come.
         let found = Found::new(Level::Warning, to, it.delivery.at.time, pieces, sentence);

@@ -10,14 +10,17 @@ const HOLES_MAX: usize = 3;
 
 pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
     let session = case.session;
-    let nodes = (0u16..).map(NodeId).zip(&session.nodes);
+    let nodes = session.numbered_nodes();
     // A proxy's reel tells of several nodes, and lacks what it lacks once.
     let meant = nodes.filter(|(id, node)| {
         node.recorded && !(node.proxied && told_before(session, usize::from(id.0)))
     });
-    let found = meant.filter_map(|(id, node)| match node.window {
-        true => Some(window(node, id)),
-        false => lacking(session, node, id),
+    let found = meant.filter_map(|(id, node)| {
+        if node.window {
+            Some(window(node, id))
+        } else {
+            lacking(session, node, id)
+        }
     });
     found.collect()
 }
@@ -51,12 +54,13 @@ fn lacking(session: &Session, node: &Node, id: NodeId) -> Option<Found> {
 /// That it does not hold all is what was asked for; that it has holes inside is not.
 fn window(node: &Node, id: NodeId) -> Found {
     let inner = whys(node.holes.get(1..).unwrap_or(&[]));
-    let (level, holes) = match inner.is_empty() {
-        true => (Level::Info, String::new()),
-        false => (
+    let (level, holes) = if inner.is_empty() {
+        (Level::Info, String::new())
+    } else {
+        (
             Level::Warning,
             format!("; it lacks more: {}", inner.join("; ")),
-        ),
+        )
     };
     let sentence = format!(
         "the reel of {} is the window that a trigger kept: what was before and after it is not \
@@ -78,9 +82,10 @@ fn whys(holes: &[Hole]) -> Vec<String> {
 }
 
 fn whose(node: &Node) -> &str {
-    match node.proxied {
-        true => "the proxy",
-        false => &node.name,
+    if node.proxied {
+        "the proxy"
+    } else {
+        &node.name
     }
 }
 

@@ -47,24 +47,25 @@ fn finding(
         .into_iter()
         .flatten()
         .take(if is_one { 2 } else { 3 });
-    let (level, fate) = match dropped {
-        true => (Level::Warning, "which drops them"),
-        false => (
+    let (level, fate) = if dropped {
+        (Level::Warning, "which drops them")
+    } else {
+        (
             Level::Info,
             "and the wire does not say what becomes of them",
-        ),
+        )
     };
     let node = session.name(it.node);
     let sentence = format!(
-        "{} of {} inputs of {} came too late for their tick to {node}, {fate}: first that of tick {} in \
-         packet {}, when {node} was past tick {}; the latest by {}",
+        "{} of {} inputs of {} came too late for their tick to {node}, {fate}: first that of \
+         tick {} in packet {}, when {node} was past tick {}; the latest by {}",
         it.late,
         it.ticks,
         it.player_name(session),
         first.tick,
-        first.packet.0,
+        first.packet,
         first.past,
-        counted(worst.depth(), "tick"),
+        counted(worst.depth(), "tick")
     );
     Found::new(level, it.node, worst.at.max(first.at), pieces, sentence)
 }

@@ -42,16 +42,17 @@ fn at_node(case: &Case<'_>, id: u64, node: NodeId) -> Option<Found> {
     let (what_came, all_came) = match &create {
         Some(create) => (
             format!(
-                "CREATE ({}) came {} later",
-                create.packet_words(),
+                "CREATE (packet {}) came {} later",
+                create.packet,
                 duration(create.delivery.at.time.0 - first.delivery.at.time.0)
             ),
             format!("came later, from {}", from(create)?),
         ),
         None => (
-            match session.lacks(node, None, session.span.end) {
-                true => "CREATE had not come as far as its reel tells".to_owned(),
-                false => "CREATE had not come when its reel ended".to_owned(),
+            if session.lacks(node, None, session.span.end) {
+                "CREATE had not come as far as its reel tells".to_owned()
+            } else {
+                "CREATE had not come when its reel ended".to_owned()
             },
             "has not come".to_owned(),
         ),
@@ -71,9 +72,9 @@ fn at_node(case: &Case<'_>, id: u64, node: NodeId) -> Option<Found> {
     let pieces = early.iter().map(|told| told.evidence(what));
     let pieces = pieces.chain(create.map(|told| told.evidence("delivered")));
     let sentence = format!(
-        "{name} got {} of object {id} ({}) before CREATE and {what_it_did}; {what_came}",
+        "{name} got {} of object {id} (packet {}) before CREATE and {what_it_did}; {what_came}",
         first.words(session),
-        first.packet_words(),
+        first.packet
     );
     let because = format!(
         "were not known to {name} when MIGRATE of them from {} came; it {}; CREATE {all_came}",

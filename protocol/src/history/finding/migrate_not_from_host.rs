@@ -72,10 +72,10 @@ fn finding(case: &Case<'_>, (node, object): (NodeId, u64), (count, it): (u64, Us
         Some(it.migrate.evidence("sent")),
     ];
     let sentence = format!(
-        "{name} said {} of object {object} ({}), and {host} is host{}",
+        "{name} said {} of object {object} (packet {}), and {host} is host{}",
         it.migrate.words(session),
-        it.migrate.packet_words(),
-        and_more(count),
+        it.migrate.packet,
+        and_more(count)
     );
     // More may come, and they are counted.
     Found::new(

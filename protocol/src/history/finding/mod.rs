@@ -272,10 +272,9 @@ fn doubt(session: &Session, finding: &mut Finding) {
     }
     finding.level = finding.level.min(Level::Warning);
     let words = match unfit.len() {
-        1 => format!("; packet {} does not fit the wire", first.0),
+        1 => format!("; packet {first} does not fit the wire"),
         count => format!(
-            "; packet {} and {} more do not fit the wire",
-            first.0,
+            "; packet {first} and {} more do not fit the wire",
             count - 1
         ),
     };

@@ -57,18 +57,18 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
             sent(session, it.nack, "the word that it is lacking sent"),
         ];
         let (level, acked) = match it.ack {
-            Some(ack) => (Level::Error, format!(" and acked (packet {})", ack.0)),
+            Some(ack) => (Level::Error, format!(" and acked (packet {ack})")),
             None => (Level::Warning, String::new()),
         };
         let sentence = format!(
             "{} said in packet {} that it lacks packet {} of {}, which it had received {} \
              before{acked}{}",
             session.name(by),
-            it.nack.0,
-            it.packet.0,
+            it.nack,
+            it.packet,
             session.name(of),
             duration(it.since_ns),
-            and_more(count),
+            and_more(count)
         );
         // More may come, and they are counted.
         Found::proven(level, by, pieces, sentence)
@@ -112,15 +112,14 @@ fn lacking(case: &Case<'_>, nack: PacketId, (by, of): Link) -> Option<Vec<Packet
 fn wrong(case: &Case<'_>, packet: PacketId, nack: PacketId) -> Option<Wrong> {
     let session = case.session;
     let known = session.packet(packet).filter(|it| !it.doubtful)?;
-    let (received, (_, left)) = (known.received?, session.departed(nack)?);
+    let (received, left) = (known.received?, session.left(nack)?);
     if received.number >= left.number {
         return None;
     }
-    let since_ns = left.time.0.saturating_sub(received.time.0);
+    let since_ns = left.time.since(received.time);
     let ack = case.history.acked(session, packet).and_then(|heard| {
         let ack = session.packet_at(known.from, heard.number)?.packet;
-        let (_, acked) = session.departed(ack)?;
-        (acked.number < left.number).then_some(ack)
+        (session.left(ack)?.number < left.number).then_some(ack)
     });
     let is_wrong = ack.is_some() || since_ns >= WRITTEN_NS;
     is_wrong.then_some(Wrong {

@@ -18,7 +18,11 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
             let mut messages = session.messages_of(claim.packet);
             messages.any(|(_, facts)| facts.reliable)
         });
-        let level = if is_reliable { Level::Error } else { Level::Warning };
+        let level = if is_reliable {
+            Level::Error
+        } else {
+            Level::Warning
+        };
         let pieces = wrong.first.iter().flat_map(|claim| {
             [
                 came(session, claim.packet, "a packet received"),
@@ -26,13 +30,13 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
             ]
         });
         let sentence = format!(
-            "{} received packet {} of {} and acked others, never this one, until its acks no longer \
-             reached back to it (packet {}){}",
+            "{} received packet {} of {} and acked others, never this one, until its acks no \
+             longer reached back to it (packet {}){}",
             session.name(node),
-            first.packet.0,
+            first.packet,
             session.name(sender),
-            first.ack.0,
-            and_more(wrong.count),
+            first.ack,
+            and_more(wrong.count)
         );
         // More may come, and they are counted.
         Some(Found::new(level, node, first.at.time, pieces, sentence))

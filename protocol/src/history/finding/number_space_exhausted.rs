@@ -28,17 +28,15 @@ fn of_stream(case: &Case<'_>, all: &[HalfApart]) -> Option<Found> {
     ];
     let old_number = number(old)?;
     let sentence = format!(
-        "{} sends {} reliable message {} (packet {}) while message {} (packet {}) is not \
-         acked: half of the {} numbers or more are under way, so that a copy and a new message \
-         cannot be told apart{}",
+        "{} sends {} reliable message {} (packet {after}) while message {} (packet {before}) \
+         is not acked: half of the {} numbers or more are under way, so that a copy and a new \
+         message cannot be told apart{}",
         session.name(stream.from),
         session.name(stream.to),
         number(new)?.value,
-        after.0,
         old_number.value,
-        before.0,
         1u64 << old_number.bits,
-        and_more(all.len() as u64),
+        and_more(all.len() as u64)
     );
     // More may come, and they are counted.
     Found::proven(Level::Warning, stream.from, pieces, sentence)
@@ -52,24 +50,24 @@ fn of_ids(case: &Case<'_>) -> Vec<Found> {
         let link = session.carrier(again).and_then(|it| session.link(it));
         note(&mut links, link.unwrap_or_default(), (before, again));
     }
-    let found = links.into_iter().filter_map(|((from, to), (count, (before, again)))| {
-        let id = session.message(again)?.facts.fragment_id?;
-        let (before, again) = (session.carrier(before)?, session.carrier(again)?);
-        let pieces = [
-            sent(session, before, "a part of the message before sent"),
-            sent(session, again, "the same part of the next one sent"),
-        ];
-        let sentence = format!(
-            "{} splits another message for {} under the id {id} (packet {}) and has not sent all \
-             parts of the one before (packet {}): which part is of which cannot be told, and they \
-             are joined with nothing{}",
-            session.name(from),
-            session.name(to),
-            again.0,
-            before.0,
-            and_more(count),
-        );
-        Found::proven(Level::Warning, from, pieces, sentence)
-    });
+    let found = links
+        .into_iter()
+        .filter_map(|((from, to), (count, (before, again)))| {
+            let id = session.message(again)?.facts.fragment_id?;
+            let (before, again) = (session.carrier(before)?, session.carrier(again)?);
+            let pieces = [
+                sent(session, before, "a part of the message before sent"),
+                sent(session, again, "the same part of the next one sent"),
+            ];
+            let sentence = format!(
+                "{} splits another message for {} under the id {id} (packet {again}) and has not \
+             sent all parts of the one before (packet {before}): which part is of which cannot \
+             be told, and they are joined with nothing{}",
+                session.name(from),
+                session.name(to),
+                and_more(count)
+            );
+            Found::proven(Level::Warning, from, pieces, sentence)
+        });
     found.collect()
 }

@@ -151,7 +151,7 @@ fn found_of(case: &Case<'_>, against: Against, (id, object): (u64, &Object)) -> 
         Some(case.told(because)?.done())
     };
     let mut evidence: Vec<_> = [last(other), last(node)].into_iter().flatten().collect();
-    evidence.dedup_by(|one, other| (one.node, one.number) == (other.node, other.number));
+    evidence.dedup_by_key(|it| (it.node, it.number));
     let time = evidence.iter().map(|piece| piece.time).max()?;
     let at_rest = |words: String| words + ", when all is delivered";
     let found = Found::new(level, node, time, evidence, at_rest(what));

@@ -51,9 +51,10 @@ fn since(
     let told = acked.map(|it| it.0).or(all.first().copied())?;
     let (from, _) = session.link(told.packet)?;
     // The packet with which the connection begins at the node, which sent or received it.
-    let begins = match session.link(began).is_some_and(|(from, _)| from == node) {
-        true => sent,
-        false => came,
+    let begins = if session.link(began).is_some_and(|(from, _)| from == node) {
+        sent
+    } else {
+        came
     };
     let new = "the first packet of the new connection there";
     let pieces = [
@@ -73,22 +74,18 @@ fn since(
     let (level, taken) = match acked {
         Some((_, ack)) => (
             Level::Warning,
-            format!(
-                ", and takes it for one of that: it acks its number in packet {}",
-                ack.0
-            ),
+            format!(", and takes it for one of that: it acks its number in packet {ack}"),
         ),
         None => (Level::Info, String::new()),
     };
     let sentence = format!(
-        "{} gets packet {} of its connection before with {} {} after a new one began there with \
-         packet {}{taken}{}",
+        "{} gets packet {} of its connection before with {} {} after a new one began there \
+         with packet {began}{taken}{}",
         session.name(node),
-        told.packet.0,
+        told.packet,
         session.name(from),
-        duration(told.at.time.0.saturating_sub(since.0)),
-        began.0,
-        and_more(all.len() as u64),
+        duration(told.at.time.since(since)),
+        and_more(all.len() as u64)
     );
     Some(Found::new(level, node, told.at.time, pieces, sentence))
 }
@@ -109,13 +106,13 @@ fn of_another(session: &Session, node: NodeId, all: &[&Straggler]) -> Option<Fou
         ),
     ];
     let sentence = format!(
-        "{} gets packet {}, which {} had sent to {} as packet {}: that one had its port before{}",
+        "{} gets packet {}, which {} had sent to {} as packet {send}: that one had its port \
+         before{}",
         session.name(node),
-        told.packet.0,
+        told.packet,
         session.name(from),
         session.name(meant),
-        send.0,
-        and_more(all.len() as u64),
+        and_more(all.len() as u64)
     );
     Some(Found::new(
         Level::Info,

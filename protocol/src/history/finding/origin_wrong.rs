@@ -43,11 +43,11 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
             it.message.evidence("received"),
         ];
         let sentence = format!(
-            "{name} sent {other} {} of object {object} in the name of {origin} ({}), of which {name} had \
-             heard nothing of that object{}",
+            "{name} sent {other} {} of object {object} in the name of {origin} (packet {}), of \
+             which {name} had heard nothing of that object{}",
             word(it.message.role),
-            it.message.packet_words(),
-            and_more(count),
+            it.message.packet,
+            and_more(count)
         );
         let because = format!(
             "were told to {other} by {name} in the name of {origin}, of which {name} had heard nothing of them"

@@ -49,8 +49,7 @@ fn given_up(case: &Case<'_>) -> Firsts<Link, GivenUp> {
             let known = session.packet(packet);
             known.is_some_and(|it| it.received.is_none() && !it.doubtful)
         });
-        let is_past = |(_, at): (bool, Stamp)| at.time < until;
-        if never_came && session.departed(last).is_some_and(is_past) {
+        if never_came && session.left(last).is_some_and(|at| at.time < until) {
             let times = case.streams.copies_of(message).len() + 1;
             let first = GivenUp {
                 message,
@@ -95,10 +94,10 @@ fn finding(case: &Case<'_>, (from, to): Link, (count, it): (u64, GivenUp)) -> Op
         word(session.role(&facts)),
         session.name(to),
         times(it.times),
-        it.last.0,
-        duration(last.0.saturating_sub(evidence.time.0)),
+        it.last,
+        duration(last.since(evidence.time)),
         too_large_words(bytes),
-        and_more(count),
+        and_more(count)
     );
     // It may still be sent.
     Some(Found::proven(Level::Error, from, [evidence], sentence)?.about(facts.object))
@@ -118,7 +117,7 @@ pub(super) fn given_up_before(session: &Session, link: Link) -> Option<SessionTi
 
 /// The packets of a link.
 fn of_link(session: &Session, link: Link) -> impl DoubleEndedIterator<Item = PacketId> + '_ {
-    let packets = (0..session.packet_count() as u32).map(PacketId);
+    let packets = session.packet_ids();
     packets.filter(move |&packet| session.link(packet) == Some(link))
 }
 
@@ -131,5 +130,5 @@ fn last_arrived(session: &Session, link: Link, count: usize) -> Option<SessionTi
     };
     let mut arrived = of_link(session, link).rev().filter(came);
     let packet = arrived.nth(count.saturating_sub(1))?;
-    session.departed(packet).map(|(_, at)| at.time)
+    session.left(packet).map(|at| at.time)
 }

@@ -77,7 +77,7 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
 /// How long a message was sent again, in ns.
 fn lasted(copies: &[Copy]) -> i64 {
     let ends = copies.first().zip(copies.last());
-    ends.map_or(0, |(first, last)| last.at.0.saturating_sub(first.at.0))
+    ends.map_or(0, |(first, last)| last.at.since(first.at))
 }
 
 fn kind(cause: &Cause) -> u8 {
@@ -157,10 +157,9 @@ impl Stuck {
             } => {
                 let none = match came {
                     None => ", and none of them arrived".to_owned(),
-                    Some(packet) => format!(
-                        ", and the first {count} did not arrive (packet {} did)",
-                        packet.0
-                    ),
+                    Some(packet) => {
+                        format!(", and the first {count} did not arrive (packet {packet} did)")
+                    }
                 };
                 format!(
                     "{none}, though {arrived} of {} that {from} sent meanwhile did{}",
@@ -190,13 +189,15 @@ impl Stuck {
                     },
                 ..
             } => {
-                let (what, later) = match is_next {
-                    true => ("said that the first missing one is", "messages from it on"),
-                    false => ("acked no other number than", "packets with later numbers"),
+                let (what, later) = if *is_next {
+                    ("said that the first missing one is", "messages from it on")
+                } else {
+                    ("acked no other number than", "packets with later numbers")
                 };
-                let wrapped = match (first < ack && !is_next) || last < first {
-                    true => ", behind the place where the numbers begin again from 0",
-                    false => "",
+                let wrapped = if (first < ack && !is_next) || last < first {
+                    ", behind the place where the numbers begin again from 0"
+                } else {
+                    ""
                 };
                 format!(
                     "; {arrived} copies arrived, and {answers} packets that {to} sent back {what} {ack}, \
@@ -208,21 +209,17 @@ impl Stuck {
                 packets(*answers as u64)
             ),
             Cause::AnswerLate { ack, took_ns } => format!(
-                "; {to} acked it in packet {}, which {from} read {} after it was sent",
-                ack.0,
+                "; {to} acked it in packet {ack}, which {from} read {} after it was sent",
                 duration(*took_ns)
             ),
             Cause::Ignored { ack, after } => {
                 let first = self.copies.first().map(|copy| copy.at);
                 let read = session.packet(*ack).and_then(|it| it.received);
-                let took = read
-                    .zip(first)
-                    .map(|(at, first)| at.time.0.saturating_sub(first.0));
+                let took = read.zip(first).map(|(at, first)| at.time.since(first));
                 format!(
-                    "; {from} had read an ack of it {} after it first sent it (packet {}), and sent it \
-                     {after} times after that",
-                    duration(took.unwrap_or(0)),
-                    ack.0
+                    "; {from} had read an ack of it {} after it first sent it (packet {ack}), \
+                     and sent it {after} times after that",
+                    duration(took.unwrap_or(0))
                 )
             }
         }
@@ -231,9 +228,10 @@ impl Stuck {
 
 /// What came back of a message whose copies arrived, where none of it acks it.
 fn unacked_words(to: &str, (answers, nacks): (usize, usize), acks_others: bool) -> String {
-    let later = match acks_others {
-        true => ", and they ack what came later",
-        false => "",
+    let later = if acks_others {
+        ", and they ack what came later"
+    } else {
+        ""
     };
     let what = match answers {
         0 => format!("{to} sent nothing back"),

@@ -106,7 +106,7 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
             last: latest.message,
             times: sent.len(),
             needless,
-            took_ns: latest.at.0.saturating_sub(earliest.at.0),
+            took_ns: latest.at.since(earliest.at),
         };
         if storm.count() >= needless_min {
             of_link.messages += 1;
@@ -130,7 +130,7 @@ impl OfLink {
         let bits = session.message(copy.message).map(|it| it.facts.bits);
         self.needless_bits += bits.map_or(0, |bits| u64::from(bits.end.saturating_sub(bits.start)));
         if why != Needless::Known {
-            self.waited.push(copy.at.0.saturating_sub(before.at.0));
+            self.waited.push(copy.at.since(before.at));
         }
         let pair = (before.message, copy.message);
         match &mut self.ends {
@@ -249,14 +249,14 @@ impl Answer {
         let answered = arrived.min().and_then(|(arrived, sent)| {
             let (from, to) = session.link(copies.first()?.packet)?;
             let ack = session.packet_at(from, heard.number)?.packet;
-            let (_, left) = session.departed(ack)?;
+            let left = session.left(ack)?;
             let is_first = sent < heard.time && !lost.between((to, from), arrived, left.time);
             is_first.then_some(sent)
         });
         Answer {
             heard: Some(heard.time),
             answered,
-            round_ns: answered.map(|sent| heard.time.0.saturating_sub(sent.0)),
+            round_ns: answered.map(|sent| heard.time.since(sent)),
         }
     }
 
@@ -265,7 +265,7 @@ impl Answer {
         if self.heard.is_some_and(|heard| heard < copy.at) {
             return Some(Needless::Known);
         }
-        if copy.at.0.saturating_sub(before.at.0) < round_ns {
+        if copy.at.since(before.at) < round_ns {
             return Some(Needless::Early);
         }
         let is_answered = self.answered.is_some_and(|answered| answered < copy.at);
@@ -282,7 +282,7 @@ fn lost(case: &Case<'_>) -> Lost {
     for (packet, link) in case.packets() {
         let known = session.packet(packet);
         let is_lost = known.is_some_and(|it| it.doubtful || it.fate != Fate::Received);
-        if is_lost && let Some((_, at)) = session.departed(packet) {
+        if is_lost && let Some(at) = session.left(packet) {
             lost.entry(link).or_default().push(at.time);
         }
     }

@@ -22,18 +22,24 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
         ];
         let (node, player) = (session.name(it.node), it.player_name(session));
         let sentence = format!(
-            "{node} has to play {} again, more than {bound}: the input of {player} of tick {} came in packet \
-             {}, when {node} was past tick {}; late inputs of {player} came in {} of its ticks, with {} to \
-             play again in all",
+            "{node} has to play {} again, more than {bound}: the input of {player} of tick {} \
+             came in packet {}, when {node} was past tick {}; late inputs of {player} came in \
+             {} of its ticks, with {} to play again in all",
             counted(worst.depth(), "tick"),
             worst.tick,
-            worst.packet.0,
+            worst.packet,
             worst.past,
             it.rollbacks,
-            counted(it.played_again, "tick"),
+            counted(it.played_again, "tick")
         );
         // A deeper one may come.
-        Some(Found::new(Level::Warning, it.node, worst.at, pieces, sentence))
+        Some(Found::new(
+            Level::Warning,
+            it.node,
+            worst.at,
+            pieces,
+            sentence,
+        ))
     });
     found.collect()
 }

@@ -29,10 +29,10 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
     let mut links: BTreeMap<Link, Trips> = BTreeMap::new();
     for (packet, link) in case.packets() {
         if let Some(learnt) = history.acked(session, packet)
-            && let Some((true, left)) = session.departed(packet)
+            && let Some(left) = session.send_of(packet)
             && !history.is_ambiguous(packet)
         {
-            let rtt_ns = learnt.time.0.saturating_sub(left.time.0);
+            let rtt_ns = learnt.time.since(left.time);
             let trips = links.entry(link).or_default();
             trips.add((packet, rtt_ns), bound.0);
         }

@@ -40,7 +40,7 @@ struct Back {
 
 impl Silence {
     fn length_ns(&self) -> i64 {
-        self.until.0.saturating_sub(self.since.0)
+        self.until.since(self.since)
     }
 }
 

@@ -56,9 +56,10 @@ fn found(session: &Session, object: u64, stale: &[Told], newer: Told) -> Found {
         0 | 1 => String::new(),
         count => format!(" and {} more like it", count - 1),
     };
-    let had_done = match newer.delivery.local {
-        true => "had done",
-        false => "had got",
+    let had_done = if newer.delivery.local {
+        "had done"
+    } else {
+        "had got"
     };
     let (said, newer_words) = (first.words(session), newer.words(session));
     let ignored = stale.iter().take(EVIDENCE_MAX);
@@ -66,9 +67,9 @@ fn found(session: &Session, object: u64, stale: &[Told], newer: Told) -> Found {
     let pieces = std::iter::once(newer.done()).chain(ignored);
     let time = stale.last().unwrap_or(&newer).delivery.at.time;
     let sentence = format!(
-        "{name} ignored {said} of object {object} ({}){times} as old: it {had_done} {newer_words} ({})",
-        first.packet_words(),
-        newer.packet_words(),
+        "{name} ignored {said} of object {object} (packet {}){times} as old: it {had_done} \
+         {newer_words} (packet {})",
+        first.packet, newer.packet
     );
     let because = format!(
         "were told of too late: {name} ignored {said} as old, because it {had_done} {newer_words}"

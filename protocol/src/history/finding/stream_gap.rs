@@ -46,13 +46,11 @@ fn of_stream(case: &Case<'_>, stream: MessageStream, line: &Line) -> Option<Foun
         came(session, behind, "the first behind it received"),
     ];
     let sentence = format!(
-        "{} passed over a place of its reliable stream to {}, between packets {} and \
-         {}, and never filled it: what comes behind waits for ever{}",
+        "{} passed over a place of its reliable stream to {}, between packets {last} and \
+         {behind}, and never filled it: what comes behind waits for ever{}",
         session.name(from),
         session.name(to),
-        last.0,
-        behind.0,
-        and_more(gaps),
+        and_more(gaps)
     );
     Found::proven(Level::Error, from, pieces, sentence)
 }

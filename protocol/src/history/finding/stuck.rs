@@ -125,7 +125,7 @@ impl Ways<'_> {
         let vain = copies.get(..came.unwrap_or(copies.len()))?;
         if let Some(until) = vain.last()
             && vain.len() >= bounds.copies
-            && until.at.0.saturating_sub(earliest.at.0) >= bounds.longest.0
+            && until.at.since(earliest.at) >= bounds.longest.0
         {
             let came = came.and_then(|at| copies.get(at)).map(|copy| copy.packet);
             return self.lost(vain, came);
@@ -199,13 +199,13 @@ impl Ways<'_> {
         arrivals.sort_unstable_by_key(|&(at, copy)| (at, copy.message));
         let &(since, first) = arrivals.first()?;
         let arrived = arrivals.len();
-        if arrived < ARRIVED_MIN || until.0.saturating_sub(since.0) < patience_ns {
+        if arrived < ARRIVED_MIN || until.since(since) < patience_ns {
             return None;
         }
         let named = self.named(copies.first()?.message, &arrivals)?;
         let is_answer = |packet: &PacketId| {
-            let left = session.departed(*packet);
-            left.is_some_and(|(_, at)| at.time > since && at.time <= until)
+            let left = session.left(*packet);
+            left.is_some_and(|at| at.time > since && at.time <= until)
         };
         let answers: Vec<PacketId> = self.back.iter().copied().filter(is_answer).collect();
         let says: Vec<Says> = answers.iter().map(|&it| self.says(it, &named)).collect();
@@ -262,7 +262,7 @@ impl Ways<'_> {
         let packet = session.packet(ack)?;
         let received = packet.received.filter(|_| !packet.doubtful);
         let (sent, received) = packet.sent.zip(received)?;
-        let took_ns = received.time.0.saturating_sub(sent.time.0);
+        let took_ns = received.time.since(sent.time);
         let is_long = took_ns >= session.bounds.reliable_stuck.longest.0;
         is_long.then_some(Cause::AnswerLate { ack, took_ns })
     }
@@ -352,7 +352,7 @@ impl Ways<'_> {
             })
         };
         if let Some((ack, place)) = all_say(|says| says.newest) {
-            let last_left = session.departed(*answers.last()?)?.1.time;
+            let last_left = session.left(*answers.last()?)?.time;
             let arrived = self.there.iter().filter(|&&packet| {
                 let its_place = self.case.streams.packet_place(packet);
                 let is_later = its_place.is_some_and(|it| it > place);
@@ -410,7 +410,7 @@ pub(super) fn is_parted(case: &Case<'_>, (from, to): Link, until: SessionTime) -
             Some(who) => [case.peer(from), case.peer(to)].contains(&Some(who)),
             None => sender == Some(from) || sender == Some(to),
         };
-        let left = session.departed(message.packet);
-        is_of_them && left.is_some_and(|(_, at)| at.time <= until)
+        let left = session.left(message.packet);
+        is_of_them && left.is_some_and(|at| at.time <= until)
     })
 }

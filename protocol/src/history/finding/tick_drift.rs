@@ -51,7 +51,7 @@ impl Drift {
             Some(rest) => format!("those of {} {:.2}", session.name(rest), self.other),
             None => format!("the game means to make {:.2}", self.other),
         };
-        let lasted_ns = self.until.0.saturating_sub(self.from.0);
+        let lasted_ns = self.until.since(self.from);
         let sentence = format!(
             "the ticks of {} drift: it made {:.2} a second, {against}, 1 in {:.0} too {}, over {}: {:.0} \
              ticks apart",
@@ -69,9 +69,8 @@ impl Drift {
 impl Line {
     fn take(&mut self, at: Stamp, tick: i64) {
         let last = self.told.last();
-        let is_news = last.is_none_or(|&(before, known)| {
-            tick > known && at.time.0.saturating_sub(before.time.0) >= STEP_NS
-        });
+        let is_news = last
+            .is_none_or(|&(before, known)| tick > known && at.time.since(before.time) >= STEP_NS);
         // Where ticks begin anew, what was before is another game.
         if last.is_some_and(|&(_, known)| tick < known.saturating_sub(600)) {
             self.told.clear();
@@ -94,7 +93,7 @@ impl Line {
 
     /// Ticks a second between two moments.
     fn speed(&self, from: SessionTime, until: SessionTime) -> Option<f64> {
-        let seconds = until.0.saturating_sub(from.0) as f64 / 1e9;
+        let seconds = until.since(from) as f64 / 1e9;
         Some((self.at(until)? - self.at(from)?) / seconds)
     }
 
@@ -167,7 +166,7 @@ fn between(
     other: impl Fn(SessionTime, SessionTime) -> Option<f64>,
 ) -> Option<Drift> {
     let bounds = &case.session.bounds.tick_drift;
-    let span = until.0.saturating_sub(from.0);
+    let span = until.since(from);
     if span < bounds.longest.0.max(1) {
         return None;
     }
@@ -196,12 +195,8 @@ fn between(
 fn lines(case: &Case<'_>) -> BTreeMap<NodeId, Line> {
     let (session, streams) = (case.session, case.streams);
     let mut lines: BTreeMap<NodeId, Line> = BTreeMap::new();
-    let left = |packet: PacketId| match session.departed(packet)? {
-        (true, at) => Some(at),
-        (false, _) => None,
-    };
     for (node, packet, tick) in ticks::own(session, streams) {
-        if let Some(at) = left(packet) {
+        if let Some(at) = session.send_of(packet) {
             lines.entry(node).or_default().take(at, tick);
         }
     }
@@ -209,7 +204,7 @@ fn lines(case: &Case<'_>) -> BTreeMap<NodeId, Line> {
     let packets = ticks::packets_of(&streams.inputs);
     ticks::inputs(session, &mut Ticks::default(), packets, |it| {
         let is_own = it.player == Player::Node(it.from) && !known.contains(&it.from);
-        if let (true, Some(at)) = (is_own, left(it.packet)) {
+        if let (true, Some(at)) = (is_own, session.send_of(it.packet)) {
             lines.entry(it.from).or_default().take(at, *it.ticks.end());
         }
         std::ops::ControlFlow::Continue(())

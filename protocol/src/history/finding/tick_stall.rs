@@ -16,7 +16,7 @@ struct Stall {
 impl Stall {
     fn length_ns(&self) -> i64 {
         let (before, after) = self.between;
-        after.time.0.saturating_sub(before.time.0)
+        after.time.since(before.time)
     }
 }
 
@@ -25,7 +25,7 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
     let Some(longest) = session.bounds.tick_stall.longest else {
         return Vec::new();
     };
-    let nodes = (0u16..).map(NodeId).take(session.nodes.len());
+    let nodes = session.numbered_nodes().map(|(node, _)| node);
     // A longer one may come.
     let found = nodes.filter_map(|node| {
         let stall = of_node(session, node, longest.0)?;

@@ -65,9 +65,8 @@ impl Twice<'_> {
         let (said, time) = (second.words(session), second.delivery.at.time);
         let pieces = [first.evidence("delivered"), second.evidence("delivered")];
         let sentence = format!(
-            "{name} told {other} of {of_one}object {id} twice: {said} ({} and {})",
-            first.packet_words(),
-            second.packet_words(),
+            "{name} told {other} of {of_one}object {id} twice: {said} (packet {} and packet {})",
+            first.packet, second.packet
         );
         let because = format!("were told to {other} by {name} {of_all}twice: {said}");
         let found = Found::new(level, *from, time, pieces, sentence).about([*id]);
@@ -111,8 +110,8 @@ fn destroyed_twice(case: &Case<'_>, id: u64, findings: &mut Vec<Found>) {
 /// and what it sent second, or shortly before it sent the first.
 fn was_told(case: &Case<'_>, id: u64, node: NodeId, (first, second): (Told, Told)) -> bool {
     let session = case.session;
-    let sent = |told: Told| session.departed(session.carrier(told.delivery.message)?);
-    let Some(((_, from), (_, until))) = sent(first).zip(sent(second)) else {
+    let sent = |told: Told| session.left(session.carrier(told.delivery.message)?);
+    let Some((from, until)) = sent(first).zip(sent(second)) else {
         return true;
     };
     let since = SessionTime(from.time.0.saturating_sub(ANSWERS_NS));

@@ -60,15 +60,13 @@ fn of_stream(case: &Case<'_>, stream: MessageStream, calls: &[MessageId]) -> Opt
     let mut evidence: Vec<_> = pieces.into_iter().flatten().collect();
     evidence.dedup_by(|next, before| next.packet == before.packet);
     let sentence = format!(
-        "{} of {} RPCs that {} sent {} come in pairs: each is told again at the next place of the \
-         stream (packets {} and {}{})",
+        "{} of {} RPCs that {} sent {} come in pairs: each is told again at the next place of \
+         the stream (packets {one} and {other}{})",
         2 * pairs.len(),
         calls.len(),
         session.name(stream.from),
         session.name(stream.to),
-        one.0,
-        other.0,
-        and_more(pairs.len() as u64),
+        and_more(pairs.len() as u64)
     );
     // More may come, and they are counted.
     Found::proven(Level::Warning, stream.from, evidence, sentence)

@@ -107,10 +107,11 @@ fn found_of(
         (Level::Info, words_of_end(case, older, newer))
     };
     let sentence = format!(
-        "{old} and {new} both believed that they own object {id} for {}: {new} since {} ({}); {why}",
-        duration(end.0.saturating_sub(start.0)),
+        "{old} and {new} both believed that they own object {id} for {}: {new} since {} \
+         (packet {}); {why}",
+        duration(end.since(start)),
         because.words(session),
-        because.packet_words(),
+        because.packet
     );
     let mut evidence = vec![before.done(), because.done()];
     evidence.extend(older.next.and_then(told).map(|ended| ended.done()));
@@ -140,9 +141,9 @@ fn words_of_end(case: &Case<'_>, older: &Claim<'_>, newer: &Claim<'_>) -> String
     let name = case.session.name(first.node);
     match first.next.and_then(|span| case.told(span.because)) {
         Some(ended) => format!(
-            "until {name} got {} ({})",
+            "until {name} got {} (packet {})",
             ended.words(case.session),
-            ended.packet_words()
+            ended.packet
         ),
         None => format!("until {name} left or fell silent"),
     }

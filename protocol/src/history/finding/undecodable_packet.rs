@@ -36,7 +36,7 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
                 "the wire does not explain {} from {}, {place}; the first is packet {}",
                 packets(count),
                 session.name(node),
-                examples.first()?.0,
+                examples.first()?
             );
             Found::proven(Level::Warning, node, pieces, sentence)
         });

@@ -49,12 +49,12 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
             Some(update.evidence(what)),
         ];
         let sentence = format!(
-            "{name} sent {other} UPDATE of object {object} ({}) after its own {} ({}), and {other} \
-             {outcome}{}",
-            update.packet_words(),
+            "{name} sent {other} UPDATE of object {object} (packet {}) after its own {} \
+             (packet {}), and {other} {outcome}{}",
+            update.packet,
             destroy.words(session),
-            destroy.packet_words(),
-            and_more(count),
+            destroy.packet,
+            and_more(count)
         );
         let because =
             format!("were updated by {name} after its own DESTROY of them, and {other} {of_all}");

@@ -68,9 +68,10 @@ fn never_created(
     }
     let (name, other) = (session.name(from), session.name(node));
     let sentence = format!(
-        "{name} sent {other} UPDATE of object {id} ({}), and no CREATE of it ever came: {other} dropped it{}",
-        update.packet_words(),
-        and_more(count),
+        "{name} sent {other} UPDATE of object {id} (packet {}), and no CREATE of it ever came: \
+         {other} dropped it{}",
+        update.packet,
+        and_more(count)
     );
     let because =
         format!("were updated by {name} and never created at {other}, which dropped that");
@@ -103,11 +104,11 @@ fn early_at(
     };
     let (name, other) = (session.name(from), session.name(to));
     let sentence = format!(
-        "{name} sent {other} UPDATE of object {id}{how} ({}) before its CREATE ({}) had arrived, and \
-         {other} dropped it{}",
-        update.packet_words(),
-        create.packet_words(),
-        and_more(own().count() as u64),
+        "{name} sent {other} UPDATE of object {id}{how} (packet {}) before its CREATE (packet \
+         {}) had arrived, and {other} dropped it{}",
+        update.packet,
+        create.packet,
+        and_more(own().count() as u64)
     );
     let because = format!(
         "were updated by {name}{how} before their CREATE had arrived at {other}, which dropped that"

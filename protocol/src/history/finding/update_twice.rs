@@ -34,7 +34,7 @@ struct Twice {
 pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
     let session = case.session;
     let ticks = |node: NodeId| session.ticks(node).next().is_some() && is_whole(session, node);
-    let nodes = (0u16..).map(NodeId).take(session.nodes.len());
+    let nodes = session.numbered_nodes().map(|(node, _)| node);
     let has_ticks: Vec<bool> = nodes.map(ticks).collect();
     if !session.has_role(Role::Update) || !has_ticks.contains(&true) {
         return Vec::new();
@@ -46,7 +46,7 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
             continue;
         };
         let is_known = has_ticks.get(usize::from(link.0.0)).copied();
-        let Some((true, left)) = session.departed(packet).filter(|_| is_known == Some(true)) else {
+        let Some(left) = session.send_of(packet).filter(|_| is_known == Some(true)) else {
             continue;
         };
         let tick = session.turn_at(link.0, left.number).map(|turn| turn.begins);
@@ -77,9 +77,10 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
             sent(session, other, "the same sent in one tick").filter(|_| other != one),
             sent(session, last, "the last one that was sent twice"),
         ];
-        let which = match one == other {
-            true => format!("both in packet {}", one.0),
-            false => format!("packets {} and {}", one.0, other.0),
+        let which = if one == other {
+            format!("both in packet {one}")
+        } else {
+            format!("packets {one} and {other}")
         };
         let more = match twice.looked {
             PAIRS_MAX => ", and more were not looked at",

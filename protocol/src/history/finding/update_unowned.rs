@@ -40,7 +40,7 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
             let Some(span) = history.belief_at(object, link.0, left.time) else {
                 continue;
             };
-            let is_known = left.time.0.saturating_sub(span.time.start.0) >= KNOWN_NS;
+            let is_known = left.time.since(span.time.start) >= KNOWN_NS;
             let Belief::Owned(owner) = span.belief else {
                 continue;
             };
@@ -63,7 +63,7 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
 impl Unowned {
     fn found(&self, session: &Session, (from, to): Link, object: u64, count: u64) -> Found {
         let because = self.because.filter(|because| because.delivery.node == from);
-        let told = because.map(|because| format!(" ({})", because.packet_words()));
+        let told = because.map(|because| format!(" (packet {})", because.packet));
         let pieces = [
             because.map(|because| because.evidence("told")),
             sent(session, self.update.packet, "UPDATE sent"),
@@ -72,11 +72,11 @@ impl Unowned {
         let (name, other) = (session.name(from), session.name(to));
         let owner = session.peer_name(self.owner);
         let sentence = format!(
-            "{name} sent {other} UPDATE of object {object} ({}), and knew that {owner} owns it{}; {other} \
-         dropped it{}",
-            self.update.packet_words(),
+            "{name} sent {other} UPDATE of object {object} (packet {}), and knew that {owner} \
+             owns it{}; {other} dropped it{}",
+            self.update.packet,
             told.unwrap_or_default(),
-            and_more(count),
+            and_more(count)
         );
         let because = format!(
             "were updated by {name}, which knew that {owner} owns them; {other} dropped that"

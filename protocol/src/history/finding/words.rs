@@ -65,9 +65,10 @@ impl Told {
 
     /// The same of what the node did itself, or was handed.
     pub(super) fn done(&self) -> Evidence {
-        self.evidence(match self.delivery.local {
-            true => "sent",
-            false => "delivered",
+        self.evidence(if self.delivery.local {
+            "sent"
+        } else {
+            "delivered"
         })
     }
 
@@ -90,16 +91,11 @@ impl Told {
         }
         words
     }
-
-    /// `packet 881`.
-    pub fn packet_words(&self) -> String {
-        format!("packet {}", self.packet.0)
-    }
 }
 
 /// A packet's send as a piece of a finding's proof.
 pub(crate) fn sent(session: &Session, packet: PacketId, what: &str) -> Option<Evidence> {
-    let (_, at) = session.departed(packet)?;
+    let at = session.left(packet)?;
     let (from, _) = session.link(packet)?;
     Some(crossing(session, packet, (from, at), what))
 }
@@ -151,7 +147,7 @@ pub(super) fn held_by(
 /// When a node sent a packet, or received it.
 pub(super) fn seen_at(session: &Session, packet: PacketId, node: NodeId) -> Option<Stamp> {
     match session.link(packet)? {
-        (from, _) if node == from => Some(session.departed(packet)?.1),
+        (from, _) if node == from => session.left(packet),
         (_, to) if node == to => session.packet(packet)?.received,
         _ => None,
     }

@@ -81,11 +81,11 @@ fn at_node(
         after.replace("the object", "them"),
     );
     let sentence = format!(
-        "{name} created object {id} ({}, {}) after {} ({}){after}; {outcome}",
+        "{name} created object {id} ({}, packet {}) after {} (packet {}){after}; {outcome}",
         create.words(session),
-        create.packet_words(),
+        create.packet,
         destroy.words(session),
-        destroy.packet_words(),
+        destroy.packet
     );
     let evidence = [destroy.evidence(what), create.evidence("delivered")];
     let found = Found::proven(level, node, evidence, sentence)?.about([id]);
@@ -130,7 +130,7 @@ fn said(case: &Case<'_>, object: &Object, told: &Told) -> Option<SessionTime> {
         return Some(told.delivery.at.time);
     }
     let first = case.streams.first_copy(told.delivery.message);
-    let (_, sent) = session.departed(session.carrier(first)?)?;
+    let sent = session.left(session.carrier(first)?)?;
     let speaker = session.node_of_peer(told.speaker?);
     let deliveries = object.deliveries.iter();
     let acts = deliveries.filter_map(|&place| {

@@ -67,6 +67,11 @@ impl Session {
         self.rows.get(packet)
     }
 
+    /// The numbers of all packets, in order.
+    pub(crate) fn packet_ids(&self) -> impl DoubleEndedIterator<Item = PacketId> + use<> {
+        (0..self.packet_count() as u32).map(PacketId)
+    }
+
     /// The packets from the last one back to one that was sent, or else first seen, before a moment: they
     /// are in the order of time, as far as no node's clock was set back.
     pub(crate) fn packets_since(&self, time: SessionTime) -> impl Iterator<Item = PacketId> + '_ {
@@ -137,6 +142,17 @@ impl Session {
             Side::Seen => Some((false, stamp)),
             Side::Receive => None,
         }
+    }
+
+    /// When a packet was sent, where its sender's reel tells.
+    pub(crate) fn send_of(&self, packet: PacketId) -> Option<Stamp> {
+        let (is_sent, at) = self.departed(packet)?;
+        is_sent.then_some(at)
+    }
+
+    /// When a packet was sent, or else first seen on its way.
+    pub(crate) fn left(&self, packet: PacketId) -> Option<Stamp> {
+        self.departed(packet).map(|(_, at)| at)
     }
 
     /// What makes the session's times of those in a node's reel.
@@ -471,6 +487,11 @@ impl Session {
     /// A node; `None` where there is no such one.
     pub fn node(&self, node: NodeId) -> Option<&Node> {
         self.nodes.get(usize::from(node.0))
+    }
+
+    /// All nodes, each with its number.
+    pub(crate) fn numbered_nodes(&self) -> impl Iterator<Item = (NodeId, &Node)> {
+        (0u16..).map(NodeId).zip(&self.nodes)
     }
 
     /// A node's name; its number where there is no such node.

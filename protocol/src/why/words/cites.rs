@@ -82,7 +82,7 @@ impl Fact {
         let sender = |packet: PacketId| session.link(packet).map(|(from, _)| from);
         let receiver = |packet: PacketId| session.link(packet).map(|(_, to)| to);
         let came = |packet| Some(session.packet(packet)?.received?.time);
-        let left = |packet| session.departed(packet).map(|(_, at)| at.time);
+        let left = |packet| session.left(packet).map(|at| at.time);
         let carrier = |message: MessageId| session.carrier(message);
         let handed = |place: u32| {
             let delivery = history.deliveries.get(place as usize);

@@ -3,7 +3,7 @@
 use netreel_wire::Role;
 
 use super::phrases::{effect_words, rule_words, would_words};
-use super::{Words, moment, number, seconds};
+use super::{Words, moment, seconds};
 use crate::figures::duration;
 use crate::history::{Ambiguity, Belief, Effect, Told, rules_of, told, word};
 use crate::session::{MessageId, NodeId, PacketId, SessionTime, packets};
@@ -58,7 +58,7 @@ impl Words<'_> {
                 packets((*others).into())
             ),
         };
-        let which = format!("({} to {})", first.0, last.0);
+        let which = format!("({first} to {last})");
         let (since, until, at) = (seconds(sent.0), moment(sent.1), moment(*at));
         if of == count {
             format!(
@@ -83,37 +83,40 @@ impl Words<'_> {
         let proxy = self.session.proxies.get(usize::from(fault.proxy.0));
         let proxy = proxy.map_or("a proxy", String::as_str);
         let long = |nanos: u64| duration(i64::try_from(nanos).unwrap_or(i64::MAX));
-        let packet = number(id);
         match fault.verdict {
-            Lost => format!("{proxy} dropped {packet} by chance, as it was told to"),
+            Lost => format!("{proxy} dropped packet {id} by chance, as it was told to"),
             Delayed { nanos } | Reordered { nanos } => {
-                format!("{proxy} held {packet} back for {}", long(nanos))
+                format!("{proxy} held packet {id} back for {}", long(nanos))
             }
-            Duplicated { nanos } => format!("{proxy} sent {packet} twice, {} apart", long(nanos)),
+            Duplicated { nanos } => {
+                format!("{proxy} sent packet {id} twice, {} apart", long(nanos))
+            }
             Queued { nanos } => format!(
-                "{packet} waited {} at {proxy} for a link of limited bandwidth",
+                "packet {id} waited {} at {proxy} for a link of limited bandwidth",
                 long(nanos)
             ),
-            QueueFull { .. } => format!("{proxy} dropped {packet}: too much waited there already"),
-            Refused => format!("{proxy} could not pass {packet} on"),
-            Corrupted { bit } => format!("{proxy} turned bit {bit} of {packet}, as it was told to"),
+            QueueFull { .. } => {
+                format!("{proxy} dropped packet {id}: too much waited there already")
+            }
+            Refused => format!("{proxy} could not pass packet {id} on"),
+            Corrupted { bit } => {
+                format!("{proxy} turned bit {bit} of packet {id}, as it was told to")
+            }
         }
     }
 
     pub(super) fn lost(&self, id: PacketId, next: Option<PacketId>) -> String {
         let (_, to) = self.link(id);
         let next = next.and_then(|next| {
-            let apart = self.session.departed(next)?.1.time.0;
-            let apart = apart.saturating_sub(self.session.departed(id)?.1.time.0);
+            let apart = self.session.left(next)?.time;
+            let apart = apart.since(self.session.left(id)?.time);
             Some(format!(
-                "; {}, sent {} later, arrived",
-                number(next),
+                "; packet {next}, sent {} later, arrived",
                 duration(apart)
             ))
         });
         format!(
-            "{} was lost: {to} recorded on and has no receipt of it{}",
-            number(id),
+            "packet {id} was lost: {to} recorded on and has no receipt of it{}",
             next.unwrap_or_default()
         )
     }
@@ -122,9 +125,9 @@ impl Words<'_> {
         let first = self.carrier(message);
         let (from, to) = self.link(packet);
         let came = self.received(packet);
-        let ends = self.session.departed(first).zip(came);
-        let took = ends.map(|((_, sent), came)| {
-            let took_ns = came.0.saturating_sub(sent.time.0);
+        let ends = self.session.left(first).zip(came);
+        let took = ends.map(|(sent, came)| {
+            let took_ns = came.since(sent.time);
             format!(", {} after {from} first sent it", duration(took_ns))
         });
         let copy = match sent {
@@ -132,10 +135,9 @@ impl Words<'_> {
             sent => format!(", the {} time that it was sent", ordinal(sent)),
         };
         format!(
-            "{} arrived at {to} at {} in {}{copy}{}",
+            "{} arrived at {to} at {} in packet {packet}{copy}{}",
             self.message(message),
             came.map(moment).unwrap_or_default(),
-            number(packet),
             took.unwrap_or_default()
         )
     }
@@ -144,16 +146,15 @@ impl Words<'_> {
         let Some(told) = told(self.session, self.history, place) else {
             return String::new();
         };
-        let delivery = told.delivery;
+        let (delivery, packet) = (told.delivery, told.packet);
         let node = self.name(delivery.node);
         let what = self.message(delivery.message);
-        let packet = told.packet_words();
         let at = moment(delivery.at.time);
         if delivery.local {
             let own = self.own(&told);
-            return format!("{node} {own} itself at {at}, and first told of it in {packet}");
+            return format!("{node} {own} itself at {at}, and first told of it in packet {packet}");
         }
-        let (from, _) = self.link(told.packet);
+        let (from, _) = self.link(packet);
         let speaker = told.speaker.and_then(|it| self.session.node_of_peer(it));
         let said = match speaker {
             Some(speaker) if self.name(speaker) != from => {
@@ -161,7 +162,7 @@ impl Words<'_> {
             }
             _ => format!("{what} from {from}"),
         };
-        let head = format!("{node} was handed {said} ({packet}) at {at}");
+        let head = format!("{node} was handed {said} (packet {packet}) at {at}");
         match delivery.effect {
             Effect::Plain => head,
             effect => format!("{head} and {}", effect_words(effect)),
@@ -253,40 +254,36 @@ impl Words<'_> {
         let Some(known) = self.delivery(delivery) else {
             return String::new();
         };
-        let packet = |place: u32| {
-            let delivery = self.delivery(place);
-            number(delivery.map_or(PacketId::default(), |it| self.carrier(it.message)))
-        };
         let role = told(self.session, self.history, delivery).map(|told| told.role);
         format!(
-            "had {} ({}) come before {} ({}), {} would have {}, by its rules",
+            "had {} (packet {}) come before {} (packet {}), {} would have {}, by its rules",
             self.delivered(first),
-            packet(first),
+            self.packet_of(first),
             self.delivered(second),
-            packet(second),
+            self.packet_of(second),
             self.name(known.node),
             would_words(effect, role.map_or("it", word))
         )
     }
 
     pub(super) fn ambiguous(&self, message: MessageId, other: MessageId, why: Ambiguity) -> String {
-        let (packet, with) = (number(self.carrier(message)), number(self.carrier(other)));
-        let (from, to) = self.link(self.carrier(message));
+        let (packet, with) = (self.carrier(message), self.carrier(other));
+        let (from, to) = self.link(packet);
         let facts = self.session.message(message).map(|it| it.facts);
         let facts = facts.unwrap_or_default();
         let place = facts.reliable_sequence.map_or(0, |it| it.value);
         match why {
             Ambiguity::Numbers => format!(
-                "number {place} in {packet} is ambiguous: {with} was not acked, and half of all numbers or \
+                "number {place} in packet {packet} is ambiguous: packet {with} was not acked, and half of all numbers or \
                  more lie between the two, so that {to} cannot tell a copy from a new message"
             ),
             Ambiguity::FragmentId => format!(
-                "fragment id {} in {packet} is ambiguous: {from} uses it for two messages at once, of \
-                 which {with} has a part, so that they are joined with nothing",
+                "fragment id {} in packet {packet} is ambiguous: {from} uses it for two messages at once, of \
+                 which packet {with} has a part, so that they are joined with nothing",
                 facts.fragment_id.unwrap_or_default()
             ),
             Ambiguity::Content => format!(
-                "number {place} in {packet} is ambiguous: {with} has it as well and says something else, so \
+                "number {place} in packet {packet} is ambiguous: packet {with} has it as well and says something else, so \
                  that it is a copy that was changed, or another message"
             ),
         }
@@ -297,13 +294,10 @@ impl Words<'_> {
         let first = decoded.and_then(|it| it.diagnostics.into_iter().next());
         match first {
             Some(it) => format!(
-                "{} does not fit the wire: {}: {} (bit {})",
-                number(id),
-                it.path,
-                it.message,
-                it.bit
+                "packet {id} does not fit the wire: {}: {} (bit {})",
+                it.path, it.message, it.bit
             ),
-            None => format!("{} does not fit the wire", number(id)),
+            None => format!("packet {id} does not fit the wire"),
         }
     }
 
@@ -375,11 +369,7 @@ fn mended(lost: PacketId, more: u32, again: PacketId, after_ns: i64, cause: Caus
         Cause::Nacked => format!("waited {after} for the word that it was lacking"),
         Cause::Eager | Cause::Acked | Cause::Unknown => format!("came {after} later"),
     };
-    format!(
-        "{}{was} and {resend} in {} {waited}",
-        number(lost),
-        number(again)
-    )
+    format!("packet {lost}{was} and {resend} in packet {again} {waited}")
 }
 
 /// `2nd`

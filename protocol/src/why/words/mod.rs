@@ -42,13 +42,12 @@ impl Words<'_> {
                 let (from, to) = self.link(packet);
                 match took_ns {
                     Some(took_ns) => format!(
-                        "{} took {} from {from} to {to}, which is nothing unusual there",
-                        number(packet),
+                        "packet {packet} took {} from {from} to {to}, which is nothing unusual \
+                         there",
                         duration(took_ns)
                     ),
                     None => format!(
-                        "{} arrived at {to}; when {from} sent it was not recorded",
-                        number(packet)
+                        "packet {packet} arrived at {to}; when {from} sent it was not recorded"
                     ),
                 }
             }
@@ -62,8 +61,7 @@ impl Words<'_> {
                 let measured = self.session.measured(link.0, link.1).words();
                 let measured = measured.map(|words| format!(" ({words})"));
                 format!(
-                    "{} took {} from {from} to {to}{}, where the fastest took {}",
-                    number(packet),
+                    "packet {packet} took {} from {from} to {to}{}, where the fastest took {}",
                     duration(took_ns),
                     measured.unwrap_or_default(),
                     duration(fastest_ns)
@@ -77,18 +75,18 @@ impl Words<'_> {
             } => {
                 let (_, to) = self.link(packet);
                 format!(
-                    "{to} asked for no packet from {} to {}, for {}: before that it could not read {}",
+                    "{to} asked for no packet from {} to {}, for {}: before that it could not \
+                     read packet {packet}",
                     seconds(since),
                     moment(until),
-                    duration(until.0.saturating_sub(since.0)),
-                    number(packet)
+                    duration(until.since(since))
                 )
             }
             Fact::Fault { packet, fault } => self.fault(packet, fault),
             Fact::Lost { packet, next } => self.lost(packet, next),
             Fact::SendFailed { packet } => {
                 let (from, _) = self.link(packet);
-                format!("{} never left {from}: the send call failed", number(packet))
+                format!("packet {packet} never left {from}: the send call failed")
             }
             Fact::Unread { packet } => {
                 let (_, to) = self.link(packet);
@@ -99,21 +97,20 @@ impl Words<'_> {
                         "lay in the receive buffer of {to} when that closed its socket, or found it full"
                     ),
                 };
-                format!("{} {came}: its program had not read it", number(packet))
+                format!("packet {packet} {came}: its program had not read it")
             }
             Fact::FateUnknown { packet, why } => {
                 let (_, to) = self.link(packet);
-                let packet = number(packet);
                 match why {
                     Unseen::NoReel => format!(
-                        "whether {packet} arrived is not known: what {to} received was not recorded"
+                        "whether packet {packet} arrived is not known: what {to} received was not recorded"
                     ),
                     Unseen::TooLittle => format!(
-                        "whether {packet} arrived is not known: the reel of {to} ends too early or \
+                        "whether packet {packet} arrived is not known: the reel of {to} ends too early or \
                          has a hole there"
                     ),
                     Unseen::OnlySeen => format!(
-                        "one capture saw {packet} pass, and stands for both ends: whether {to} got \
+                        "one capture saw packet {packet} pass, and stands for both ends: whether {to} got \
                          it is not known"
                     ),
                 }
@@ -135,7 +132,7 @@ impl Words<'_> {
                     "{}, sent {}, first in {}, {arrived} at {to}",
                     self.message(message),
                     times(sent as usize),
-                    packet.map_or(String::new(), number)
+                    packet.map_or(String::new(), |packet| format!("packet {packet}"))
                 )
             }
             Fact::SentAgain {
@@ -146,10 +143,8 @@ impl Words<'_> {
                 let (packet, earlier) = (self.carrier(copy), self.carrier(before));
                 let (from, _) = self.link(packet);
                 format!(
-                    "{from} sent it again {} after {}, in {}",
-                    duration(after_ns),
-                    number(earlier),
-                    number(packet)
+                    "{from} sent it again {} after packet {earlier}, in packet {packet}",
+                    duration(after_ns)
                 )
             }
             Fact::Ambiguous {
@@ -164,9 +159,8 @@ impl Words<'_> {
             Fact::Nacked { packet, nack, at } => {
                 let (from, to) = self.link(packet);
                 format!(
-                    "{to} had said that it lacked {} ({}): {from} received that at {}",
-                    number(packet),
-                    number(nack),
+                    "{to} had said that it lacked packet {packet} (packet {nack}): {from} \
+                     received that at {}",
                     moment(at)
                 )
             }
@@ -178,20 +172,18 @@ impl Words<'_> {
             } => {
                 let (from, _) = self.link(packet);
                 format!(
-                    "{from} had been told at {} that {}, sent later, had arrived, and nothing of \
-                     {}; it sent again {} after that, for this gap or after a time-out",
+                    "{from} had been told at {} that packet {later}, sent later, had arrived, \
+                     and nothing of packet {packet}; it sent again {} after that, for this gap \
+                     or after a time-out",
                     moment(at),
-                    number(later),
-                    number(packet),
                     duration(after_ns)
                 )
             }
             Fact::Silence { packet, after_ns } => {
                 let (from, to) = self.link(packet);
                 format!(
-                    "{from} had not been told of the arrival of {} for {}, nor of any that it sent \
-                     {to} later: a time-out, as far as the packets tell",
-                    number(packet),
+                    "{from} had not been told of the arrival of packet {packet} for {}, nor of \
+                     any that it sent {to} later: a time-out, as far as the packets tell",
                     duration(after_ns)
                 )
             }
@@ -200,9 +192,8 @@ impl Words<'_> {
                 after_ns,
                 round_ns,
             } => format!(
-                "no answer to {} could have come within {}: the fastest around it took {}; such a \
-                 sender says it again without waiting",
-                number(packet),
+                "no answer to packet {packet} could have come within {}: the fastest around it \
+                 took {}; such a sender says it again without waiting",
                 duration(after_ns),
                 duration(round_ns)
             ),
@@ -218,8 +209,8 @@ impl Words<'_> {
                 };
                 let came = self.received(packet).map(moment).unwrap_or_default();
                 format!(
-                    "{} had arrived at {came}; {to} had sent {from} {what}, and no ack of it had come",
-                    number(packet)
+                    "packet {packet} had arrived at {came}; {to} had sent {from} {what}, and \
+                     no ack of it had come"
                 )
             }
             Fact::Acked { packet, at } => {
@@ -230,9 +221,8 @@ impl Words<'_> {
                     _ => "had arrived",
                 };
                 format!(
-                    "{from} was told at {} that {} {arrived}",
-                    moment(at),
-                    number(packet)
+                    "{from} was told at {} that packet {packet} {arrived}",
+                    moment(at)
                 )
             }
             Fact::HandedOverLate { .. } => self.handed_over_late(fact),
@@ -246,13 +236,11 @@ impl Words<'_> {
             } => {
                 let (message, node) = self.handed(delivery);
                 format!(
-                    "{message} was at {node} at {} ({}) and waited {} for {}, which stands before it \
-                     in the stream and came in {}",
+                    "{message} was at {node} at {} (packet {arrived}) and waited {} for {}, \
+                     which stands before it in the stream and came in packet {closed_by}",
                     moment(at),
-                    number(arrived),
                     duration(waited_ns),
-                    self.message(behind),
-                    number(closed_by)
+                    self.message(behind)
                 )
             }
             Fact::StillWaits { message, behind } => format!(
@@ -263,12 +251,11 @@ impl Words<'_> {
             Fact::Did { delivery } => self.did(delivery),
             Fact::Later { delivery, later } => {
                 let (one, other) = (self.delivery_time(delivery), self.delivery_time(later));
-                let after_ns = other.0.saturating_sub(one.0);
+                let after_ns = other.since(one);
                 let (message, node) = self.handed(later);
-                let known = self.delivery(later);
                 format!(
-                    "{message} ({}) was delivered to {node} at {}, {} after that",
-                    known.map_or(String::new(), |it| number(self.carrier(it.message))),
+                    "{message} (packet {}) was delivered to {node} at {}, {} after that",
+                    self.packet_of(later),
                     moment(other),
                     duration(after_ns)
                 )
@@ -281,11 +268,10 @@ impl Words<'_> {
             } => {
                 let (from, to) = self.link(packet);
                 format!(
-                    "{to} had got {} from {from} at {} ({}), {} before it told of this: it may be the \
-                     answer",
+                    "{to} had got {} from {from} at {} (packet {packet}), {} before it told of \
+                     this: it may be the answer",
                     self.message(message),
                     moment(at),
-                    number(packet),
                     duration(before_ns)
                 )
             }
@@ -355,6 +341,12 @@ impl Words<'_> {
         self.session.carrier(message).unwrap_or_default()
     }
 
+    /// The packet that carried what was delivered.
+    fn packet_of(&self, place: u32) -> PacketId {
+        let delivery = self.delivery(place);
+        delivery.map_or(PacketId::default(), |it| self.carrier(it.message))
+    }
+
     fn received(&self, packet: PacketId) -> Option<SessionTime> {
         Some(self.session.packet(packet)?.received?.time)
     }
@@ -405,11 +397,11 @@ impl Words<'_> {
 
     fn piece(&self, piece: &Evidence) -> String {
         format!(
-            "{} at {} at {} ({})",
+            "{} at {} at {} (packet {})",
             piece.what,
             self.name(piece.node),
             moment(piece.time),
-            number(piece.packet)
+            piece.packet
         )
     }
 
@@ -423,21 +415,18 @@ impl Words<'_> {
             (_, 0) => format!(" with {}", messages.join(", ")),
             (_, more) => format!(" with {} and {more} more", messages.join(", ")),
         };
-        let packet = number(id);
         match self.session.departed(id) {
             Some((true, at)) => format!(
-                "{from} sent {packet} to {to} at {}{carries}",
+                "{from} sent packet {id} to {to} at {}{carries}",
                 moment(at.time)
             ),
             Some((false, at)) => format!(
-                "{packet} from {from} to {to} was seen at {}{carries}",
+                "packet {id} from {from} to {to} was seen at {}{carries}",
                 moment(at.time)
             ),
-            None => format!("{packet} from {from} to {to}, whose send was not recorded{carries}"),
+            None => {
+                format!("packet {id} from {from} to {to}, whose send was not recorded{carries}")
+            }
         }
     }
-}
-
-fn number(packet: PacketId) -> String {
-    format!("packet {}", packet.0)
 }
