@@ -6,7 +6,7 @@ use netreel_protocol::export;
 use netreel_protocol::history::{
     Belief, History, Migration, MigrationStep, MigrationWhat, Object, Span,
 };
-use netreel_protocol::query::{Query, effect_name};
+use netreel_protocol::query::Query;
 use netreel_protocol::session::{NodeId, Session, SessionTime};
 
 use crate::arguments::Objects;
@@ -112,7 +112,7 @@ fn what(session: &Session, step: &MigrationStep) -> String {
         MigrationWhat::OrderCame => format!("got the order from {other}"),
         MigrationWhat::Announced => "announced it".to_owned(),
         MigrationWhat::Told(effect) => {
-            format!("was told by {other}: {}", effect_name(effect))
+            format!("was told by {other}: {}", effect.name())
         }
         MigrationWhat::Acked => format!("learnt that the packet reached {other}"),
         MigrationWhat::NotDelivered => format!("was never told what {other} sent"),

@@ -37,6 +37,9 @@
 //!
 //! Why it is so: `docs/decisions/session.md`.
 
+#[macro_use]
+mod named;
+
 pub mod diff;
 pub mod export;
 pub mod figures;

@@ -44,25 +44,16 @@ impl Counts {
     }
 }
 
-/// What a check comes to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// Nothing was found, and nothing is missing.
-    Clean,
-    /// Something was found at or above the level.
-    Wrong,
-    /// Nothing was found, and not all could be judged.
-    Unknown,
-}
-
-impl Verdict {
-    /// The word for it: `unknown`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Verdict::Clean => "clean",
-            Verdict::Wrong => "wrong",
-            Verdict::Unknown => "unknown",
-        }
+named! {
+    /// What a check comes to.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Verdict {
+        /// Nothing was found, and nothing is missing.
+        "clean" Clean,
+        /// Something was found at or above the level.
+        "wrong" Wrong,
+        /// Nothing was found, and not all could be judged.
+        "unknown" Unknown,
     }
 }
 

@@ -10,9 +10,8 @@ use super::state::known_json;
 use crate::diff::{
     Changed, ComparedSession, Counted, Diff, Differently, First, Only, Spoken, Valued,
 };
-use crate::history::Belief;
 use crate::history::state::{Apart, apart_words};
-use crate::query::effect_name;
+use crate::history::{Belief, Effect};
 use crate::session::Session;
 
 /// Something of the first session, and the same of the second.
@@ -471,7 +470,7 @@ impl Names<'_> {
             about: self.about(0, &done.spoken),
             packets: both(done.packets.map(|packet| packet.0)),
             time_ns: done.time.0,
-            effects: both(done.effects.map(|effect| effect.map(effect_name))),
+            effects: both(done.effects.map(|effect| effect.map(Effect::name))),
         }
     }
 

@@ -3,7 +3,6 @@
 use serde::Serialize;
 
 use crate::history::{History, Migration, MigrationStep, MigrationWhat};
-use crate::query::effect_name;
 use crate::session::Session;
 
 /// The answer of `netreel objects --migrations --json`.
@@ -72,7 +71,7 @@ fn step(session: &Session, step: &MigrationStep) -> MigrationStepJson {
         time_ns: step.at.0,
         packet: step.packet.0,
         effect: match step.what {
-            MigrationWhat::Told(effect) => Some(effect_name(effect)),
+            MigrationWhat::Told(effect) => Some(effect.name()),
             _ => None,
         },
     }

@@ -3,7 +3,6 @@
 use serde::Serialize;
 
 use crate::history::{Belief, Effect, History, Object, Span};
-use crate::query::effect_name;
 use crate::session::{Node, Session, SessionTime};
 
 /// The answer of `netreel objects --json`.
@@ -139,7 +138,7 @@ pub(crate) fn object(
             kind,
             packet: session.carrier(delivery.message).map(|packet| packet.0),
             local: delivery.local,
-            effect: effect_name(delivery.effect),
+            effect: delivery.effect.name(),
         });
     }
     ObjectJson {

@@ -7,7 +7,6 @@ use serde_json::Value as Json;
 use super::values::raw_and_value;
 use crate::history::History;
 use crate::packet_fields::{FieldsJson, PacketAt};
-use crate::query::effect_name;
 use crate::session::{MessageId, PacketId, Rpc, Session};
 
 /// One line of `netreel packets --json`.
@@ -158,7 +157,7 @@ fn effects(session: &Session, history: &History, id: MessageId) -> Vec<EffectJso
             node: session.name(delivery.node),
             time_ns: delivery.at.time.0,
             local: delivery.local,
-            effect: effect_name(delivery.effect),
+            effect: delivery.effect.name(),
         })
         .collect()
 }

@@ -9,33 +9,35 @@ pub enum Order {
     Big,
 }
 
-/// What a field looks like.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// It numbers the packets of a link.
-    Sequence,
-    /// The newest number that was heard from the other side.
-    Ack,
-    /// The numbers before the acked one, a bit each.
-    AckBits,
-    /// It repeats a number of the other side that numbers no packets.
-    Echo,
-    /// It goes up, but not with each packet.
-    Counter,
-    /// It grows as time does.
-    Time,
-    /// It goes with the packet's length.
-    Length,
-    /// It says what the packet is.
-    Kind,
-    /// One of few values.
-    Enumeration,
-    /// Always the same.
-    Constant,
-    /// Always the same on one link.
-    OfLink,
-    /// Nothing is known.
-    Bytes,
+named! {
+    /// What a field looks like.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Role {
+        /// It numbers the packets of a link.
+        "sequence" Sequence,
+        /// The newest number that was heard from the other side.
+        "ack" Ack,
+        /// The numbers before the acked one, a bit each.
+        "ack bits" AckBits,
+        /// It repeats a number of the other side that numbers no packets.
+        "echo" Echo,
+        /// It goes up, but not with each packet.
+        "counter" Counter,
+        /// It grows as time does.
+        "time" Time,
+        /// It goes with the packet's length.
+        "length" Length,
+        /// It says what the packet is.
+        "kind" Kind,
+        /// One of few values.
+        "enumeration" Enumeration,
+        /// Always the same.
+        "constant" Constant,
+        /// Always the same on one link.
+        "of the link" OfLink,
+        /// Nothing is known.
+        "unknown" Bytes,
+    }
 }
 
 /// A field, as it is believed to be.
@@ -58,6 +60,7 @@ pub struct Field {
 }
 
 /// The packets of one kind.
+#[derive(Default)]
 pub struct Layout {
     /// What the kind's byte is; `None` where there is one kind alone, or for the fields before that byte.
     pub kind: Option<u8>,

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use super::fields::{Order, Role};
-use super::numbers::{Counter, Meaning, PAIRS_MIN, Shape, trust};
+use super::fields::{Field, Order, Role};
+use super::numbers::{Counter, PAIRS_MIN, Shape, is_free};
 use super::packets::{Group, Packets};
 
 /// An ack names one of so many numbers, the newest that were seen.
@@ -14,17 +14,13 @@ const JUMP_MAX: u64 = 256;
 
 impl Packets {
     /// What is believed of the moving numbers of each group.
-    pub(super) fn meanings(
-        &self,
-        groups: &[Group],
-        counters: &[Vec<Counter>],
-    ) -> Vec<Vec<Meaning>> {
+    pub(super) fn meanings(&self, groups: &[Group], counters: &[Vec<Counter>]) -> Vec<Vec<Field>> {
         let mut all = self.sequences(groups, counters);
         let mut sequences: BTreeMap<Shape, Vec<usize>> = BTreeMap::new();
         for (group, meanings) in groups.iter().zip(&all) {
             for meaning in meanings {
                 sequences
-                    .entry(meaning.shape)
+                    .entry(meaning.shape())
                     .or_default()
                     .extend(&group.members);
             }
@@ -46,7 +42,7 @@ impl Packets {
                 members.sort_unstable();
                 let newest = self.newest(&members, target);
                 for place in 0..groups.len() {
-                    let has_ack = |meanings: &Vec<Meaning>| {
+                    let has_ack = |meanings: &Vec<Field>| {
                         meanings.iter().any(|meaning| meaning.role == Role::Ack)
                     };
                     let is_byte = role == Role::Echo && target.width == 1; // a byte follows anything
@@ -61,10 +57,7 @@ impl Packets {
         for ((group, found), meanings) in groups.iter().zip(counters).zip(&mut all) {
             self.ack_bits(group, meanings);
             for counter in found {
-                if meanings
-                    .iter()
-                    .all(|meaning| !meaning.shape.meets(counter.shape))
-                {
+                if is_free(meanings, counter.shape) {
                     meanings.push(counter.meaning(Role::Counter));
                 }
             }
@@ -75,8 +68,8 @@ impl Packets {
 
     /// One number in each kind numbers packets: the one that goes up most surely, the first of several. What
     /// follows a surer one of the other side is an ack, and what all kinds have is not in each again.
-    fn sequences(&self, groups: &[Group], counters: &[Vec<Counter>]) -> Vec<Vec<Meaning>> {
-        let mut all: Vec<Vec<Meaning>> = groups.iter().map(|_| Vec::new()).collect();
+    fn sequences(&self, groups: &[Group], counters: &[Vec<Counter>]) -> Vec<Vec<Field>> {
+        let mut all: Vec<Vec<Field>> = groups.iter().map(|_| Vec::new()).collect();
         let mut candidates: Vec<(usize, Counter)> = Vec::new();
         for (group, found) in counters.iter().enumerate() {
             candidates.extend(
@@ -148,13 +141,12 @@ impl Packets {
         target: Shape,
         newest: &[Option<u64>],
         role: Role,
-        meanings: &mut Vec<Meaning>,
+        meanings: &mut Vec<Field>,
     ) {
         let mut best: Option<(usize, usize, Shape)> = None;
-        let mut seen = 0;
         for place in group.begin..group.end {
             let shape = Shape { place, ..target };
-            if !shape.fits(group) || meanings.iter().any(|meaning| meaning.shape.meets(shape)) {
+            if !shape.fits(group) || !is_free(meanings, shape) {
                 continue;
             }
             let (agree, total) = self.follows(group, shape, newest);
@@ -163,21 +155,16 @@ impl Packets {
                 && best.is_none_or(|(most, _, _)| agree > most)
             {
                 best = Some((agree, total, shape));
-                seen = total;
             }
         }
         if let Some((agree, total, shape)) = best {
-            meanings.push(Meaning {
+            let what = format!("follows the other side's number at byte {}", target.place);
+            meanings.push(Field::of_most(
                 shape,
                 role,
-                evidence: format!(
-                    "{}, follows the other side's number at byte {} in {:.1} % of {seen} packets",
-                    shape.words(),
-                    target.place,
-                    100.0 * agree as f64 / total as f64
-                ),
-                confidence: trust(agree, total),
-            });
+                &what,
+                (agree, total, "packets"),
+            ));
         }
     }
 
@@ -190,15 +177,16 @@ impl Packets {
         let mut last: BTreeMap<(u32, u32), (u64, u64)> = BTreeMap::new();
         let (mut moved, mut theirs, mut changes, mut back) = (0_u64, 0_u64, 0_usize, 0_usize);
         for &member in &group.members {
-            let packet = &self.packets[member];
-            let (Some(value), Some(newest)) = (shape.read(&packet.head), newest[member]) else {
+            let (Some(value), Some(newest)) = (self.read(shape, member), newest[member]) else {
                 continue;
             };
             total += 1;
             let lag = newest.wrapping_sub(value) & shape.mask();
             // Ahead by one: what is expected next, or clocks that differ by less than a way takes.
             agree += usize::from(lag <= lag_max || lag == shape.mask());
-            if let Some((before, newest_before)) = last.insert(packet.link, (value, newest)) {
+            if let Some((before, newest_before)) =
+                last.insert(self.packets[member].link, (value, newest))
+            {
                 let own = value.wrapping_sub(before) & shape.mask();
                 let other = newest.wrapping_sub(newest_before) & shape.mask();
                 if own <= steady {
@@ -222,11 +210,11 @@ impl Packets {
     }
 
     /// Looks beside an ack for bits that shift as the ack goes on.
-    fn ack_bits(&self, group: &Group, meanings: &mut Vec<Meaning>) {
+    fn ack_bits(&self, group: &Group, meanings: &mut Vec<Field>) {
         let Some(ack) = meanings
             .iter()
             .find(|meaning| meaning.role == Role::Ack)
-            .map(|ack| ack.shape)
+            .map(Field::shape)
         else {
             return;
         };
@@ -239,24 +227,14 @@ impl Packets {
                         width,
                         order,
                     };
-                    if !shape.fits(group)
-                        || meanings.iter().any(|meaning| meaning.shape.meets(shape))
-                    {
+                    if !shape.fits(group) || !is_free(meanings, shape) {
                         continue;
                     }
                     let (agree, total) = self.shifts(group, ack, shape);
                     if total >= PAIRS_MIN && agree * 10 >= total * 9 {
-                        meanings.push(Meaning {
-                            shape,
-                            role: Role::AckBits,
-                            evidence: format!(
-                                "{}, moved up by as much as the ack at byte {} in {:.1} % of {total} steps",
-                                shape.words(),
-                                ack.place,
-                                100.0 * agree as f64 / total as f64
-                            ),
-                            confidence: trust(agree, total),
-                        });
+                        let what = format!("moved up by as much as the ack at byte {}", ack.place);
+                        let most = (agree, total, "steps");
+                        meanings.push(Field::of_most(shape, Role::AckBits, &what, most));
                         return;
                     }
                 }
@@ -269,11 +247,8 @@ impl Packets {
     fn shifts(&self, group: &Group, ack: Shape, bits: Shape) -> (usize, usize) {
         let (mut agree, mut total, mut highest) = (0, 0, 0);
         self.pairs(&group.members, |before, after| {
-            let read = |shape: Shape, member: usize| shape.read(&self.packets[member].head);
-            let (Some(old_ack), Some(new_ack)) = (read(ack, before), read(ack, after)) else {
-                return;
-            };
-            let (Some(old), Some(new)) = (read(bits, before), read(bits, after)) else {
+            let read = |shape: Shape| self.read(shape, before).zip(self.read(shape, after));
+            let (Some((old_ack, new_ack)), Some((old, new))) = (read(ack), read(bits)) else {
                 return;
             };
             let step = new_ack.wrapping_sub(old_ack) & ack.mask();

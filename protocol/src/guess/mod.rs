@@ -16,7 +16,7 @@ mod times;
 use std::collections::BTreeMap;
 
 pub use fields::{Field, Guess, Layout, Order, Role};
-use numbers::{Counter, Meaning};
+use numbers::{Counter, is_free};
 use packets::Group;
 pub use packets::Packets;
 
@@ -40,14 +40,7 @@ impl Packets {
             .iter()
             .zip(meanings)
             .map(|(group, meanings)| self.layout(group, meanings));
-        let head = layouts.next().unwrap_or_else(|| Layout {
-            kind: None,
-            packets: 0,
-            fields: Vec::new(),
-            end: 0,
-            rest_bits: None,
-            noise_from: None,
-        });
+        let head = layouts.next().unwrap_or_default();
         let outside = self.packets.len() - self.inside().len();
         Guess {
             head,
@@ -74,7 +67,7 @@ impl Packets {
         };
         let mut by_kind: BTreeMap<u8, Vec<usize>> = BTreeMap::new();
         for member in &whole.members {
-            if let Some(&kind) = self.packets[*member].head.get(place) {
+            if let Some(kind) = self.byte(*member, place) {
                 by_kind.entry(kind).or_default().push(*member);
             }
         }
@@ -118,7 +111,7 @@ impl Packets {
             .flatten()
         {
             if meaning.role != Role::Counter {
-                moving[meaning.shape.place..meaning.shape.place + meaning.shape.width].fill(true);
+                moving[meaning.place..meaning.place + meaning.width].fill(true);
             }
         }
         moving
@@ -138,13 +131,7 @@ impl Packets {
 
     /// How many bits this byte tells of the length or of a byte after it; 0 where it is no enumeration.
     fn told_by(&self, group: &Group, place: usize) -> f64 {
-        let lead = |member: usize| {
-            self.packets[member]
-                .head
-                .get(place)
-                .copied()
-                .map(usize::from)
-        };
+        let lead = |member: usize| self.byte(member, place).map(usize::from);
         let count = self.histogram(group, place);
         let common = count
             .iter()
@@ -175,13 +162,7 @@ impl Packets {
             Some(self.packets[member].length.min(255))
         });
         for other in place + 1..group.end.min(place + 13) {
-            let value = |member: usize| {
-                self.packets[member]
-                    .head
-                    .get(other)
-                    .copied()
-                    .map(usize::from)
-            };
+            let value = |member: usize| self.byte(member, other).map(usize::from);
             most = most.max(self.shared(group, lead, value));
         }
         if most < 0.4 * own { 0.0 } else { most }
@@ -222,15 +203,10 @@ impl Packets {
     }
 
     /// The fields of a group: what moves in a way that is known, and between it what single bytes show.
-    fn layout(&self, group: &Group, meanings: Vec<Meaning>) -> Layout {
+    fn layout(&self, group: &Group, mut taken: Vec<Field>) -> Layout {
         let noise_from = self.noise_from(group);
-        let mut taken: Vec<Field> = meanings.into_iter().map(Meaning::field).collect();
         for length in self.lengths(group) {
-            let is_free = |field: &Field| {
-                length.place + length.width <= field.place
-                    || field.place + field.width <= length.place
-            };
-            if taken.iter().all(is_free) {
+            if is_free(&taken, length.shape()) {
                 taken.push(length);
             }
         }

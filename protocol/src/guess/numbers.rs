@@ -92,7 +92,7 @@ impl Steps {
     }
 
     fn words(&self, shape: Shape) -> String {
-        let share = |count: usize| 100.0 * count as f64 / self.pairs.max(1) as f64;
+        let share = |count: usize| percent(count, self.pairs.max(1));
         let wraps = match self.wraps {
             0 => "wraps never seen".to_owned(),
             1 => "wrapped once".to_owned(),
@@ -118,37 +118,48 @@ pub(super) struct Counter {
     proven: bool,
 }
 
-/// A place, and what is believed of it.
-pub(super) struct Meaning {
-    pub shape: Shape,
-    pub role: Role,
-    pub evidence: String,
-    pub confidence: f64,
-}
-
-impl Meaning {
-    pub fn field(self) -> Field {
-        let Shape {
-            place,
-            width,
-            order,
-        } = self.shape;
-        let Meaning {
-            role,
-            evidence,
-            confidence,
-            ..
-        } = self;
+impl Field {
+    pub(super) fn new(shape: Shape, role: Role, evidence: String, confidence: f64) -> Field {
         Field {
-            place,
-            width,
-            order,
+            place: shape.place,
+            width: shape.width,
+            order: shape.order,
             role,
             evidence,
             confidence,
             values: Vec::new(),
         }
     }
+
+    /// One that does `what` in most of the packets, or of whatever there is: in how many, and of how many.
+    pub(super) fn of_most(
+        shape: Shape,
+        role: Role,
+        what: &str,
+        (agree, total, of): (usize, usize, &str),
+    ) -> Field {
+        let share = percent(agree, total);
+        let evidence = format!("{}, {what} in {share:.1} % of {total} {of}", shape.words());
+        Field::new(shape, role, evidence, trust(agree, total))
+    }
+
+    /// Where it stands.
+    pub(super) fn shape(&self) -> Shape {
+        Shape {
+            place: self.place,
+            width: self.width,
+            order: self.order,
+        }
+    }
+}
+
+/// Whether no field has a byte of a number.
+pub(super) fn is_free(fields: &[Field], shape: Shape) -> bool {
+    fields.iter().all(|field| !field.shape().meets(shape))
+}
+
+pub(super) fn percent(part: usize, all: usize) -> f64 {
+    100.0 * part as f64 / all as f64
 }
 
 /// How much `agree` of `total` packets say.
@@ -170,8 +181,8 @@ impl Packets {
     fn steps(&self, members: &[usize], shape: Shape) -> Steps {
         let mut steps = Steps::default();
         self.pairs(members, |before, after| {
-            let read = |member: usize| shape.read(&self.packets[member].head);
-            let (Some(before), Some(after)) = (read(before), read(after)) else {
+            let (Some(before), Some(after)) = (self.read(shape, before), self.read(shape, after))
+            else {
                 return;
             };
             let step = after.wrapping_sub(before) & shape.mask();
@@ -239,8 +250,8 @@ impl Packets {
             .flatten()
             .any(|beside| {
                 let same = |member: &&usize| {
-                    let head = &self.packets[**member].head;
-                    head.get(place).is_some() && head.get(place) == head.get(beside)
+                    let byte = self.byte(**member, place);
+                    byte.is_some() && byte == self.byte(**member, beside)
                 };
                 group.members.iter().filter(same).count() * 3 >= group.members.len() * 2
             })
@@ -289,8 +300,7 @@ impl Packets {
         let (mut wraps, mut carried, mut others, mut still) = (0, 0, 0, 0);
         self.pairs(members, |before, after| {
             let step = |shape: Shape| {
-                let read = |member: usize| shape.read(&self.packets[member].head);
-                let (before, after) = (read(before)?, read(after)?);
+                let (before, after) = (self.read(shape, before)?, self.read(shape, after)?);
                 Some((after.wrapping_sub(before) & shape.mask(), after < before))
             };
             let (Some((narrow, has_wrapped)), Some((wide, _))) = (step(shape), step(wider)) else {
@@ -312,12 +322,10 @@ impl Packets {
     }
 
     fn is_zero(&self, group: &Group, shape: Shape) -> bool {
-        let highest = shape.place
-            + if shape.order == Order::Little {
-                shape.width - 1
-            } else {
-                0
-            };
+        let highest = match shape.order {
+            Order::Little => shape.place + shape.width - 1,
+            Order::Big => shape.place,
+        };
         let counts = self.histogram(group, highest);
         let total: usize = counts.iter().sum();
         counts[0] * 200 >= total * 199
@@ -378,13 +386,10 @@ impl Packets {
 }
 
 impl Counter {
-    pub fn meaning(&self, role: Role) -> Meaning {
-        Meaning {
-            shape: self.shape,
-            role,
-            evidence: self.steps.words(self.shape),
-            confidence: trust(self.steps.ahead + self.steps.same, self.steps.pairs),
-        }
+    pub fn meaning(&self, role: Role) -> Field {
+        let (shape, steps) = (self.shape, &self.steps);
+        let confidence = trust(steps.ahead + steps.same, steps.pairs);
+        Field::new(shape, role, steps.words(shape), confidence)
     }
 }
 

@@ -1,5 +1,6 @@
 //! The packets of a recording, and those of them that are looked at together.
 
+use super::numbers::Shape;
 use crate::session::{PacketId, Session};
 
 /// So many packets are looked at, the first ones.
@@ -78,10 +79,20 @@ impl Packets {
         }
     }
 
+    /// A byte of a packet.
+    pub(super) fn byte(&self, member: usize, place: usize) -> Option<u8> {
+        self.packets[member].head.get(place).copied()
+    }
+
+    /// A number of a packet.
+    pub(super) fn read(&self, shape: Shape, member: usize) -> Option<u64> {
+        shape.read(&self.packets[member].head)
+    }
+
     pub(super) fn histogram(&self, group: &Group, place: usize) -> [usize; 256] {
         let mut counts = [0; 256];
         for &member in &group.members {
-            if let Some(&byte) = self.packets[member].head.get(place) {
+            if let Some(byte) = self.byte(member, place) {
                 counts[usize::from(byte)] += 1;
             }
         }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use super::fields::{Field, Order, Role};
-use super::numbers::{Shape, trust};
+use super::numbers::{Shape, is_free, percent, trust};
 use super::packets::{Group, HEAD_BYTES, Packets};
 
 /// Of bits a byte; evenly spread bytes have 8.
@@ -104,15 +104,13 @@ impl Packets {
             .map(|value| value as u64)
             .collect();
         let most = counts.iter().max().copied().unwrap_or(0);
-        let mut field = Field {
+        let shape = Shape {
             place,
             width: 1,
             order: Order::Big,
-            role: Role::Bytes,
-            evidence: format!("{:.1}", self.entropy(group, place)),
-            confidence: 0.0,
-            values: Vec::new(),
         };
+        let entropy = format!("{:.1}", self.entropy(group, place));
+        let mut field = Field::new(shape, Role::Bytes, entropy, 0.0);
         if group.ends_with_kind && place == group.end {
             field.role = Role::Kind;
         } else if values.len() == 1 {
@@ -131,7 +129,7 @@ impl Packets {
             _ => format!(
                 "{} values in {total} packets, the most frequent {:.1} %",
                 values.len(),
-                100.0 * most as f64 / total.max(1) as f64
+                percent(most, total.max(1))
             ),
         };
         field.values = values;
@@ -145,11 +143,11 @@ impl Packets {
     fn of_link(&self, group: &Group, place: usize) -> bool {
         let mut seen: BTreeMap<(u32, u32), (u8, usize)> = BTreeMap::new();
         for &member in &group.members {
-            let packet = &self.packets[member];
-            let Some(&byte) = packet.head.get(place) else {
+            let Some(byte) = self.byte(member, place) else {
                 continue;
             };
-            let (first, count) = seen.entry(packet.link).or_insert((byte, 0));
+            let link = self.packets[member].link;
+            let (first, count) = seen.entry(link).or_insert((byte, 0));
             if *first != byte {
                 return false;
             }
@@ -169,9 +167,9 @@ impl Packets {
             }
         }
         for &member in &group.members {
-            let packet = &self.packets[member];
-            if let Some(&byte) = packet.head.get(place) {
-                ways[usize::from(!firsts.contains(&packet.link))].insert(byte);
+            if let Some(byte) = self.byte(member, place) {
+                let is_answer = !firsts.contains(&self.packets[member].link);
+                ways[usize::from(is_answer)].insert(byte);
             }
         }
         let list = |values: Vec<&u8>| {
@@ -202,7 +200,7 @@ impl Packets {
                         width,
                         order,
                     };
-                    if place + width <= group.end {
+                    if shape.fits(group) {
                         found.extend(self.length(group, shape, unit));
                     }
                 }
@@ -216,9 +214,7 @@ impl Packets {
         });
         let mut kept: Vec<Field> = Vec::new();
         for field in found {
-            if kept.iter().all(|other| {
-                field.place + field.width <= other.place || other.place + other.width <= field.place
-            }) {
+            if is_free(&kept, field.shape()) {
                 kept.push(field);
             }
         }
@@ -229,20 +225,19 @@ impl Packets {
         let (mut beyond, mut lengths) = (BTreeMap::new(), BTreeSet::new());
         let mut total = 0;
         for &member in &group.members {
-            let packet = &self.packets[member];
-            let Some(value) = shape.read(&packet.head) else {
+            let length = self.packets[member].length;
+            let Some(value) = self.read(shape, member) else {
                 continue;
             };
             total += 1;
             let value = value as i64;
             if value % unit == 0 {
-                let (count, seen) = beyond
-                    .entry(packet.length as i64 - value / unit)
-                    .or_insert((0, BTreeSet::new()));
+                let (count, seen): &mut (usize, BTreeSet<usize>) =
+                    beyond.entry(length as i64 - value / unit).or_default();
                 *count += 1;
-                seen.insert(packet.length);
+                seen.insert(length);
             }
-            lengths.insert(packet.length);
+            lengths.insert(length);
         }
         let (beyond, (agree, seen)) = beyond.into_iter().max_by_key(|(_, (count, _))| *count)?;
         let after = (shape.place + shape.width) as i64;
@@ -259,20 +254,18 @@ impl Packets {
             more if more > 0 => format!("what remains after {more} bytes more"),
             more => format!("what remains after it and {} bytes before", -more),
         };
-        Some(Field {
-            place: shape.place,
-            width: shape.width,
-            order: shape.order,
-            role: Role::Length,
-            evidence: format!(
-                "{}{what}, in {:.1} % of {total} packets of {} lengths",
-                if unit == 8 { "in bits: " } else { "" },
-                100.0 * agree as f64 / total as f64,
-                lengths.len()
-            ),
-            confidence: trust(agree, total),
-            values: Vec::new(),
-        })
+        let evidence = format!(
+            "{}{what}, in {:.1} % of {total} packets of {} lengths",
+            if unit == 8 { "in bits: " } else { "" },
+            percent(agree, total),
+            lengths.len()
+        );
+        Some(Field::new(
+            shape,
+            Role::Length,
+            evidence,
+            trust(agree, total),
+        ))
     }
 }
 
@@ -282,13 +275,10 @@ impl Field {
         if self.role == Role::Bytes {
             let many = self.evidence.split(", ").count();
             if many > 4 {
-                let bits: Vec<f64> = self
-                    .evidence
-                    .split(", ")
-                    .filter_map(|bits| bits.parse().ok())
-                    .collect();
-                let (low, high) = bits.iter().fold((8.0_f64, 0.0_f64), |(low, high), bits| {
-                    (low.min(*bits), high.max(*bits))
+                let bits = self.evidence.split(", ");
+                let bits = bits.filter_map(|bits| bits.parse::<f64>().ok());
+                let (low, high) = bits.fold((8.0_f64, 0.0_f64), |(low, high), bits| {
+                    (low.min(bits), high.max(bits))
                 });
                 self.evidence = format!("entropy {low:.1} to {high:.1} bits a byte");
             } else {

@@ -22,29 +22,12 @@ const OUTSIDE_STRUCT: &str = "struct Outside {
 ";
 
 impl Role {
-    /// What a table calls it.
-    pub fn words(self) -> &'static str {
-        match self {
-            Role::Sequence => "sequence",
-            Role::Ack => "ack",
-            Role::AckBits => "ack bits",
-            Role::Echo => "echo",
-            Role::Counter => "counter",
-            Role::Time => "time",
-            Role::Length => "length",
-            Role::Kind => "kind",
-            Role::Enumeration => "enumeration",
-            Role::Constant => "constant",
-            Role::OfLink => "of the link",
-            Role::Bytes => "unknown",
-        }
-    }
-
-    fn name(self) -> &'static str {
+    /// What a field of it is called.
+    fn called(self) -> &'static str {
         match self {
             Role::AckBits => "ack_bits",
             Role::OfLink => "of_link",
-            other => other.words(),
+            other => other.name(),
         }
     }
 
@@ -79,7 +62,7 @@ impl Field {
         };
         let name = match self.role {
             Role::Kind => "kind".to_owned(),
-            role => format!("{}_{}", role.name(), self.place),
+            role => format!("{}_{}", role.called(), self.place),
         };
         let kind = match (self.role, self.width) {
             (Role::Kind, _) => "Kind".to_owned(),
@@ -103,7 +86,7 @@ impl Field {
         let mut text = format!(
             "byte {}: {}: {}",
             self.places(),
-            self.role.words(),
+            self.role.name(),
             self.evidence
         );
         if self.role != Role::Bytes {
@@ -194,7 +177,7 @@ impl Guess {
                     Role::Bytes => "-".to_owned(),
                     _ => format!("{:.2}", field.confidence),
                 };
-                let what = field.role.words().to_owned();
+                let what = field.role.name().to_owned();
                 rows.push([
                     kind.clone(),
                     field.places(),

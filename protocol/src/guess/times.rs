@@ -1,13 +1,13 @@
 //! Numbers that grow as time does.
 
-use super::fields::{Order, Role};
-use super::numbers::{Meaning, PAIRS_MIN, Shape, trust};
+use super::fields::{Field, Order, Role};
+use super::numbers::{PAIRS_MIN, Shape, is_free};
 use super::packets::{Group, Packets};
 
 impl Packets {
     /// Numbers that grow as the recording's time does.
-    pub(super) fn times(&self, group: &Group, meanings: &mut Vec<Meaning>) {
-        let mut found: Vec<Meaning> = Vec::new();
+    pub(super) fn times(&self, group: &Group, meanings: &mut Vec<Field>) {
+        let mut found: Vec<Field> = Vec::new();
         for width in [8, 4, 3, 2] {
             for order in [Order::Little, Order::Big] {
                 for place in group.begin..group.end {
@@ -26,31 +26,27 @@ impl Packets {
             }
         }
         // The surest; of those that are as sure, the likelier width.
-        let width = |time: &Meaning| {
-            [4, 2, 8, 3]
-                .iter()
-                .position(|width| *width == time.shape.width)
+        let width = |time: &Field| {
+            let mut widths = [4, 2, 8, 3].iter();
+            widths.position(|width| *width == time.width)
         };
-        found.sort_by_key(|time| (-(time.confidence * 50.0) as i64, width(time), time.shape));
+        found.sort_by_key(|time| (-(time.confidence * 50.0) as i64, width(time), time.shape()));
         for time in found {
-            if meanings
-                .iter()
-                .all(|meaning| !meaning.shape.meets(time.shape))
-            {
+            if is_free(meanings, time.shape()) {
                 meanings.push(time);
             }
         }
     }
 
-    fn time(&self, group: &Group, shape: Shape) -> Option<Meaning> {
+    fn time(&self, group: &Group, shape: Shape) -> Option<Field> {
         const UNITS: [(&str, f64); 3] = [
             ("nanoseconds", 1e9),
             ("microseconds", 1e6),
             ("milliseconds", 1e3),
         ];
         let step = |before: usize, after: usize| {
-            let read = |member: usize| shape.read(&self.packets[member].head);
-            let step = read(after)?.wrapping_sub(read(before)?) & shape.mask();
+            let (old, new) = (self.read(shape, before)?, self.read(shape, after)?);
+            let step = new.wrapping_sub(old) & shape.mask();
             let apart_ns = self.packets[after]
                 .time_ns
                 .saturating_sub(self.packets[before].time_ns);
@@ -85,16 +81,9 @@ impl Packets {
                 && agree * 100 >= total * 95
                 && (grown - span).abs() <= span * 0.05
             {
-                return Some(Meaning {
-                    shape,
-                    role: Role::Time,
-                    evidence: format!(
-                        "{}, grows as {unit} do in {:.1} % of {total} steps",
-                        shape.words(),
-                        100.0 * agree as f64 / total as f64
-                    ),
-                    confidence: trust(agree, total),
-                });
+                let what = format!("grows as {unit} do");
+                let most = (agree, total, "steps");
+                return Some(Field::of_most(shape, Role::Time, &what, most));
             }
         }
         None

@@ -190,25 +190,6 @@ fn made_of(what: u64) -> (NodeId, Effect) {
     (node, effect.unwrap_or(Effect::Unknown))
 }
 
-impl Effect {
-    pub(super) const ALL: [Effect; 14] = [
-        Effect::Plain,
-        Effect::Created,
-        Effect::CreatedByMigrate,
-        Effect::CreatedByUpdate,
-        Effect::Queued,
-        Effect::Updated,
-        Effect::Migrated,
-        Effect::Destroyed,
-        Effect::Tombstoned,
-        Effect::IgnoredUnknown,
-        Effect::IgnoredStale,
-        Effect::IgnoredNotOwner,
-        Effect::IgnoredOutOfOrder,
-        Effect::Unknown,
-    ];
-}
-
 /// The deliveries of each message.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Delivered {

@@ -5,25 +5,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::session::{MessageId, NodeId, PacketId, SessionTime};
 
-/// How bad a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Level {
-    /// Odd, and handled.
-    Info,
-    /// Suspicious, or the evidence is incomplete.
-    Warning,
-    /// The session went wrong.
-    Error,
-}
-
-impl Level {
-    /// The word for it: `error`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Level::Info => "info",
-            Level::Warning => "warning",
-            Level::Error => "error",
-        }
+named! {
+    /// How bad a finding is.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    pub enum Level {
+        /// Odd, and handled.
+        "info" Info,
+        /// Suspicious, or the evidence is incomplete.
+        "warning" Warning,
+        /// The session went wrong.
+        "error" Error,
     }
 }
 

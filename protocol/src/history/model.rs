@@ -63,38 +63,40 @@ pub struct Delivery {
     pub effect: Effect,
 }
 
-/// What a node did with a message about an object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Effect {
-    /// It has nothing to do with an object.
-    Plain,
-    /// CREATE made the object.
-    Created,
-    /// MIGRATE made the object.
-    CreatedByMigrate,
-    /// UPDATE made the object.
-    CreatedByUpdate,
-    /// Kept until CREATE comes.
-    Queued,
-    /// UPDATE was taken.
-    Updated,
-    /// MIGRATE changed the owner.
-    Migrated,
-    /// DESTROY ended the object.
-    Destroyed,
-    /// DESTROY of an unknown object left a tombstone.
-    Tombstoned,
-    /// Ignored: the object does not exist at this node.
-    IgnoredUnknown,
-    /// Ignored: the migration counter is lower than what the node has heard, or the same after
-    /// DESTROY.
-    IgnoredStale,
-    /// Ignored: an UPDATE from a node that is not the believed owner.
-    IgnoredNotOwner,
-    /// Ignored: an UPDATE older than one already taken.
-    IgnoredOutOfOrder,
-    /// Nobody can say: the wire declares no rules, or the reel lacks what led to it.
-    Unknown,
+named! {
+    /// What a node did with a message about an object.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Effect {
+        /// It has nothing to do with an object.
+        "plain" Plain,
+        /// CREATE made the object.
+        "created" Created,
+        /// MIGRATE made the object.
+        "created-by-migrate" CreatedByMigrate,
+        /// UPDATE made the object.
+        "created-by-update" CreatedByUpdate,
+        /// Kept until CREATE comes.
+        "queued" Queued,
+        /// UPDATE was taken.
+        "updated" Updated,
+        /// MIGRATE changed the owner.
+        "migrated" Migrated,
+        /// DESTROY ended the object.
+        "destroyed" Destroyed,
+        /// DESTROY of an unknown object left a tombstone.
+        "tombstoned" Tombstoned,
+        /// Ignored: the object does not exist at this node.
+        "unknown-object" IgnoredUnknown,
+        /// Ignored: the migration counter is lower than what the node has heard, or the same after
+        /// DESTROY.
+        "stale" IgnoredStale,
+        /// Ignored: an UPDATE from a node that is not the believed owner.
+        "not-owner" IgnoredNotOwner,
+        /// Ignored: an UPDATE older than one already taken.
+        "out-of-order" IgnoredOutOfOrder,
+        /// Nobody can say: the wire declares no rules, or the reel lacks what led to it.
+        "unknown" Unknown,
+    }
 }
 
 /// One replicated object and what each node believed of it.

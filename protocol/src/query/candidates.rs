@@ -1,9 +1,9 @@
 //! What may stand at the end of a filter, for who asks with a `?` there.
 
-use super::expr::{EFFECTS, Field, Takes};
+use super::expr::{Field, Takes};
 use super::parse::all_names;
 use super::token::{What, tokens};
-use crate::history::{Level, RULES};
+use crate::history::{Effect, Level, RULES};
 use crate::packet_fields::PacketField;
 use crate::session::Session;
 
@@ -138,9 +138,9 @@ fn values(field: Field, session: &Session, own_rules: &[&str]) -> Vec<String> {
             kinds.iter().map(|kind| kind.name.clone()).collect()
         }
         Field::Rule => texts(&[&RULES[..], own_rules].concat()),
-        Field::Effect => texts(&EFFECTS),
+        Field::Effect => texts(&Effect::ALL.map(Effect::name)),
         Field::Channel => texts(&["reliable", "unreliable"]),
-        Field::Level => texts(&[Level::Error, Level::Warning, Level::Info].map(Level::name)),
+        Field::Level => texts(&Level::ALL.map(Level::name)),
         _ => match field.takes() {
             Takes::Time => texts(&["1s", "100ms", "50us", "80ns"]),
             _ => Vec::new(),

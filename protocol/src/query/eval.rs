@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 
 use netreel_wire::MessageFacts;
 
-use super::expr::{Comparison, Constant, Expr, Field, Literal, Path, Word, effect_name};
+use super::expr::{Comparison, Constant, Expr, Field, Literal, Path, Word};
 use super::parse::nearest_of;
 use super::path::Opened;
 use crate::history::{Finding, History, Level, RULES};
@@ -283,9 +283,7 @@ impl<'a, 'h> Subject<'a, 'h> {
         let history = (self.history)();
         let places = history.deliveries_of(message);
         let deliveries = places.filter_map(|place| history.deliveries.get(place as usize));
-        deliveries
-            .map(|delivery| effect_name(delivery.effect))
-            .collect()
+        deliveries.map(|delivery| delivery.effect.name()).collect()
     }
 
     fn is_named(&self, node: NodeId, name: &str) -> bool {

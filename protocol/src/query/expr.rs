@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use crate::history::{Effect, Level};
+use crate::history::Level;
 use crate::packet_fields::{FieldType, PacketField};
 
 /// A filter that was understood.
@@ -107,22 +107,24 @@ impl Expr {
     }
 }
 
-/// A word that stands alone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Word {
-    Lost,
-    Received,
-    Unknown,
-    Failed,
-    Unread,
-    Duplicated,
-    Doubtful,
-    Acked,
-    Reliable,
-    Unreliable,
-    Resent,
-    Undecodable,
-    Finding,
+named! {
+    /// A word that stands alone.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(super) enum Word {
+        "lost" Lost,
+        "received" Received,
+        "unknown" Unknown,
+        "failed" Failed,
+        "unread" Unread,
+        "duplicated" Duplicated,
+        "doubtful" Doubtful,
+        "acked" Acked,
+        "reliable" Reliable,
+        "unreliable" Unreliable,
+        "resent" Resent,
+        "undecodable" Undecodable,
+        "finding" Finding,
+    }
 }
 
 /// A field that can be compared: a packet's, or of a message, of a finding, of either node.
@@ -264,24 +266,6 @@ impl Field {
     }
 }
 
-impl Word {
-    pub const ALL: [(&'static str, Word); 13] = [
-        ("lost", Word::Lost),
-        ("received", Word::Received),
-        ("unknown", Word::Unknown),
-        ("failed", Word::Failed),
-        ("unread", Word::Unread),
-        ("duplicated", Word::Duplicated),
-        ("doubtful", Word::Doubtful),
-        ("acked", Word::Acked),
-        ("reliable", Word::Reliable),
-        ("unreliable", Word::Unreliable),
-        ("resent", Word::Resent),
-        ("undecodable", Word::Undecodable),
-        ("finding", Word::Finding),
-    ];
-}
-
 /// Which fields of the wire are meant, and how many of them must fit.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Path {
@@ -337,43 +321,5 @@ impl Constant {
             Constant::Decimal(number) => Some(*number),
             Constant::Text(_) => None,
         }
-    }
-}
-
-/// What [`effect_name`] can give.
-pub(super) const EFFECTS: [&str; 14] = [
-    "plain",
-    "created",
-    "created-by-migrate",
-    "created-by-update",
-    "queued",
-    "updated",
-    "migrated",
-    "destroyed",
-    "tombstoned",
-    "unknown-object",
-    "stale",
-    "not-owner",
-    "out-of-order",
-    "unknown",
-];
-
-/// The word for an effect in filters and exports.
-pub fn effect_name(effect: Effect) -> &'static str {
-    match effect {
-        Effect::Plain => "plain",
-        Effect::Created => "created",
-        Effect::CreatedByMigrate => "created-by-migrate",
-        Effect::CreatedByUpdate => "created-by-update",
-        Effect::Queued => "queued",
-        Effect::Updated => "updated",
-        Effect::Migrated => "migrated",
-        Effect::Destroyed => "destroyed",
-        Effect::Tombstoned => "tombstoned",
-        Effect::IgnoredUnknown => "unknown-object",
-        Effect::IgnoredStale => "stale",
-        Effect::IgnoredNotOwner => "not-owner",
-        Effect::IgnoredOutOfOrder => "out-of-order",
-        Effect::Unknown => "unknown",
     }
 }

@@ -37,7 +37,7 @@ mod token;
 
 pub use believed::AtANode;
 pub use error::QueryError;
-pub use expr::{Query, effect_name};
+pub use expr::Query;
 
 use crate::history::{Evidence, Finding, History};
 use crate::session::{MessageId, PacketId, Session};

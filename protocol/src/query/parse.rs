@@ -2,14 +2,10 @@
 
 use super::error::QueryError;
 use super::expr::{
-    Belief, BeliefValue, Comparison, Constant, EFFECTS, Each, Expr, Field, Literal, Path, Takes,
-    Word,
+    Belief, BeliefValue, Comparison, Constant, Each, Expr, Field, Literal, Path, Takes, Word,
 };
 use super::token::{Token, What, tokens};
-use crate::history::Level;
-
-/// What `level` can be compared with.
-const LEVELS: [Level; 3] = [Level::Error, Level::Warning, Level::Info];
+use crate::history::{Effect, Level};
 
 /// Parentheses and `!` may nest so deep.
 const DEPTH_MAX: usize = 64;
@@ -100,10 +96,7 @@ impl Parser<'_> {
             return self.belief();
         }
         let field = Field::named(&name);
-        let word = Word::ALL
-            .iter()
-            .find(|(known, _)| *known == name)
-            .map(|&(_, word)| word);
+        let word = Word::ALL.into_iter().find(|word| word.name() == name);
         if let ("any" | "all", Some(What::Sign("("))) = (name.as_str(), self.peek_second()) {
             return self.each(&name);
         }
@@ -342,7 +335,7 @@ impl Parser<'_> {
                 }
             }
             (Takes::Level, What::Name(text) | What::Quoted(text)) => {
-                match LEVELS.into_iter().find(|level| level.name() == text) {
+                match Level::ALL.into_iter().find(|level| level.name() == text) {
                     Some(level) => Literal::Level(level),
                     None => return Err(self.expected("one of error, warning, info")),
                 }
@@ -363,7 +356,7 @@ impl Parser<'_> {
     fn check_name(&mut self, field: Field, text: &str) -> Result<(), QueryError> {
         let known: &[&str] = match field {
             Field::Channel => &["reliable", "unreliable"],
-            Field::Effect => &EFFECTS,
+            Field::Effect => &Effect::ALL.map(Effect::name),
             _ => return Ok(()),
         };
         if known.contains(&text) {
@@ -463,7 +456,7 @@ fn distance(one: &str, other: &str) -> usize {
 
 pub(super) fn all_names() -> Vec<&'static str> {
     let mut names: Vec<&'static str> = Field::all().map(|(name, _)| name).collect();
-    names.extend(Word::ALL.iter().map(|(name, _)| *name));
+    names.extend(Word::ALL.map(Word::name));
     names.sort_unstable();
     names.dedup();
     names

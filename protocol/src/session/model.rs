@@ -328,35 +328,24 @@ pub struct Stamp {
     pub time: SessionTime,
 }
 
-/// What became of a packet.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Fate {
-    /// It arrived.
-    Received,
-    /// The receiver recorded for long enough and never got it.
-    Lost,
-    /// The send call failed.
-    SendFailed,
-    /// Nothing of the link was received since, and the receiver closed its socket with packets in
-    /// the buffer that its program had not read.
-    Unread,
-    /// Nobody can say: the receiver has no reel, or its reel ends too early or has a
-    /// hole there. Or the reels of both ends were made of one capture, which saw it once: then it
-    /// has a receipt, at the time of its send.
-    #[default]
-    Unknown,
-}
-
-impl Fate {
-    /// The word for it in exports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Fate::Received => "received",
-            Fate::Lost => "lost",
-            Fate::SendFailed => "send-failed",
-            Fate::Unread => "unread",
-            Fate::Unknown => "unknown",
-        }
+named! {
+    /// What became of a packet.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Fate {
+        /// It arrived.
+        "received" Received,
+        /// The receiver recorded for long enough and never got it.
+        "lost" Lost,
+        /// The send call failed.
+        "send-failed" SendFailed,
+        /// Nothing of the link was received since, and the receiver closed its socket with packets in
+        /// the buffer that its program had not read.
+        "unread" Unread,
+        /// Nobody can say: the receiver has no reel, or its reel ends too early or has a
+        /// hole there. Or the reels of both ends were made of one capture, which saw it once: then it
+        /// has a receipt, at the time of its send.
+        #[default]
+        "unknown" Unknown,
     }
 }
 

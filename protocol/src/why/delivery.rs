@@ -35,28 +35,35 @@ impl<'a> Telling<'a> {
     }
 
     fn done(&mut self, place: u32, delivery: Delivery) -> Vec<StepId> {
-        let mut because = Vec::new();
-        match delivery.effect {
-            Effect::IgnoredUnknown | Effect::Queued => because.extend(self.lacked(place, delivery)),
-            Effect::IgnoredStale => because.extend(self.was_old(place, delivery)),
-            Effect::IgnoredNotOwner => because.extend(self.not_owner(place, delivery)),
-            Effect::IgnoredOutOfOrder => because.extend(self.overtaken(place, delivery)),
-            Effect::Updated => because.extend(self.taken_late(place, delivery)),
-            Effect::Created => because.extend(self.created_again(place, delivery)),
-            Effect::CreatedByMigrate => {
-                because.push(self.rule(delivery.node, RuleWord::UnknownMigrate));
-                because.extend(self.came_later(place, delivery));
-            }
-            Effect::CreatedByUpdate => {
-                because.push(self.rule(delivery.node, RuleWord::UnknownUpdate));
-            }
-            Effect::Unknown => because.extend(self.untold(delivery)),
-            _ => {}
-        }
+        let object = self.object_of(delivery.message);
+        let mut because = match object.map(|object| (object, delivery.node)) {
+            Some(about) => self.done_about(place, delivery, about),
+            None => Vec::new(),
+        };
         because.extend(self.waited(place));
         because.extend(self.came(delivery.message));
         because.extend(self.origin(delivery.message));
         because
+    }
+
+    /// What led to what a node did with a message about an object.
+    fn done_about(&mut self, place: u32, delivery: Delivery, about: (u64, NodeId)) -> Vec<StepId> {
+        let node = delivery.node;
+        match delivery.effect {
+            Effect::IgnoredUnknown | Effect::Queued => self.lacked(place, delivery, about),
+            Effect::IgnoredStale => self.was_old(place, about),
+            Effect::IgnoredNotOwner => self.not_owner(place, delivery, about),
+            Effect::IgnoredOutOfOrder => self.overtaken(place, delivery, about),
+            Effect::Updated => self.taken_late(place, node),
+            Effect::Created => self.created_again(place, about),
+            Effect::CreatedByMigrate => {
+                let rule = self.rule(node, RuleWord::UnknownMigrate);
+                [vec![rule], self.came_later(place, about)].concat()
+            }
+            Effect::CreatedByUpdate => vec![self.rule(node, RuleWord::UnknownUpdate)],
+            Effect::Unknown => self.untold(delivery),
+            _ => Vec::new(),
+        }
     }
 
     /// How a message came, where that took longer than usual or more than one copy.
@@ -128,37 +135,33 @@ impl<'a> Telling<'a> {
     }
 
     /// The node did not know the object.
-    fn lacked(&mut self, place: u32, delivery: Delivery) -> Vec<StepId> {
+    fn lacked(&mut self, place: u32, delivery: Delivery, about: (u64, NodeId)) -> Vec<StepId> {
         let mut because = Vec::new();
         let facts = self.facts(delivery.message);
-        let Some((object, facts)) = facts.and_then(|facts| Some((facts.object?, facts))) else {
-            return because;
-        };
-        let rule = match self.session.role(&facts) {
-            Role::Update => RuleWord::UnknownUpdate,
-            Role::Destroy => RuleWord::UnknownDestroy,
+        let rule = match facts.map(|facts| self.session.role(&facts)) {
+            Some(Role::Update) => RuleWord::UnknownUpdate,
+            Some(Role::Destroy) => RuleWord::UnknownDestroy,
             _ => RuleWord::UnknownMigrate,
         };
-        let mut before = self.before(place, (object, delivery.node));
+        let mut before = self.before(place, about);
         let ended =
             before.find(|(_, it)| matches!(it.effect, Effect::Destroyed | Effect::Tombstoned));
         match ended {
             Some((ended, _)) => because.push(self.did(ended)),
-            None => because.extend(self.came_later(place, delivery)),
+            None => because.extend(self.came_later(place, about)),
         }
+        let (object, node) = about;
         if because.is_empty() {
-            because.extend(self.never_came(object, delivery.node));
+            because.extend(self.never_came(object, node));
         }
-        because.push(self.rule(delivery.node, rule));
+        because.push(self.rule(node, rule));
         because
     }
 
     /// CREATE came after this, and what would have been had it come before.
-    fn came_later(&mut self, place: u32, delivery: Delivery) -> Vec<StepId> {
-        let later = self.object_of(delivery.message).and_then(|object| {
-            self.next_told(place, (object, delivery.node), |told| {
-                told.role == Role::Create && !told.delivery.local
-            })
+    fn came_later(&mut self, place: u32, about: (u64, NodeId)) -> Vec<StepId> {
+        let later = self.next_told(place, about, |told| {
+            told.role == Role::Create && !told.delivery.local
         });
         later.map_or(Vec::new(), |later| self.later(place, later))
     }
@@ -236,14 +239,11 @@ impl<'a> Telling<'a> {
     }
 
     /// The node had heard of something newer.
-    fn was_old(&mut self, place: u32, delivery: Delivery) -> Vec<StepId> {
+    fn was_old(&mut self, place: u32, about: (u64, NodeId)) -> Vec<StepId> {
         let mut because = Vec::new();
-        let Some(object) = self.object_of(delivery.message) else {
-            return because;
-        };
         // What the node heard last that counts.
         use Effect::{Created, CreatedByMigrate, CreatedByUpdate, Destroyed, Migrated, Tombstoned};
-        let newer = self.before(place, (object, delivery.node)).find(|(_, it)| {
+        let newer = self.before(place, about).find(|(_, it)| {
             let made = matches!(it.effect, Created | CreatedByMigrate | CreatedByUpdate);
             made || matches!(it.effect, Destroyed | Migrated | Tombstoned)
         });
@@ -252,26 +252,23 @@ impl<'a> Telling<'a> {
             Some(Role::Create) => RuleWord::Create,
             _ => RuleWord::Stale,
         };
-        because.push(self.rule(delivery.node, rule));
-        because.extend(self.would_earlier(place, object));
+        because.push(self.rule(about.1, rule));
+        because.extend(self.would_earlier(place, about));
         because
     }
 
     /// The node believed that somebody else owns it.
-    fn not_owner(&mut self, place: u32, delivery: Delivery) -> Vec<StepId> {
-        let mut because = Vec::new();
-        let Some(object) = self.object_of(delivery.message) else {
-            return because;
-        };
-        because.push(self.believed(object, delivery.node, delivery.at.time));
+    fn not_owner(&mut self, place: u32, delivery: Delivery, about: (u64, NodeId)) -> Vec<StepId> {
+        let (object, node) = about;
+        let mut because = vec![self.believed(object, node, delivery.at.time)];
         let speaker = self.told(place).and_then(|told| told.speaker);
-        let later = self.next_told(place, (object, delivery.node), |told| {
+        let later = self.next_told(place, about, |told| {
             matches!(told.role, Role::Migrate | Role::MigrateOrder) && told.owner == speaker
         });
         if let Some(later) = later.filter(|_| speaker.is_some()) {
             because.extend(self.later(place, later));
         }
-        because.push(self.rule(delivery.node, RuleWord::UpdateFrom));
+        because.push(self.rule(node, RuleWord::UpdateFrom));
         because
     }
 
@@ -294,15 +291,12 @@ impl<'a> Telling<'a> {
     }
 
     /// A newer UPDATE had come.
-    fn overtaken(&mut self, place: u32, delivery: Delivery) -> Vec<StepId> {
-        let Some(object) = self.object_of(delivery.message) else {
-            return Vec::new();
-        };
+    fn overtaken(&mut self, place: u32, delivery: Delivery, about: (u64, NodeId)) -> Vec<StepId> {
         let from = |message: MessageId| {
             let packet = self.session.carrier(message)?;
             self.session.link(packet).map(|(from, _)| from)
         };
-        let mut before = self.before(place, (object, delivery.node));
+        let mut before = self.before(place, about);
         let newer = before.find(|(_, it)| {
             it.effect == Effect::Updated && from(it.message) == from(delivery.message)
         });
@@ -312,30 +306,27 @@ impl<'a> Telling<'a> {
     }
 
     /// A newer UPDATE had come, and the older one was taken all the same.
-    fn taken_late(&mut self, place: u32, delivery: Delivery) -> Vec<StepId> {
+    fn taken_late(&mut self, place: u32, node: NodeId) -> Vec<StepId> {
         let Some(newer) = had_newer(self.session, self.history, place) else {
             return Vec::new();
         };
         let newer = self.did(newer);
-        vec![newer, self.rule(delivery.node, RuleWord::OlderUpdate)]
+        vec![newer, self.rule(node, RuleWord::OlderUpdate)]
     }
 
     /// It was created though the node had been told of its end.
-    fn created_again(&mut self, place: u32, delivery: Delivery) -> Vec<StepId> {
-        let Some(object) = self.object_of(delivery.message) else {
-            return Vec::new();
-        };
-        let mut before = self.before(place, (object, delivery.node));
+    fn created_again(&mut self, place: u32, about: (u64, NodeId)) -> Vec<StepId> {
+        let mut before = self.before(place, about);
         let told_end = before.any(|(it, _)| {
             let told = self.told(it);
             told.is_some_and(|told| told.role == Role::Destroy)
         });
-        let node = self.session.node(delivery.node);
+        let node = self.session.node(about.1);
         let rules = node.and_then(|node| rules_of(self.session, node));
         let is_blind = rules.is_some_and(|rules| {
             rules.create == CreateRule::Always || rules.stale == StaleRule::Never
         });
-        let rule = (told_end && is_blind).then(|| self.rule(delivery.node, RuleWord::Create));
+        let rule = (told_end && is_blind).then(|| self.rule(about.1, RuleWord::Create));
         rule.into_iter().collect()
     }
 

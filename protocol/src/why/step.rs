@@ -28,17 +28,19 @@ pub struct Step {
     pub because: Vec<StepId>,
 }
 
-/// How sure a step is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Certainty {
-    /// It follows from what the reels hold.
-    Certain,
-    /// The reels fit it, and something else as well.
-    Doubtful,
-    /// It did not happen. The rules that the wire declares say what would have followed.
-    WouldHave,
-    /// The reels do not tell.
-    Unknown,
+named! {
+    /// How sure a step is.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Certainty {
+        /// It follows from what the reels hold.
+        "certain" Certain,
+        /// The reels fit it, and something else as well.
+        "doubtful" Doubtful,
+        /// It did not happen. The rules that the wire declares say what would have followed.
+        "would-have" WouldHave,
+        /// The reels do not tell.
+        "unknown" Unknown,
+    }
 }
 
 impl Certainty {
@@ -48,16 +50,6 @@ impl Certainty {
             Certainty::Doubtful
         } else {
             Certainty::Certain
-        }
-    }
-
-    /// The word for it: `would-have`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Certainty::Certain => "certain",
-            Certainty::Doubtful => "doubtful",
-            Certainty::WouldHave => "would-have",
-            Certainty::Unknown => "unknown",
         }
     }
 }

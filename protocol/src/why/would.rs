@@ -7,6 +7,7 @@ use super::fact::Fact;
 use super::step::{Certainty, StepId};
 use super::telling::Telling;
 use crate::history::{Believer, Effect, Speaker, rules_of};
+use crate::session::NodeId;
 
 /// How many places before one are tried.
 const TRIED_MAX: usize = 64;
@@ -44,9 +45,8 @@ impl Telling<'_> {
 
     /// What the node would have done with a message that was old, had it come before what made it
     /// old.
-    pub fn would_earlier(&mut self, delivery: u32, object: u64) -> Option<StepId> {
-        let node = self.delivery(delivery)?.node;
-        let before = self.before(delivery, (object, node));
+    pub fn would_earlier(&mut self, delivery: u32, about: (u64, NodeId)) -> Option<StepId> {
+        let before = self.before(delivery, about);
         let counts = before.filter(|(_, it)| it.effect != Effect::Updated);
         let mut tried = counts.take(TRIED_MAX);
         tried.find_map(|(second, _)| self.would(delivery, delivery, second))

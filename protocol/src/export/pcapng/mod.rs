@@ -334,7 +334,7 @@ fn about(session: &Session, history: &History, proxies: &Proxies<'_>) -> Vec<Str
             proxy.name()
         ));
     }
-    for level in [Level::Error, Level::Warning, Level::Info] {
+    for level in Level::ALL.into_iter().rev() {
         let findings = history.findings.iter().filter(|each| each.level == level);
         comments.extend(
             findings.map(|finding| {

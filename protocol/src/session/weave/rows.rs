@@ -150,17 +150,6 @@ pub(crate) const ODD: u64 = 8;
 pub(crate) const DOUBTFUL: u64 = 16;
 
 impl Fate {
-    /// In the order of their numbers.
-    pub(crate) const ALL: [Fate; 5] = [
-        Fate::Received,
-        Fate::Lost,
-        Fate::SendFailed,
-        Fate::Unread,
-        Fate::Unknown,
-    ];
-}
-
-impl Fate {
     /// That of a packet by its row of [`Rows::state`].
     pub(crate) fn of_state(state: u64) -> Fate {
         let known = Fate::ALL.get((state % ODD) as usize);

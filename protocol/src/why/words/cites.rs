@@ -1,11 +1,45 @@
 //! What steps cite: packets, a place, a time.
 
-use crate::history::History;
+use crate::history::{Evidence, History};
 use crate::session::{MessageId, NodeId, PacketId, Session, SessionTime};
 use crate::why::Fact;
 use crate::why::telling::once_each;
 
 impl Fact {
+    /// The packet whose way it is about, or with which it came.
+    pub(super) fn packet(&self) -> Option<PacketId> {
+        match *self {
+            Fact::Sent { packet }
+            | Fact::InTime { packet, .. }
+            | Fact::Late { packet, .. }
+            | Fact::NotRead { packet, .. }
+            | Fact::Fault { packet, .. }
+            | Fact::Lost { packet, .. }
+            | Fact::SendFailed { packet }
+            | Fact::Unread { packet }
+            | Fact::FateUnknown { packet, .. }
+            | Fact::Reached { packet, .. }
+            | Fact::Nacked { packet, .. }
+            | Fact::AckGap { packet, .. }
+            | Fact::Silence { packet, .. }
+            | Fact::Eager { packet, .. }
+            | Fact::AcksAway { packet, .. }
+            | Fact::Acked { packet, .. }
+            | Fact::Asked { packet, .. }
+            | Fact::Unfit { packet } => Some(packet),
+            _ => None,
+        }
+    }
+
+    /// The piece of a finding's proof that it is.
+    pub(super) fn piece<'h>(&self, history: &'h History) -> Option<&'h Evidence> {
+        let &Fact::Evidence { finding, piece } = self else {
+            return None;
+        };
+        let finding = history.findings.get(finding as usize)?;
+        finding.evidence.get(piece as usize)
+    }
+
     /// The packets that it cites, in the order in which the sentence names them.
     pub fn packets(&self, session: &Session, history: &History) -> Vec<PacketId> {
         let carrier = |message: MessageId| session.carrier(message);
@@ -19,25 +53,7 @@ impl Fact {
                 let pieces = finding.into_iter().flat_map(|it| &it.evidence);
                 pieces.map(|piece| Some(piece.packet)).collect()
             }
-            Fact::Evidence { finding, piece } => {
-                let finding = history.findings.get(finding as usize);
-                let piece = finding.and_then(|it| it.evidence.get(piece as usize));
-                vec![piece.map(|piece| piece.packet)]
-            }
-            Fact::Sent { packet }
-            | Fact::InTime { packet, .. }
-            | Fact::Late { packet, .. }
-            | Fact::NotRead { packet, .. }
-            | Fact::Fault { packet, .. }
-            | Fact::SendFailed { packet }
-            | Fact::Unread { packet }
-            | Fact::FateUnknown { packet, .. }
-            | Fact::Silence { packet, .. }
-            | Fact::Eager { packet, .. }
-            | Fact::AcksAway { packet, .. }
-            | Fact::Acked { packet, .. }
-            | Fact::Asked { packet, .. }
-            | Fact::Unfit { packet } => vec![Some(packet)],
+            Fact::Evidence { .. } => vec![self.piece(history).map(|piece| piece.packet)],
             Fact::Lost { packet, next } => vec![Some(packet), next],
             Fact::Held { packets, .. } => vec![Some(packets.0), Some(packets.1)],
             Fact::Reached {
@@ -69,6 +85,7 @@ impl Fact {
             | Fact::Clocks { .. }
             | Fact::NoRules { .. }
             | Fact::Nothing { .. } => Vec::new(),
+            _ => vec![self.packet()],
         };
         once_each(cited.into_iter().flatten())
     }
@@ -93,9 +110,8 @@ impl Fact {
                 let finding = history.findings.get(finding as usize);
                 (finding.map(|it| it.node), finding.map(|it| it.time))
             }
-            Fact::Evidence { finding, piece } => {
-                let finding = history.findings.get(finding as usize);
-                let piece = finding.and_then(|it| it.evidence.get(piece as usize));
+            Fact::Evidence { .. } => {
+                let piece = self.piece(history);
                 (piece.map(|it| it.node), piece.map(|it| it.time))
             }
             Fact::Sent { packet }
@@ -138,51 +154,6 @@ impl Fact {
             }
             Fact::Silence { packet, .. } | Fact::Eager { packet, .. } => (sender(packet), None),
             Fact::MoreCopies { .. } | Fact::Clocks { .. } | Fact::Nothing { .. } => (None, None),
-        }
-    }
-
-    /// The word for it: `late`, `held`, `would`.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Fact::Found { .. } => "found",
-            Fact::Evidence { .. } => "evidence",
-            Fact::Sent { .. } => "sent",
-            Fact::InTime { .. } => "in-time",
-            Fact::Late { .. } => "late",
-            Fact::Held { .. } => "held",
-            Fact::NotRead { .. } => "not-read",
-            Fact::Fault { .. } => "fault",
-            Fact::Lost { .. } => "lost",
-            Fact::SendFailed { .. } => "send-failed",
-            Fact::Unread { .. } => "unread",
-            Fact::FateUnknown { .. } => "fate-unknown",
-            Fact::Reached { .. } => "reached",
-            Fact::NeverReached { .. } => "never-reached",
-            Fact::SentAgain { .. } => "sent-again",
-            Fact::Ambiguous { .. } => "ambiguous",
-            Fact::MoreCopies { .. } => "more-copies",
-            Fact::Nacked { .. } => "nacked",
-            Fact::AckGap { .. } => "ack-gap",
-            Fact::Silence { .. } => "silence",
-            Fact::Eager { .. } => "eager",
-            Fact::AcksAway { .. } => "acks-away",
-            Fact::Acked { .. } => "acked",
-            Fact::HandedOverLate { .. } => "handed-over-late",
-            Fact::Waited { .. } => "waited",
-            Fact::StillWaits { .. } => "still-waits",
-            Fact::Did { .. } => "did",
-            Fact::Later { .. } => "later",
-            Fact::Asked { .. } => "asked",
-            Fact::Rule { .. } => "rule",
-            Fact::Believed { .. } => "believed",
-            Fact::NeverTold { .. } => "never-told",
-            Fact::Would { .. } => "would",
-            Fact::Unfit { .. } => "unfit",
-            Fact::Hole { .. } => "hole",
-            Fact::CutShort { .. } => "cut-short",
-            Fact::Clocks { .. } => "clocks",
-            Fact::NoRules { .. } => "no-rules",
-            Fact::Nothing { .. } => "nothing",
         }
     }
 }

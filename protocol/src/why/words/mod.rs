@@ -27,36 +27,32 @@ struct Words<'a> {
 
 impl Words<'_> {
     fn sentence(&self, fact: &Fact) -> String {
+        let packet = fact.packet().unwrap_or_default();
+        let (from, to) = self.link(packet);
         match *fact {
             Fact::Found { finding } => {
                 let finding = self.history.findings.get(finding as usize);
                 finding.map_or(String::new(), |it| it.sentence.clone())
             }
-            Fact::Evidence { finding, piece } => {
-                let finding = self.history.findings.get(finding as usize);
-                let piece = finding.and_then(|it| it.evidence.get(piece as usize));
+            Fact::Evidence { .. } => {
+                let piece = fact.piece(self.history);
                 piece.map_or(String::new(), |piece| self.piece(piece))
             }
-            Fact::Sent { packet } => self.sent(packet),
-            Fact::InTime { packet, took_ns } => {
-                let (from, to) = self.link(packet);
-                match took_ns {
-                    Some(took_ns) => format!(
-                        "packet {packet} took {} from {from} to {to}, which is nothing unusual \
-                         there",
-                        duration(took_ns)
-                    ),
-                    None => format!(
-                        "packet {packet} arrived at {to}; when {from} sent it was not recorded"
-                    ),
+            Fact::Sent { .. } => self.sent(packet),
+            Fact::InTime { took_ns, .. } => match took_ns {
+                Some(took_ns) => format!(
+                    "packet {packet} took {} from {from} to {to}, which is nothing unusual there",
+                    duration(took_ns)
+                ),
+                None => {
+                    format!("packet {packet} arrived at {to}; when {from} sent it was not recorded")
                 }
-            }
+            },
             Fact::Late {
-                packet,
                 took_ns,
                 fastest_ns,
+                ..
             } => {
-                let (from, to) = self.link(packet);
                 let link = self.session.link(packet).unwrap_or_default();
                 let measured = self.session.measured(link.0, link.1).words();
                 let measured = measured.map(|words| format!(" ({words})"));
@@ -68,28 +64,19 @@ impl Words<'_> {
                 )
             }
             Fact::Held { .. } => self.held(fact),
-            Fact::NotRead {
-                packet,
-                since,
-                until,
-            } => {
-                let (_, to) = self.link(packet);
-                format!(
-                    "{to} asked for no packet from {} to {}, for {}: before that it could not \
-                     read packet {packet}",
-                    seconds(since),
-                    moment(until),
-                    duration(until.since(since))
-                )
-            }
-            Fact::Fault { packet, fault } => self.fault(packet, fault),
-            Fact::Lost { packet, next } => self.lost(packet, next),
-            Fact::SendFailed { packet } => {
-                let (from, _) = self.link(packet);
+            Fact::NotRead { since, until, .. } => format!(
+                "{to} asked for no packet from {} to {}, for {}: before that it could not read \
+                 packet {packet}",
+                seconds(since),
+                moment(until),
+                duration(until.since(since))
+            ),
+            Fact::Fault { fault, .. } => self.fault(packet, fault),
+            Fact::Lost { next, .. } => self.lost(packet, next),
+            Fact::SendFailed { .. } => {
                 format!("packet {packet} never left {from}: the send call failed")
             }
-            Fact::Unread { packet } => {
-                let (_, to) = self.link(packet);
+            Fact::Unread { .. } => {
                 let node = self.session.packet(packet).map(|packet| packet.to);
                 let came = match node.map_or(0, |node| self.session.kernel_drops(node)) {
                     0 => format!("lay in the receive buffer of {to} when that closed its socket"),
@@ -99,31 +86,25 @@ impl Words<'_> {
                 };
                 format!("packet {packet} {came}: its program had not read it")
             }
-            Fact::FateUnknown { packet, why } => {
-                let (_, to) = self.link(packet);
-                match why {
-                    Unseen::NoReel => format!(
-                        "whether packet {packet} arrived is not known: what {to} received was not recorded"
-                    ),
-                    Unseen::TooLittle => format!(
-                        "whether packet {packet} arrived is not known: the reel of {to} ends too early or \
-                         has a hole there"
-                    ),
-                    Unseen::OnlySeen => format!(
-                        "one capture saw packet {packet} pass, and stands for both ends: whether {to} got \
-                         it is not known"
-                    ),
-                }
-            }
-            Fact::Reached {
-                message,
-                packet,
-                sent,
-            } => self.reached(message, packet, sent),
+            Fact::FateUnknown { why, .. } => match why {
+                Unseen::NoReel => format!(
+                    "whether packet {packet} arrived is not known: what {to} received was not \
+                     recorded"
+                ),
+                Unseen::TooLittle => format!(
+                    "whether packet {packet} arrived is not known: the reel of {to} ends too early \
+                     or has a hole there"
+                ),
+                Unseen::OnlySeen => format!(
+                    "one capture saw packet {packet} pass, and stands for both ends: whether {to} \
+                     got it is not known"
+                ),
+            },
+            Fact::Reached { message, sent, .. } => self.reached(message, packet, sent),
             Fact::NeverReached { message, sent } => {
-                let packet = self.session.carrier(message);
-                let to = packet.map_or(String::new(), |packet| self.link(packet).1);
-                let fate = packet.and_then(|it| self.session.packet(it));
+                let first = self.session.carrier(message);
+                let to = first.map_or(String::new(), |first| self.link(first).1);
+                let fate = first.and_then(|it| self.session.packet(it));
                 let arrived = match fate.map(|it| it.fate) {
                     Some(Fate::Unknown) => "is not known to have arrived",
                     _ => "did not arrive",
@@ -132,7 +113,7 @@ impl Words<'_> {
                     "{}, sent {}, first in {}, {arrived} at {to}",
                     self.message(message),
                     times(sent as usize),
-                    packet.map_or(String::new(), |packet| format!("packet {packet}"))
+                    first.map_or(String::new(), |first| format!("packet {first}"))
                 )
             }
             Fact::SentAgain {
@@ -156,41 +137,30 @@ impl Words<'_> {
                 1 => "one more copy is not told".to_owned(),
                 count => format!("{count} more copies are not told"),
             },
-            Fact::Nacked { packet, nack, at } => {
-                let (from, to) = self.link(packet);
-                format!(
-                    "{to} had said that it lacked packet {packet} (packet {nack}): {from} \
-                     received that at {}",
-                    moment(at)
-                )
-            }
+            Fact::Nacked { nack, at, .. } => format!(
+                "{to} had said that it lacked packet {packet} (packet {nack}): {from} received \
+                 that at {}",
+                moment(at)
+            ),
             Fact::AckGap {
-                packet,
                 later,
                 at,
                 after_ns,
-            } => {
-                let (from, _) = self.link(packet);
-                format!(
-                    "{from} had been told at {} that packet {later}, sent later, had arrived, \
-                     and nothing of packet {packet}; it sent again {} after that, for this gap \
-                     or after a time-out",
-                    moment(at),
-                    duration(after_ns)
-                )
-            }
-            Fact::Silence { packet, after_ns } => {
-                let (from, to) = self.link(packet);
-                format!(
-                    "{from} had not been told of the arrival of packet {packet} for {}, nor of \
-                     any that it sent {to} later: a time-out, as far as the packets tell",
-                    duration(after_ns)
-                )
-            }
+                ..
+            } => format!(
+                "{from} had been told at {} that packet {later}, sent later, had arrived, and \
+                 nothing of packet {packet}; it sent again {} after that, for this gap or after a \
+                 time-out",
+                moment(at),
+                duration(after_ns)
+            ),
+            Fact::Silence { after_ns, .. } => format!(
+                "{from} had not been told of the arrival of packet {packet} for {}, nor of any \
+                 that it sent {to} later: a time-out, as far as the packets tell",
+                duration(after_ns)
+            ),
             Fact::Eager {
-                packet,
-                after_ns,
-                round_ns,
+                after_ns, round_ns, ..
             } => format!(
                 "no answer to packet {packet} could have come within {}: the fastest around it \
                  took {}; such a sender says it again without waiting",
@@ -198,10 +168,9 @@ impl Words<'_> {
                 duration(round_ns)
             ),
             Fact::AcksAway {
-                packet,
                 answers: (count, lost),
+                ..
             } => {
-                let (from, to) = self.link(packet);
                 let what = match (count, lost) {
                     (0, _) => "nothing since".to_owned(),
                     (_, 0) => format!("{} since", packets(count.into())),
@@ -213,8 +182,7 @@ impl Words<'_> {
                      no ack of it had come"
                 )
             }
-            Fact::Acked { packet, at } => {
-                let (from, _) = self.link(packet);
+            Fact::Acked { at, .. } => {
                 let fate = self.session.packet(packet).map(|packet| packet.fate);
                 let arrived = match fate {
                     Some(Fate::Lost) => "had arrived, which it never did",
@@ -262,19 +230,16 @@ impl Words<'_> {
             }
             Fact::Asked {
                 message,
-                packet,
                 at,
                 before_ns,
-            } => {
-                let (from, to) = self.link(packet);
-                format!(
-                    "{to} had got {} from {from} at {} (packet {packet}), {} before it told of \
-                     this: it may be the answer",
-                    self.message(message),
-                    moment(at),
-                    duration(before_ns)
-                )
-            }
+                ..
+            } => format!(
+                "{to} had got {} from {from} at {} (packet {packet}), {} before it told of this: \
+                 it may be the answer",
+                self.message(message),
+                moment(at),
+                duration(before_ns)
+            ),
             Fact::Rule { node, rule } => self.rule(node, rule),
             Fact::Believed { node, object, at } => self.believed(node, object, at),
             Fact::NeverTold { node, object } => format!(
@@ -288,7 +253,7 @@ impl Words<'_> {
                 second,
                 effect,
             } => self.would((delivery, first, second), effect),
-            Fact::Unfit { packet } => self.unfit(packet),
+            Fact::Unfit { .. } => self.unfit(packet),
             Fact::Hole { node, hole } => {
                 let known = self.session.node(node);
                 match known.and_then(|it| it.holes.get(hole as usize)) {
