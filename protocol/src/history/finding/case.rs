@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use super::words::{Told, told};
+use super::words::{Told, and_more, told};
 use crate::history::ambiguous::HalfApart;
 use crate::history::claims::Claims;
 use crate::history::state::States;
@@ -59,6 +59,11 @@ impl<'a> Case<'a> {
         told(self.session, self.history, place)
     }
 
+    /// One delivery of what another node sent.
+    pub(super) fn handed(&self, place: u32) -> Option<Told> {
+        self.told(place).filter(|it| !it.delivery.local)
+    }
+
     /// The object that a message is about.
     pub(super) fn object_of(&self, message: MessageId) -> Option<u64> {
         self.history.facts(self.session, message)?.object
@@ -84,6 +89,16 @@ pub(super) fn note<K: Ord, T>(firsts: &mut Firsts<K, T>, key: K, thing: T) -> &m
     let (count, first) = firsts.entry(key).or_insert((0, thing));
     *count += 1;
     first
+}
+
+/// A finding for each key: that of the first thing under it, which says how many more there are.
+pub(super) fn of_each<K, T>(
+    firsts: Firsts<K, T>,
+    found: impl Fn(K, T) -> Option<Found>,
+) -> Vec<Found> {
+    let each = firsts.into_iter();
+    let found = each.filter_map(|(key, (count, first))| Some(found(key, first)?.and_more(count)));
+    found.collect()
 }
 
 /// What a rule found.
@@ -134,6 +149,12 @@ impl Found {
         let mut found = Found::new(level, node, SessionTime::default(), pieces, sentence);
         found.finding.time = found.finding.evidence.last()?.time;
         Some(found)
+    }
+
+    /// That this many are like it, itself included.
+    pub(super) fn and_more(mut self, count: u64) -> Found {
+        self.finding.sentence.push_str(&and_more(count));
+        self
     }
 
     /// The objects that it is about.

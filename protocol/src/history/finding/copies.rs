@@ -69,27 +69,22 @@ pub(super) fn round_trip_of(
     Some(way((from, to))?.saturating_add(way((to, from))?))
 }
 
-/// The bytes of the smallest of these packets, and of the largest that arrived of those that were sent on
-/// their link, where none so large as these did.
+/// Of these packets, where none so large as these arrived of those of their link: how large they are, and how
+/// large those that did, in words that go on after a sentence's end.
 pub(super) fn too_large(
     session: &Session,
     there: impl Iterator<Item = PacketId>,
     carriers: impl Iterator<Item = PacketId>,
-) -> Option<(u32, u32)> {
+) -> String {
     let packet = |it: PacketId| session.packet(it);
-    let smallest = carriers.filter_map(packet).map(|it| it.length).min()?;
+    let smallest = carriers.filter_map(packet).map(|it| it.length).min();
     let arrived = there.filter_map(packet).filter(|it| it.received.is_some());
-    let largest = arrived.map(|it| it.length).max()?;
-    (largest < smallest).then_some((smallest, largest))
-}
-
-/// The same in words that go on after a sentence's end.
-pub(super) fn too_large_words(bytes: Option<(u32, u32)>) -> String {
-    let words = bytes.map(|(smallest, largest)| {
-        format!(
+    let largest = arrived.map(|it| it.length).max();
+    match smallest.zip(largest) {
+        Some((smallest, largest)) if largest < smallest => format!(
             ": its packets have {smallest} bytes and more, and no packet of more than {largest} bytes \
              arrived"
-        )
-    });
-    words.unwrap_or_default()
+        ),
+        _ => String::new(),
+    }
 }

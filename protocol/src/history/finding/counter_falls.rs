@@ -15,8 +15,7 @@ struct Fall {
 }
 
 pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
-    let found = falls(case).into_iter();
-    found.map(|(key, it)| finding(case, key, it)).collect()
+    of_each(falls(case), |key, it| Some(finding(case, key, it)))
 }
 
 /// Where what a node said of an object has a lower counter than what it had said before.
@@ -63,30 +62,28 @@ fn falls(case: &Case<'_>) -> Firsts<(NodeId, u64), Fall> {
 }
 
 /// What is found of one of them.
-fn finding(case: &Case<'_>, (node, object): (NodeId, u64), (count, it): (u64, Fall)) -> Found {
+fn finding(case: &Case<'_>, (node, object): (NodeId, u64), it: Fall) -> Found {
     let session = case.session;
     let name = session.name(node);
     let sentence = format!(
         "{name} said {} of object {object} (packet {}) after {} (packet {}): whoever heard the \
-         higher counter takes it for old{}",
+         higher counter takes it for old",
         it.after.words(session),
         it.after.packet,
         it.before.words(session),
-        it.before.packet,
-        and_more(count)
+        it.before.packet
     );
     let because = format!(
         "have counters that fell in what {name} said of them: whoever heard the higher one takes it for old"
     );
     let pieces = [it.before.evidence("sent"), it.after.evidence("sent")];
     // More may come, and they are counted.
-    Found::new(
+    let found = Found::new(
         Level::Error,
         node,
         it.after.delivery.at.time,
         pieces,
         sentence,
-    )
-    .about([object])
-    .because(because)
+    );
+    found.about([object]).because(because)
 }

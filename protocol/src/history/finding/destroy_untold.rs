@@ -17,8 +17,8 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
         matches!(effect, Effect::IgnoredUnknown | Effect::Tombstoned) && is_whole(session, node)
     });
     let ends = unknown.filter_map(|(object, place, ..)| {
-        let told = case.told(place)?;
-        (told.role == Role::Destroy && !told.delivery.local).then_some((object, told))
+        let told = case.handed(place)?;
+        (told.role == Role::Destroy).then_some((object, told))
     });
     let ends: Vec<(u64, Told)> = ends.collect();
     let asked = ends.iter().map(|(object, it)| (*object, it.delivery.node));
@@ -32,30 +32,26 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
             note(&mut links, (link, object), destroy);
         }
     }
-    let found = links
-        .into_iter()
-        .filter_map(|(((from, to), object), (count, destroy))| {
-            let (name, other) = (session.name(from), session.name(to));
-            let pieces = [
-                sent(session, destroy.packet, "DESTROY sent")?,
-                destroy.evidence("delivered"),
-            ];
-            let sentence = format!(
-                "{name} told {other} of the end of object {object}: {} (packet {}), and nobody \
-             ever told {other} of that object{}",
-                destroy.words(session),
-                destroy.packet,
-                and_more(count)
-            );
-            let because = format!(
-                "were told by {name} to {other} to be over, and nobody ever told {other} of them"
-            );
-            let time = destroy.delivery.at.time;
-            // It may still be told.
-            let found = Found::new(Level::Warning, from, time, pieces, sentence);
-            Some(found.about([object]).because(because))
-        });
-    found.collect()
+    of_each(links, |((from, to), object), destroy| {
+        let (name, other) = (session.name(from), session.name(to));
+        let pieces = [
+            sent(session, destroy.packet, "DESTROY sent")?,
+            destroy.evidence("delivered"),
+        ];
+        let sentence = format!(
+            "{name} told {other} of the end of object {object}: {} (packet {}), and nobody \
+                 ever told {other} of that object",
+            destroy.words(session),
+            destroy.packet
+        );
+        let because = format!(
+            "were told by {name} to {other} to be over, and nobody ever told {other} of them"
+        );
+        let time = destroy.delivery.at.time;
+        // It may still be told.
+        let found = Found::new(Level::Warning, from, time, pieces, sentence);
+        Some(found.about([object]).because(because))
+    })
 }
 
 /// Those of objects and nodes of which nobody ever sent the node a word of the object but its end,

@@ -17,8 +17,7 @@ struct Usurped {
 }
 
 pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
-    let found = usurped(case).into_iter();
-    found.map(|(key, it)| finding(case, key, it)).collect()
+    of_each(usurped(case), |key, it| Some(finding(case, key, it)))
 }
 
 /// What nodes gave away that were not host, by node and object.
@@ -64,7 +63,7 @@ fn usurped(case: &Case<'_>) -> Firsts<(NodeId, u64), Usurped> {
 }
 
 /// What is found of one of them.
-fn finding(case: &Case<'_>, (node, object): (NodeId, u64), (count, it): (u64, Usurped)) -> Found {
+fn finding(case: &Case<'_>, (node, object): (NodeId, u64), it: Usurped) -> Found {
     let session = case.session;
     let (name, host) = (session.name(node), session.peer_name(it.host));
     let pieces = [
@@ -72,21 +71,20 @@ fn finding(case: &Case<'_>, (node, object): (NodeId, u64), (count, it): (u64, Us
         Some(it.migrate.evidence("sent")),
     ];
     let sentence = format!(
-        "{name} said {} of object {object} (packet {}), and {host} is host{}",
+        "{name} said {} of object {object} (packet {}), and {host} is host",
         it.migrate.words(session),
-        it.migrate.packet,
-        and_more(count)
+        it.migrate.packet
     );
     // More may come, and they are counted.
-    Found::new(
+    let found = Found::new(
         Level::Error,
         node,
         it.migrate.delivery.at.time,
         pieces,
         sentence,
-    )
-    .about([object])
-    .because(format!("were given away by {name}, and {host} is host"))
+    );
+    let because = format!("were given away by {name}, and {host} is host");
+    found.about([object]).because(because)
 }
 
 /// Who was host when a node did something, as the node itself had said or been told, and when that

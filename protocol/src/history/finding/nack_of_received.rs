@@ -49,7 +49,7 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
             }
         }
     }
-    let found = links.into_iter().filter_map(|((by, of), (count, it))| {
+    of_each(links, |(by, of), it| {
         let pieces = [
             came(session, it.packet, "a packet received"),
             it.ack
@@ -62,18 +62,16 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
         };
         let sentence = format!(
             "{} said in packet {} that it lacks packet {} of {}, which it had received {} \
-             before{acked}{}",
+             before{acked}",
             session.name(by),
             it.nack,
             it.packet,
             session.name(of),
-            duration(it.since_ns),
-            and_more(count)
+            duration(it.since_ns)
         );
         // More may come, and they are counted.
         Found::proven(level, by, pieces, sentence)
-    });
-    found.collect()
+    })
 }
 
 /// The packets of a node that another one says it lacks.

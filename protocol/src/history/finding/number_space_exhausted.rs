@@ -50,24 +50,20 @@ fn of_ids(case: &Case<'_>) -> Vec<Found> {
         let link = session.carrier(again).and_then(|it| session.link(it));
         note(&mut links, link.unwrap_or_default(), (before, again));
     }
-    let found = links
-        .into_iter()
-        .filter_map(|((from, to), (count, (before, again)))| {
-            let id = session.message(again)?.facts.fragment_id?;
-            let (before, again) = (session.carrier(before)?, session.carrier(again)?);
-            let pieces = [
-                sent(session, before, "a part of the message before sent"),
-                sent(session, again, "the same part of the next one sent"),
-            ];
-            let sentence = format!(
-                "{} splits another message for {} under the id {id} (packet {again}) and has not \
-             sent all parts of the one before (packet {before}): which part is of which cannot \
-             be told, and they are joined with nothing{}",
-                session.name(from),
-                session.name(to),
-                and_more(count)
-            );
-            Found::proven(Level::Warning, from, pieces, sentence)
-        });
-    found.collect()
+    of_each(links, |(from, to), (before, again)| {
+        let id = session.message(again)?.facts.fragment_id?;
+        let (before, again) = (session.carrier(before)?, session.carrier(again)?);
+        let pieces = [
+            sent(session, before, "a part of the message before sent"),
+            sent(session, again, "the same part of the next one sent"),
+        ];
+        let sentence = format!(
+            "{} splits another message for {} under the id {id} (packet {again}) and has not \
+                 sent all parts of the one before (packet {before}): which part is of which cannot \
+                 be told, and they are joined with nothing",
+            session.name(from),
+            session.name(to)
+        );
+        Found::proven(Level::Warning, from, pieces, sentence)
+    })
 }

@@ -18,7 +18,7 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
     let (session, history) = (case.session, case.history);
     let mut links: Firsts<(Link, u64), Misnamed> = Firsts::new();
     for (object, place, ..) in case.telling() {
-        let told = case.told(place).filter(|it| !it.delivery.local);
+        let told = case.handed(place);
         let Some((message, link)) = told.and_then(|it| Some((it, session.link(it.packet)?))) else {
             continue;
         };
@@ -35,19 +35,22 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
             note(&mut links, (link, object), Misnamed { origin, message });
         }
     }
-    let found = links.into_iter().filter_map(|(((from, to), object), (count, it))| {
+    of_each(links, |((from, to), object), it| {
         let (name, other) = (session.name(from), session.name(to));
         let origin = session.peer_name(it.origin);
         let pieces = [
-            sent(session, it.message.packet, "a message in another's name sent")?,
+            sent(
+                session,
+                it.message.packet,
+                "a message in another's name sent",
+            )?,
             it.message.evidence("received"),
         ];
         let sentence = format!(
             "{name} sent {other} {} of object {object} in the name of {origin} (packet {}), of \
-             which {name} had heard nothing of that object{}",
+             which {name} had heard nothing of that object",
             word(it.message.role),
-            it.message.packet,
-            and_more(count)
+            it.message.packet
         );
         let because = format!(
             "were told to {other} by {name} in the name of {origin}, of which {name} had heard nothing of them"
@@ -56,8 +59,7 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
         // More may come, and they are counted.
         let found = Found::new(Level::Error, from, time, pieces, sentence);
         Some(found.about([object]).because(because))
-    });
-    found.collect()
+    })
 }
 
 /// Whether a node had been told anything of an object by a peer or in its name, or had believed that the
@@ -78,9 +80,8 @@ fn knew(case: &Case<'_>, object: u64, (node, origin): (NodeId, u64), left: Stamp
         .filter(|&&it| history.deliveries.effect(it).0 == node);
     own.any(|&place| {
         case.told(place).is_some_and(|it| {
-            let by = session
-                .link(it.packet)
-                .and_then(|(sender, _)| case.peer(sender));
+            let by = session.link(it.packet);
+            let by = by.and_then(|(sender, _)| case.peer(sender));
             let is_before = it.delivery.at.number <= left.number;
             is_before && [it.speaker, by, it.owner].contains(&Some(origin))
         })

@@ -4,7 +4,7 @@ pub(super) use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) use netreel_wire::Role;
 
-pub(super) use super::case::{Case, Firsts, Found, Link, note};
+pub(super) use super::case::{Case, Firsts, Found, Link, note, of_each};
 pub(super) use super::words::{
     Told, and_more, at_event, came, crossing, names, owner, seen_at, sent, sent_or_came,
 };

@@ -5,7 +5,7 @@
 //! long ago, and packets of the same sender have arrived since: an error, because what comes behind it
 //! in an ordered stream waits for ever. Whether a layer hands over what did arrive no reel shows.
 
-use super::copies::{round_trip_of, too_large, too_large_words};
+use super::copies::{round_trip_of, too_large};
 use super::prelude::*;
 use super::words::word;
 use crate::figures::times;
@@ -21,10 +21,7 @@ struct GivenUp {
 }
 
 pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
-    let found = given_up(case).into_iter();
-    found
-        .filter_map(|(link, it)| finding(case, link, it))
-        .collect()
+    of_each(given_up(case), |link, it| finding(case, link, it))
 }
 
 /// The messages of each link that their sender gave up.
@@ -65,39 +62,33 @@ fn given_up(case: &Case<'_>) -> Firsts<Link, GivenUp> {
 /// The packets that carried the copies of a message, in order.
 fn carriers<'a>(case: &Case<'a>, message: MessageId) -> impl Iterator<Item = PacketId> + 'a {
     let session = case.session;
-    let copies = case
-        .streams
-        .copies_of(message)
-        .iter()
-        .map(|&(_, copy)| copy);
-    let all = std::iter::once(message).chain(copies);
+    let copies = case.streams.copies_of(message).iter();
+    let all = std::iter::once(message).chain(copies.map(|&(_, copy)| copy));
     all.filter_map(|it| session.carrier(it))
 }
 
 /// What is found of those of a link.
-fn finding(case: &Case<'_>, (from, to): Link, (count, it): (u64, GivenUp)) -> Option<Found> {
+fn finding(case: &Case<'_>, (from, to): Link, it: GivenUp) -> Option<Found> {
     let session = case.session;
     let facts = case.history.facts(session, it.message)?;
     let evidence = sent(session, it.last, "a reliable message sent last")?;
     // One that was lost alone tells nothing of sizes.
-    let bytes = too_large(
-        session,
-        of_link(session, (from, to)),
-        carriers(case, it.message),
-    )
-    .filter(|_| it.times >= TIMES_MIN);
+    let bytes = if it.times >= TIMES_MIN {
+        let there = of_link(session, (from, to));
+        too_large(session, there, carriers(case, it.message))
+    } else {
+        String::new()
+    };
     let last = last_arrived(session, (from, to), 1)?;
     let sentence = format!(
         "{} sent {} to {} reliably ({}, last in packet {}); it never arrived, and for the {} \
-         that the link went on it was not sent again{}{}",
+         that the link went on it was not sent again{bytes}",
         session.name(from),
         word(session.role(&facts)),
         session.name(to),
         times(it.times),
         it.last,
-        duration(last.since(evidence.time)),
-        too_large_words(bytes),
-        and_more(count)
+        duration(last.since(evidence.time))
     );
     // It may still be sent.
     Some(Found::proven(Level::Error, from, [evidence], sentence)?.about(facts.object))
@@ -124,9 +115,8 @@ fn of_link(session: &Session, link: Link) -> impl DoubleEndedIterator<Item = Pac
 /// When the last packet but so many that arrived on a link was sent.
 fn last_arrived(session: &Session, link: Link, count: usize) -> Option<SessionTime> {
     let came = |packet: &PacketId| {
-        session
-            .packet(*packet)
-            .is_some_and(|it| it.received.is_some())
+        let packet = session.packet(*packet);
+        packet.is_some_and(|it| it.received.is_some())
     };
     let mut arrived = of_link(session, link).rev().filter(came);
     let packet = arrived.nth(count.saturating_sub(1))?;

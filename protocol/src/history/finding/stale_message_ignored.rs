@@ -28,7 +28,7 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
                 _ => continue,
             }
             // What the node did itself and is old by now came before what made it old.
-            let stale = case.told(place).filter(|it| !it.delivery.local);
+            let stale = case.handed(place);
             let Some((told, &newer)) = stale.zip(newest.get(&node)) else {
                 continue;
             };

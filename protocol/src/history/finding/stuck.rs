@@ -6,6 +6,7 @@ use netreel_wire::Sequence;
 
 use super::copies::{Copy, heard_of, too_large};
 use super::prelude::*;
+use crate::figures::counted;
 use crate::history::sequence::{span, unwrap};
 use crate::history::streams::{MessageStream, reliable};
 use crate::session::{Packet, Said};
@@ -21,58 +22,51 @@ const OTHERS_MIN: u64 = 8;
 const CHANCE_MAX: f64 = 1e-6;
 
 /// Why a message does not get through.
-#[derive(Clone, Debug)]
-pub(super) enum Cause {
-    /// Its first copies were lost, this many of them, and other packets arrived.
-    Lost {
-        count: usize,
-        /// Packets without the message that were sent meanwhile: how many arrived, of how many.
-        others: (u64, u64),
-        /// The smallest packet that carried it, and the largest of the link that arrived.
-        bytes: Option<(u32, u32)>,
-        /// The copy that arrived at last.
-        came: Option<PacketId>,
-    },
+pub(super) struct Cause {
+    pub sort: Sort,
+    pub level: Level,
+    /// The same in words that go on after a sentence's beginning.
+    pub words: String,
+    /// What shows it beside the first copy and the last: of those that were lost, the one that came.
+    pub shown: Vec<Evidence>,
+}
+
+/// Messages of one link that do not get through for causes of one sort are one finding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Sort {
+    /// Its first copies were lost, and other packets arrived.
+    Lost,
     /// The call failed that should have sent it.
     SendFailed,
     /// Copies arrived, and nothing that the receiver sent back acks it.
-    Unacked {
-        arrived: usize,
-        first: PacketId,
-        /// How many packets the receiver sent back meanwhile.
-        answers: usize,
-        /// How many of them say that the receiver lacks what had arrived.
-        nacks: usize,
-        /// Whether the sender learnt meanwhile that something else had arrived.
-        acks_others: bool,
-    },
+    Unacked,
     /// Copies arrived, and the receiver's acks say the same number all the time.
-    Standing {
-        arrived: usize,
-        first: PacketId,
-        /// How many packets the receiver sent back meanwhile, and the last of them.
-        answers: usize,
-        last: PacketId,
-        standing: Standing,
-    },
+    Standing,
     /// All packets were lost that acked it.
-    AnswersLost { arrived: usize, answers: usize },
-    /// It was acked, and its sender read that only this much later, in ns.
-    AnswerLate { ack: PacketId, took_ns: i64 },
-    /// Its sender had read an ack of it, and sent it so many times after that.
-    Ignored { ack: PacketId, after: usize },
+    AnswersLost,
+    /// It was acked, and its sender read that only much later.
+    AnswerLate,
+    /// Its sender had read an ack of it, and sent it again after that.
+    Ignored,
 }
 
-/// The number that all answers say though what is later had arrived.
-#[derive(Clone, Debug)]
-pub(super) struct Standing {
-    pub ack: u64,
-    /// Packets, or messages, with later numbers that had arrived: how many, the first number and
-    /// the last.
-    pub later: (usize, u64, u64),
-    /// Whether the number is that of the message that is still missing.
-    pub is_next: bool,
+impl Cause {
+    fn new(
+        sort: Sort,
+        level: Level,
+        words: String,
+        shown: impl IntoIterator<Item = Option<Evidence>>,
+    ) -> Option<Cause> {
+        Some(Cause {
+            sort,
+            level,
+            words,
+            shown: shown.into_iter().flatten().collect(),
+        })
+    }
 }
+
+const ACK_READ: &str = "an ack of it received";
 
 /// What is known of a link for the messages that are stuck on it.
 pub(super) struct Ways<'a> {
@@ -117,18 +111,27 @@ impl Ways<'_> {
             let after = copies.iter().filter(|copy| copy.at > heard.time).count();
             if after >= session.bounds.resend_storm.needless.max(1) {
                 let ack = session.packet_at(self.link.0, heard.number)?.packet;
-                return Some(Cause::Ignored { ack, after });
+                let read = session.packet(ack).and_then(|it| it.received);
+                let took_ns = read.map_or(0, |read| read.time.since(earliest.at));
+                let words = format!(
+                    "; {} had read an ack of it {} after it first sent it (packet {ack}), and sent it \
+                     {after} times after that",
+                    session.name(self.link.0),
+                    duration(took_ns)
+                );
+                let shown = came(session, ack, ACK_READ);
+                return Cause::new(Sort::Ignored, Level::Error, words, [shown]);
             }
         }
         let mut all = copies.iter();
-        let came = all.position(|copy| copy.received(session).is_some());
-        let vain = copies.get(..came.unwrap_or(copies.len()))?;
+        let brought = all.position(|copy| copy.received(session).is_some());
+        let vain = copies.get(..brought.unwrap_or(copies.len()))?;
         if let Some(until) = vain.last()
             && vain.len() >= bounds.copies
             && until.at.since(earliest.at) >= bounds.longest.0
         {
-            let came = came.and_then(|at| copies.get(at)).map(|copy| copy.packet);
-            return self.lost(vain, came);
+            let brought = brought.and_then(|at| copies.get(at));
+            return self.lost(vain, brought.map(|copy| copy.packet));
         }
         let until = heard.map_or(latest.at, |heard| heard.time.min(latest.at));
         self.unanswered(copies, until, patience_ns)
@@ -142,8 +145,8 @@ impl Ways<'_> {
         Some(middle((from, to))?.saturating_add(middle((to, from))?))
     }
 
-    /// The same of a message of which these copies did not arrive.
-    fn lost(&self, vain: &[Copy], came: Option<PacketId>) -> Option<Cause> {
+    /// The same of a message of which these copies did not arrive; the packet that brought it at last.
+    fn lost(&self, vain: &[Copy], brought: Option<PacketId>) -> Option<Cause> {
         let session = self.case.session;
         let carriers: BTreeSet<PacketId> = vain.iter().map(|copy| copy.packet).collect();
         let known: Vec<_> = carriers
@@ -151,7 +154,8 @@ impl Ways<'_> {
             .filter_map(|&it| session.packet(it))
             .collect();
         if known.iter().all(|it| it.fate == Fate::SendFailed) {
-            return Some(Cause::SendFailed);
+            let words = ", and the call that sends it failed each time".to_owned();
+            return Cause::new(Sort::SendFailed, Level::Warning, words, None);
         }
         let is_lost = |it: &Packet| it.fate == Fate::Lost && !it.doubtful;
         if !known.iter().all(is_lost) {
@@ -174,16 +178,21 @@ impl Ways<'_> {
         if arrived < OTHERS_MIN || chance.powi(runs as i32) > CHANCE_MAX {
             return None;
         }
-        Some(Cause::Lost {
-            count: vain.len(),
-            others: (arrived, all),
-            bytes: too_large(
-                session,
-                self.there.iter().copied(),
-                carriers.iter().copied(),
-            ),
-            came,
-        })
+        let (there, count) = (self.there.iter().copied(), vain.len());
+        let none = match brought {
+            None => ", and none of them arrived".to_owned(),
+            Some(packet) => {
+                format!(", and the first {count} did not arrive (packet {packet} did)")
+            }
+        };
+        let words = format!(
+            "{none}, though {arrived} of {} that {} sent meanwhile did{}",
+            counted(all, "other packet"),
+            session.name(self.link.0),
+            too_large(session, there, carriers.iter().copied())
+        );
+        let shown = brought.map(|packet| came(session, packet, "the first copy that arrived"));
+        Cause::new(Sort::Lost, Level::Warning, words, shown)
     }
 
     /// The same of a message of which copies arrived, until a moment.
@@ -192,10 +201,10 @@ impl Ways<'_> {
         if !is_whole(session, self.link.1) || !self.is_acked_at_all() {
             return None;
         }
-        let came = copies
+        let received = copies
             .iter()
             .filter_map(|copy| Some((copy.received(session)?.time, *copy)));
-        let mut arrivals: Vec<_> = came.filter(|&(at, _)| at <= until).collect();
+        let mut arrivals: Vec<_> = received.filter(|&(at, _)| at <= until).collect();
         arrivals.sort_unstable_by_key(|&(at, copy)| (at, copy.message));
         let &(since, first) = arrivals.first()?;
         let arrived = arrivals.len();
@@ -220,15 +229,11 @@ impl Ways<'_> {
         if !singly && missing.is_some_and(|(_, place)| place < named.place) {
             return None;
         }
-        let first = first.packet;
+        let first = came(session, first.packet, "a copy received");
         if let Some(standing) = self.standing(&answers, &says, &named) {
-            return Some(Cause::Standing {
-                arrived,
-                first,
-                answers: answers.len(),
-                last: *answers.last()?,
-                standing,
-            });
+            let words = format!("; {arrived} copies arrived, and {standing}");
+            let last = sent(session, *answers.last()?, "an ack that stands still sent");
+            return Cause::new(Sort::Standing, Level::Error, words, [first, last]);
         }
         let next = PacketId(copies.first()?.packet.0.saturating_add(1));
         let sent_since = of(self.there, next..PacketId(u32::MAX));
@@ -236,13 +241,25 @@ impl Ways<'_> {
             let heard = self.case.history.acked(session, packet);
             heard.is_some_and(|at| at.time > since && at.time <= until)
         });
-        Some(Cause::Unacked {
-            arrived,
-            first,
-            answers: answers.len(),
-            nacks: says.iter().filter(|says| says.nacks).count(),
-            acks_others,
-        })
+        let (level, later) = if acks_others {
+            (Level::Error, ", and they ack what came later")
+        } else {
+            (Level::Warning, "")
+        };
+        let to = session.name(self.link.1);
+        let what = match answers.len() {
+            0 => format!("{to} sent nothing back"),
+            count => format!(
+                "none of the {} that {to} sent back acks it{later}",
+                packets(count as u64)
+            ),
+        };
+        let nacks = match says.iter().filter(|says| says.nacks).count() {
+            0 => String::new(),
+            count => format!("; {count} of them say that {to} lacks what had arrived"),
+        };
+        let words = format!("; {arrived} copies arrived, and {what}{nacks}");
+        Cause::new(Sort::Unacked, level, words, [first])
     }
 
     /// Whether any packet of the session was ever acked, so that acks can be read at all.
@@ -254,17 +271,30 @@ impl Ways<'_> {
     fn too_late(&self, naming: &[PacketId], ack: PacketId, arrived: usize) -> Option<Cause> {
         let session = self.case.session;
         let known: Vec<_> = naming.iter().filter_map(|&it| session.packet(it)).collect();
-        let answers = naming.len();
+        let (from, to) = (session.name(self.link.0), session.name(self.link.1));
         if known.iter().all(|it| it.fate == Fate::Lost && !it.doubtful) {
-            let is_enough = answers >= session.bounds.reliable_stuck.copies;
-            return is_enough.then_some(Cause::AnswersLost { arrived, answers });
+            if naming.len() < session.bounds.reliable_stuck.copies {
+                return None;
+            }
+            let words = format!(
+                "; {arrived} copies arrived, and all {} in which {to} acked it were lost",
+                packets(naming.len() as u64)
+            );
+            return Cause::new(Sort::AnswersLost, Level::Warning, words, None);
         }
         let packet = session.packet(ack)?;
         let received = packet.received.filter(|_| !packet.doubtful);
         let (sent, received) = packet.sent.zip(received)?;
         let took_ns = received.time.since(sent.time);
-        let is_long = took_ns >= session.bounds.reliable_stuck.longest.0;
-        is_long.then_some(Cause::AnswerLate { ack, took_ns })
+        if took_ns < session.bounds.reliable_stuck.longest.0 {
+            return None;
+        }
+        let words = format!(
+            "; {to} acked it in packet {ack}, which {from} read {} after it was sent",
+            duration(took_ns)
+        );
+        let shown = came(session, ack, ACK_READ);
+        Cause::new(Sort::AnswerLate, Level::Warning, words, [shown])
     }
 
     /// How acks would name a message that these copies brought.
@@ -333,7 +363,8 @@ impl Ways<'_> {
         says
     }
 
-    fn standing(&self, answers: &[PacketId], says: &[Says], message: &Named) -> Option<Standing> {
+    /// That all answers say one number though what is later had arrived, where they do, in words.
+    fn standing(&self, answers: &[PacketId], says: &[Says], message: &Named) -> Option<String> {
         if answers.len() < ARRIVED_MIN {
             return None;
         }
@@ -343,13 +374,26 @@ impl Ways<'_> {
             let are_all = says.iter().all(|it| number(it) == Some(first));
             are_all.then_some(first)
         };
-        let standing = |ack: u64, numbers: Vec<u64>, is_next: bool| {
-            let later = (numbers.len(), *numbers.first()?, *numbers.last()?);
-            Some(Standing {
-                ack,
-                later,
-                is_next,
-            })
+        // `is_next`: it is the number of the message that is still missing.
+        let standing = |ack: u64, numbers: &[u64], is_next: bool| {
+            let (first, last) = (*numbers.first()?, *numbers.last()?);
+            let (what, later) = if is_next {
+                ("said that the first missing one is", "messages from it on")
+            } else {
+                ("acked no other number than", "packets with later numbers")
+            };
+            let wrapped = if (first < ack && !is_next) || last < first {
+                ", behind the place where the numbers begin again from 0"
+            } else {
+                ""
+            };
+            Some(format!(
+                "{} packets that {} sent back {what} {ack}, though {} {later} had arrived \
+                 ({first} to {last}{wrapped})",
+                answers.len(),
+                session.name(self.link.1),
+                numbers.len()
+            ))
         };
         if let Some((ack, place)) = all_say(|says| says.newest) {
             let last_left = session.left(*answers.last()?)?.time;
@@ -363,7 +407,7 @@ impl Ways<'_> {
                 .filter_map(|&packet| session.said(packet)?.sequence)
                 .map(|number| number.value)
                 .collect();
-            return standing(ack, numbers, false).filter(|it| it.later.0 >= ARRIVED_MIN);
+            return standing(ack, &numbers, false).filter(|_| numbers.len() >= ARRIVED_MIN);
         }
         let (ack, place) = all_say(|says| says.missing)?;
         let numbered = |line: &crate::history::line::Line| {
@@ -376,7 +420,7 @@ impl Ways<'_> {
             arrived.map(|number| number.value).collect::<Vec<u64>>()
         };
         let numbers = self.case.streams.line(message.stream).map(numbered)?;
-        standing(ack, numbers, true).filter(|_| place == message.place)
+        standing(ack, &numbers, true).filter(|_| place == message.place)
     }
 }
 

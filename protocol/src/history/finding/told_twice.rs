@@ -85,8 +85,8 @@ fn destroyed_twice(case: &Case<'_>, id: u64, findings: &mut Vec<Found>) {
             ended.remove(&node);
             continue;
         }
-        let destroy = case.told(place).filter(|it| it.role == Role::Destroy);
-        let Some(second) = destroy.filter(|it| !it.delivery.local) else {
+        let destroy = case.handed(place);
+        let Some(second) = destroy.filter(|it| it.role == Role::Destroy) else {
             continue;
         };
         let message = session.message(second.delivery.message);

@@ -18,11 +18,7 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
             let (CreatedByUpdate | IgnoredNotOwner | IgnoredStale | IgnoredUnknown) = effect else {
                 continue; // most are updates that were taken, and no object was destroyed then
             };
-            let update = case.told(place).filter(|it| it.role == Role::Update);
-            let Some(update) = update.filter(|it| !it.delivery.local) else {
-                continue;
-            };
-            let Some((from, destroy)) = destroyed(case, object, &update) else {
+            let Some((from, destroy, update)) = destroyed(case, object, place) else {
                 continue;
             };
             let first = note(&mut links, ((from, node), object), (destroy, update));
@@ -31,8 +27,7 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
             }
         }
     }
-    let found = links.into_iter().map(|(((from, to), object), it)| {
-        let (count, (destroy, update)) = it;
+    of_each(links, |((from, to), object), (destroy, update)| {
         let (level, what, outcome, of_all) = match update.delivery.effect {
             Effect::CreatedByUpdate => (
                 Level::Error,
@@ -50,23 +45,22 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
         ];
         let sentence = format!(
             "{name} sent {other} UPDATE of object {object} (packet {}) after its own {} \
-             (packet {}), and {other} {outcome}{}",
+             (packet {}), and {other} {outcome}",
             update.packet,
             destroy.words(session),
-            destroy.packet,
-            and_more(count)
+            destroy.packet
         );
         let because =
             format!("were updated by {name} after its own DESTROY of them, and {other} {of_all}");
         // More may come, and they are counted.
         let found = Found::new(level, from, update.delivery.at.time, evidence, sentence);
-        found.about([object]).because(because)
-    });
-    found.collect()
+        Some(found.about([object]).because(because))
+    })
 }
 
-/// Who said an UPDATE itself, and its own DESTROY of the object before that.
-fn destroyed(case: &Case<'_>, object: u64, update: &Told) -> Option<(NodeId, Told)> {
+/// An UPDATE that a node was handed: who said it itself, its own DESTROY of the object before that, and it.
+fn destroyed(case: &Case<'_>, object: u64, place: u32) -> Option<(NodeId, Told, Told)> {
+    let update = case.handed(place).filter(|it| it.role == Role::Update)?;
     let (from, _) = case.session.link(update.packet)?;
     if update.speaker != case.peer(from) {
         return None;
@@ -79,5 +73,5 @@ fn destroyed(case: &Case<'_>, object: u64, update: &Told) -> Option<(NodeId, Tol
     let destroy = case.told(span.because)?;
     let is_own = destroy.delivery.local && destroy.delivery.node == from;
     let is_before = destroy.delivery.at.number < left.number;
-    (is_own && is_before && destroy.role == Role::Destroy).then_some((from, destroy))
+    (is_own && is_before && destroy.role == Role::Destroy).then_some((from, destroy, update))
 }

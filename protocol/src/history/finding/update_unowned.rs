@@ -17,51 +17,42 @@ struct Unowned {
 }
 
 pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
-    let (session, history) = (case.session, case.history);
     let mut links: Firsts<(Link, u64), Unowned> = Firsts::new();
-    for &object in history.objects.keys() {
-        for &place in history.telling(object) {
-            let (_, effect) = history.deliveries.effect(place);
-            if effect != Effect::IgnoredNotOwner {
-                continue;
-            }
-            let update = case.told(place).filter(|it| it.role == Role::Update);
-            let Some(update) = update.filter(|it| !it.delivery.local) else {
-                continue;
-            };
-            let Some(link) = session.link(update.packet) else {
-                continue;
-            };
-            let own = case.peer(link.0);
-            let left = case.first_sent(update.delivery.message);
-            let Some(left) = left.filter(|_| own.is_some() && update.speaker == own) else {
-                continue;
-            };
-            let Some(span) = history.belief_at(object, link.0, left.time) else {
-                continue;
-            };
-            let is_known = left.time.since(span.time.start) >= KNOWN_NS;
-            let Belief::Owned(owner) = span.belief else {
-                continue;
-            };
-            if Some(owner) == own || !is_known {
-                continue;
-            }
-            let it = Unowned {
-                owner,
-                because: case.told(span.because),
-                update,
-            };
+    for (object, place, _, effect) in case.telling() {
+        if effect == Effect::IgnoredNotOwner
+            && let Some((link, it)) = unowned(case, object, place)
+        {
             note(&mut links, (link, object), it);
         }
     }
-    let found = links.into_iter();
-    let found = found.map(|((link, object), (count, it))| it.found(session, link, object, count));
-    found.collect()
+    of_each(links, |(link, object), it| {
+        Some(it.found(case.session, link, object))
+    })
+}
+
+/// The UPDATE of an object that a node sent another, which knew who owns it.
+fn unowned(case: &Case<'_>, object: u64, place: u32) -> Option<(Link, Unowned)> {
+    let update = case.handed(place).filter(|it| it.role == Role::Update)?;
+    let link = case.session.link(update.packet)?;
+    let own = case.peer(link.0)?;
+    let left = case.first_sent(update.delivery.message)?;
+    let span = case.history.belief_at(object, link.0, left.time)?;
+    let Belief::Owned(owner) = span.belief else {
+        return None;
+    };
+    let is_known = left.time.since(span.time.start) >= KNOWN_NS;
+    let is_others = update.speaker == Some(own) && owner != own;
+    let because = case.told(span.because);
+    let it = Unowned {
+        owner,
+        because,
+        update,
+    };
+    (is_known && is_others).then_some((link, it))
 }
 
 impl Unowned {
-    fn found(&self, session: &Session, (from, to): Link, object: u64, count: u64) -> Found {
+    fn found(&self, session: &Session, (from, to): Link, object: u64) -> Found {
         let because = self.because.filter(|because| because.delivery.node == from);
         let told = because.map(|because| format!(" (packet {})", because.packet));
         let pieces = [
@@ -73,22 +64,16 @@ impl Unowned {
         let owner = session.peer_name(self.owner);
         let sentence = format!(
             "{name} sent {other} UPDATE of object {object} (packet {}), and knew that {owner} \
-             owns it{}; {other} dropped it{}",
+             owns it{}; {other} dropped it",
             self.update.packet,
-            told.unwrap_or_default(),
-            and_more(count)
+            told.unwrap_or_default()
         );
         let because = format!(
             "were updated by {name}, which knew that {owner} owns them; {other} dropped that"
         );
         // More may come, and they are counted.
-        let found = Found::new(
-            Level::Warning,
-            from,
-            self.update.delivery.at.time,
-            pieces,
-            sentence,
-        );
+        let time = self.update.delivery.at.time;
+        let found = Found::new(Level::Warning, from, time, pieces, sentence);
         found.about([object]).because(because)
     }
 }
