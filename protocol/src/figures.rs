@@ -66,6 +66,11 @@ pub fn duration(ns: i64) -> String {
     format!("{sign}{size} ns")
 }
 
+/// The same of a length that has no sign.
+pub(crate) fn length(ns: u64) -> String {
+    duration(i64::try_from(ns).unwrap_or(i64::MAX))
+}
+
 /// How many tenths of a unit this much is, rounded.
 fn tenths(size: u64, unit: u64) -> u64 {
     let (size, unit) = (u128::from(size), u128::from(unit));
@@ -98,6 +103,45 @@ pub fn listed<S: Borrow<str>>(names: &[S]) -> String {
         [one] => one.borrow().to_owned(),
         [before @ .., last] => format!("{} and {}", before.join(", "), last.borrow()),
     }
+}
+
+/// The first of some names, so many, and how many more there are: `A, B and 3 more`.
+pub(crate) fn listed_first<S: Borrow<str>>(names: &[S], named: usize) -> String {
+    let mut all: Vec<&str> = names.iter().take(named).map(S::borrow).collect();
+    let more = format!("{} more", names.len().saturating_sub(named));
+    all.extend((named < names.len()).then_some(more.as_str()));
+    listed(&all)
+}
+
+/// The same of many names: `A, B, C, D and 12 more`.
+pub(crate) fn listed_few<S: Borrow<str>>(names: &[S]) -> String {
+    const FEW: usize = 4;
+    // One more takes no more room than to say so.
+    listed_first(
+        names,
+        if names.len() > FEW + 1 {
+            FEW
+        } else {
+            names.len()
+        },
+    )
+}
+
+/// `2nd`, `64th`.
+pub(crate) fn ordinal(number: u64) -> String {
+    let ending = match (number % 100, number % 10) {
+        (11..=13, _) => "th",
+        (_, 1) => "st",
+        (_, 2) => "nd",
+        (_, 3) => "rd",
+        _ => "th",
+    };
+    format!("{number}{ending}")
+}
+
+/// Bytes in hexadecimal digits, two each.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// A part of one, in percent with one decimal: `96.8 %`.

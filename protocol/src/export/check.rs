@@ -19,8 +19,9 @@ pub struct Check {
     pub fail_on: &'static str,
     /// How many there are of each level.
     pub counts: Counts,
-    /// All of them, in order of time.
-    pub findings: Vec<FindingJson>,
+    /// All of them, in order of time; left out of the last line of `netreel check --follow --json`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub findings: Option<Vec<FindingJson>>,
     /// What could not be read or is not certain.
     pub warnings: Vec<String>,
 }
@@ -87,43 +88,26 @@ pub struct EvidenceJson {
 
 /// A judgement, and all findings that it rests on.
 pub fn check(session: &Session, history: &History, judgement: &Judgement) -> Check {
+    let numbered = (0..).zip(&history.findings);
+    let findings = numbered.map(|(place, each)| FindingJson {
+        finding: Some(history.finding_number(place)),
+        ..finding(session, each)
+    });
+    Check {
+        findings: Some(findings.collect()),
+        ..conclusion(session, history, judgement)
+    }
+}
+
+/// A judgement without the findings that it rests on.
+pub fn conclusion(session: &Session, history: &History, judgement: &Judgement) -> Check {
     Check {
         verdict: judgement.verdict.name(),
         reasons: judgement.reasons.clone(),
         judged_until_ns: judgement.judged_until.map(|until| until.0),
         fail_on: judgement.fail_on.name(),
         counts: Counts::of(&history.findings),
-        findings: (0..)
-            .zip(&history.findings)
-            .map(|(place, each)| FindingJson {
-                finding: Some(history.finding_number(place)),
-                ..finding(session, each)
-            })
-            .collect(),
-        warnings: session.warnings(),
-    }
-}
-
-/// The same without the findings: the last line of `netreel check --follow --json`.
-#[derive(Clone, Debug, Serialize)]
-#[allow(missing_docs)] // see `Check`
-pub struct Conclusion {
-    pub verdict: &'static str,
-    pub reasons: Vec<Reason>,
-    pub judged_until_ns: Option<i64>,
-    pub fail_on: &'static str,
-    pub counts: Counts,
-    pub warnings: Vec<String>,
-}
-
-/// A judgement without the findings that it rests on.
-pub fn conclusion(session: &Session, history: &History, judgement: &Judgement) -> Conclusion {
-    Conclusion {
-        verdict: judgement.verdict.name(),
-        reasons: judgement.reasons.clone(),
-        judged_until_ns: judgement.judged_until.map(|until| until.0),
-        fail_on: judgement.fail_on.name(),
-        counts: Counts::of(&history.findings),
+        findings: None,
         warnings: session.warnings(),
     }
 }

@@ -7,8 +7,7 @@ use netreel_reel::{
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::values::hex;
-use crate::figures::moment;
+use crate::figures::{hex, moment};
 use crate::packet_fields::fault_ns;
 use crate::session::{SessionReel, SessionTime};
 

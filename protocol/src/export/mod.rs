@@ -22,8 +22,7 @@ mod values;
 mod why;
 
 pub use check::{
-    Check, Conclusion, EvidenceJson, FindingJson, InstanceJson, check, conclusion, evidence,
-    finding,
+    Check, EvidenceJson, FindingJson, InstanceJson, check, conclusion, evidence, finding,
 };
 pub use csv::{csv_columns, csv_row};
 pub use cut::Cut;

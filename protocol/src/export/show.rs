@@ -5,7 +5,8 @@ use serde::Serialize;
 use serde_json::Value as Json;
 
 use super::packets::{PacketJson, packet};
-use super::values::{hex, raw_and_value};
+use super::values::raw_and_value;
+use crate::figures::hex;
 use crate::history::History;
 use crate::session::{MessageId, PacketId, Session};
 use crate::why::Resend;

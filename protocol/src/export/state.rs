@@ -6,6 +6,7 @@ use netreel_wire::PropertyId;
 use serde::Serialize;
 use serde_json::Value as Json;
 
+use crate::figures::hex;
 use crate::history::state::{Apart, Held, Known, Rest, Scalar, States, apart_words};
 use crate::history::{Belief, Existence, ExistenceDifference, Exists, History};
 use crate::session::{NodeId, Session, SessionTime};
@@ -337,10 +338,7 @@ pub fn known_json(known: &Known) -> Json {
         Scalar::Real(number) => Json::from(*number),
         Scalar::Truth(truth) => Json::from(*truth),
         Scalar::Name(name) => Json::from(name.as_str()),
-        Scalar::Bytes(bytes) => {
-            let digits: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-            Json::from(digits.concat())
-        }
+        Scalar::Bytes(bytes) => Json::from(hex(bytes)),
         Scalar::Unknown => Json::Null,
     };
     match known {

@@ -1,9 +1,9 @@
 //! Values of fields as JSON.
 
-use std::fmt::Write as _;
-
 use netreel_wire::Value;
 use serde_json::{Number, Value as Json};
+
+use crate::figures::hex;
 
 /// Integers up to this size are exact in every JSON reader.
 const EXACT_MAX: u64 = (1 << 53) - 1;
@@ -75,11 +75,4 @@ fn signed(value: i64) -> Json {
 /// JSON has no word for what is not a number.
 fn float(value: f64) -> Json {
     Number::from_f64(value).map_or_else(|| Json::String(value.to_string()), Json::Number)
-}
-
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }

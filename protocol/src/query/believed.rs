@@ -7,6 +7,7 @@ use netreel_wire::{Property, PropertyId};
 
 use super::eval::is_named;
 use super::expr::{Belief, BeliefValue, Constant, Expr, Query};
+use crate::figures::hex;
 use crate::history::state::{Known, Scalar, States};
 use crate::history::{self, History};
 use crate::session::{MessageId, NodeId, Session, SessionReel, SessionTime, Stamp};
@@ -297,8 +298,7 @@ fn of_scalar(scalar: &Scalar, value: &BeliefValue, tolerance: f64) -> Option<boo
         Scalar::Truth(found) => (Constant::Whole(i128::from(*found)), 0.0),
         Scalar::Name(found) => return Some(value.comparison.of_texts(*found == value.typed)),
         Scalar::Bytes(found) => {
-            let hex: String = found.iter().map(|byte| format!("{byte:02x}")).collect();
-            let is_equal = hex.eq_ignore_ascii_case(&value.typed);
+            let is_equal = hex(found).eq_ignore_ascii_case(&value.typed);
             return Some(value.comparison.of_texts(is_equal));
         }
         Scalar::Unknown => return None,

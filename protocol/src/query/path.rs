@@ -9,6 +9,7 @@ use std::ops::Range;
 use netreel_wire::{Decoded, Name, StreamId, Tree, TreeNode, Value};
 
 use super::expr::{Comparison, Constant, Each, Path};
+use crate::figures::hex;
 use crate::session::{MessageId, PacketId, Session};
 
 /// A packet with all its fields, and where its messages are.
@@ -114,7 +115,6 @@ fn number(value: &Value) -> Option<Constant> {
 }
 
 fn has_text(value: &Value, text: &str, comparison: Comparison) -> bool {
-    let hex = |bytes: &[u8]| -> String { bytes.iter().map(|byte| format!("{byte:02x}")).collect() };
     let equal = match value {
         Value::Text(found) | Value::Uuid(found) => found == text,
         Value::Bytes(bytes) | Value::Hash(bytes) => hex(bytes).eq_ignore_ascii_case(text),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use crate::figures::listed;
+pub(super) use crate::figures::listed_few as list;
 use crate::session::{NodeId, Session};
 
 /// Why something could not be judged.
@@ -74,21 +74,6 @@ impl Reason {
             nodes,
         }
     }
-}
-
-/// More names are counted, not listed.
-const NAMED_MAX: usize = 4;
-
-/// `A, B and X`; of many the first ones: `A, B, C, D and 12 more`.
-pub(super) fn list(names: &[String]) -> String {
-    let more = match names.len().saturating_sub(NAMED_MAX) {
-        0 | 1 => None,
-        more => Some(format!("{more} more")),
-    };
-    let named = names.len() - more.as_ref().map_or(0, |_| names.len() - NAMED_MAX);
-    let mut names: Vec<&str> = names.iter().take(named).map(String::as_str).collect();
-    names.extend(more.as_deref());
-    listed(&names)
 }
 
 /// The names of nodes, in the session's order, each once.

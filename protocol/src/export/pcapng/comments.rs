@@ -8,7 +8,7 @@ use netreel_reel::{EventNumber, FaultVerdict, SendOutcome, os_code_words};
 use super::lane::{Item, What};
 use super::proxies::Proxies;
 use super::whose::Whose;
-use crate::figures::duration;
+use crate::figures::{duration, length};
 use crate::history::{Evidence, History};
 use crate::session::packets;
 use crate::session::{
@@ -343,22 +343,21 @@ fn failed(outcome: SendOutcome) -> Option<String> {
 }
 
 fn fault(verdict: FaultVerdict) -> String {
-    let nanos = |nanos: u64| duration(i64::try_from(nanos).unwrap_or(i64::MAX));
     let what = match verdict {
         FaultVerdict::Lost => "dropped it".to_owned(),
-        FaultVerdict::Delayed { nanos: held } => format!("held it back for {}", nanos(held)),
-        FaultVerdict::Reordered { nanos: held } => {
-            format!("held it back for {} and let others pass", nanos(held))
+        FaultVerdict::Delayed { nanos } => format!("held it back for {}", length(nanos)),
+        FaultVerdict::Reordered { nanos } => {
+            format!("held it back for {} and let others pass", length(nanos))
         }
-        FaultVerdict::Duplicated { nanos: after } => {
-            format!("sent it again, {} after it came", nanos(after))
+        FaultVerdict::Duplicated { nanos } => {
+            format!("sent it again, {} after it came", length(nanos))
         }
-        FaultVerdict::Queued { nanos: waited } => {
-            format!("let it wait {} for a slow link", nanos(waited))
+        FaultVerdict::Queued { nanos } => {
+            format!("let it wait {} for a slow link", length(nanos))
         }
-        FaultVerdict::QueueFull { nanos: wait } => format!(
+        FaultVerdict::QueueFull { nanos } => format!(
             "dropped it: it would have waited {} for a slow link",
-            nanos(wait)
+            length(nanos)
         ),
         FaultVerdict::Refused => "did not serve its sender".to_owned(),
         FaultVerdict::Corrupted { bit } => format!("turned bit {bit} of it"),

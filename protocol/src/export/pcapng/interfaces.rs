@@ -1,10 +1,11 @@
 //! The interfaces of the file: one for each node and each proxy, and those of an observer.
 
+use std::borrow::Borrow;
 use std::collections::BTreeSet;
 
 use super::proxies::{Proxies, Proxy};
 use super::whose::Whose;
-use crate::figures::duration;
+use crate::figures::{length, listed_first};
 use crate::session::{NodeId, ObserverId, Session};
 
 /// The name and the description of every interface, and for each reel the place of its first.
@@ -57,7 +58,6 @@ fn passed(session: &Session, proxy: Option<&Proxy<'_>>) -> (String, String) {
         return (String::new(), String::new());
     };
     let ends: Vec<String> = proxy.ends.iter().map(|&end| session.name(end)).collect();
-    let ends: Vec<&str> = ends.iter().map(String::as_str).collect();
     let mut description = format!("a proxy; it tells of {}", list(&ends));
     let first = proxy.ends.first();
     let known = first.and_then(|end| session.node(*end));
@@ -90,7 +90,6 @@ fn described(session: &Session, node: NodeId) -> (String, String) {
         return (session.name(node), String::new());
     };
     let endpoints: Vec<String> = known.endpoints.iter().map(ToString::to_string).collect();
-    let endpoints: Vec<&str> = endpoints.iter().map(String::as_str).collect();
     let mut description = match endpoints.as_slice() {
         [] => "address unknown".to_owned(),
         some => list(some),
@@ -104,8 +103,7 @@ fn described(session: &Session, node: NodeId) -> (String, String) {
         0 => {}
         u64::MAX => description.push_str("; its clock is placed by the calendar"),
         error_ns => {
-            let error_ns = i64::try_from(error_ns).unwrap_or(i64::MAX);
-            description.push_str(&format!("; its clock may be off by {}", duration(error_ns)));
+            description.push_str(&format!("; its clock may be off by {}", length(error_ns)));
         }
     }
     (known.name.clone(), description)
@@ -115,15 +113,9 @@ fn described(session: &Session, node: NodeId) -> (String, String) {
 const LIST_MAX: usize = 16;
 
 /// `A, B and X`
-pub(super) fn list(names: &[&str]) -> String {
-    let (shown, more) = match names.len().saturating_sub(LIST_MAX) {
-        0 => (names, 0),
-        more => (names.get(..LIST_MAX).unwrap_or(names), more),
-    };
-    match (shown, more) {
-        ([], _) => "nobody".to_owned(),
-        ([one], 0) => (*one).to_owned(),
-        ([first @ .., last], 0) => format!("{} and {last}", first.join(", ")),
-        (shown, more) => format!("{} and {more} more", shown.join(", ")),
+pub(super) fn list<S: Borrow<str>>(names: &[S]) -> String {
+    match names {
+        [] => "nobody".to_owned(),
+        names => listed_first(names, LIST_MAX),
     }
 }

@@ -13,7 +13,7 @@ use super::loss_tests::{
     Passed, Pattern, Share, by_direction, by_place, by_time, explained, in_rows,
 };
 use super::prelude::*;
-use crate::figures::{moment, seconds};
+use crate::figures::{moment, ordinal, seconds};
 
 /// Packets are looked at in pieces of this many.
 const PIECE: usize = 4096;
@@ -240,7 +240,7 @@ fn of_pattern(
             format!(
                 "a number: of what {name} sent to {other}, every {} packet was lost \
                  ({}), and {} others",
-                nth(*every),
+                ordinal(*every),
                 of(meant),
                 of(others)
             ),
@@ -266,18 +266,6 @@ fn of_pattern(
         ),
     };
     of_packets(session, (from, to), (level, sentence), meant)
-}
-
-/// `64th`, `2nd`.
-fn nth(number: u64) -> String {
-    let ending = match (number % 100, number % 10) {
-        (11..=13, _) => "th",
-        (_, 1) => "st",
-        (_, 2) => "nd",
-        (_, 3) => "rd",
-        _ => "th",
-    };
-    format!("{number}{ending}")
 }
 
 /// That far more is lost one way.

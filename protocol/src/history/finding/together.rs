@@ -9,12 +9,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Found;
-use crate::figures::listed;
+use crate::figures::listed_few;
 use crate::history::{Finding, Instance, Level};
 use crate::session::{NodeId, SessionTime};
-
-/// More objects are counted, not listed.
-const LISTED_MAX: usize = 4;
 
 type Cause = (&'static str, Level, NodeId, Option<SessionTime>, String);
 
@@ -54,7 +51,12 @@ fn one(mut all: Vec<Found>, because: &str) -> Option<Found> {
     let mut known = BTreeSet::new();
     let objects = each.iter().filter_map(|it| it.object);
     let objects: Vec<u64> = objects.filter(|&object| known.insert(object)).collect();
-    let sentence = format!("{} objects ({}) {because}", objects.len(), named(&objects));
+    let names: Vec<String> = objects.iter().map(u64::to_string).collect();
+    let sentence = format!(
+        "{} objects ({}) {because}",
+        objects.len(),
+        listed_few(&names)
+    );
     let mut one = Found::new(level, node, time, evidence, sentence).about(objects);
     (one.finding.rule, one.finding.each) = (rule, each);
     Some(one.fixed(fixed))
@@ -68,21 +70,6 @@ fn instance(finding: Finding) -> Instance {
         sentence: finding.sentence,
         evidence: finding.evidence,
     }
-}
-
-/// `40, 41, 42, 43 and 5 more`.
-fn named(objects: &[u64]) -> String {
-    // One more takes no more room than to say so.
-    let more = match objects.len().saturating_sub(LISTED_MAX) {
-        1 => 0,
-        more => more,
-    };
-    let named = objects.iter().take(objects.len() - more);
-    let mut names: Vec<String> = named.map(u64::to_string).collect();
-    if more > 0 {
-        names.push(format!("{more} more"));
-    }
-    listed(&names)
 }
 
 #[cfg(test)]

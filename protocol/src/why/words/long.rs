@@ -4,7 +4,7 @@ use netreel_wire::Role;
 
 use super::phrases::{effect_words, rule_words, would_words};
 use super::{Words, moment, seconds};
-use crate::figures::duration;
+use crate::figures::{duration, length, ordinal};
 use crate::history::{Ambiguity, Belief, Effect, Told, rules_of, told, word};
 use crate::session::{MessageId, NodeId, PacketId, SessionTime, packets};
 use crate::why::{Cause, Fact, Link, NotKnown, RuleWord};
@@ -82,18 +82,17 @@ impl Words<'_> {
         };
         let proxy = self.session.proxies.get(usize::from(fault.proxy.0));
         let proxy = proxy.map_or("a proxy", String::as_str);
-        let long = |nanos: u64| duration(i64::try_from(nanos).unwrap_or(i64::MAX));
         match fault.verdict {
             Lost => format!("{proxy} dropped packet {id} by chance, as it was told to"),
             Delayed { nanos } | Reordered { nanos } => {
-                format!("{proxy} held packet {id} back for {}", long(nanos))
+                format!("{proxy} held packet {id} back for {}", length(nanos))
             }
             Duplicated { nanos } => {
-                format!("{proxy} sent packet {id} twice, {} apart", long(nanos))
+                format!("{proxy} sent packet {id} twice, {} apart", length(nanos))
             }
             Queued { nanos } => format!(
                 "packet {id} waited {} at {proxy} for a link of limited bandwidth",
-                long(nanos)
+                length(nanos)
             ),
             QueueFull { .. } => {
                 format!("{proxy} dropped packet {id}: too much waited there already")
@@ -132,7 +131,7 @@ impl Words<'_> {
         });
         let copy = match sent {
             1 => String::new(),
-            sent => format!(", the {} time that it was sent", ordinal(sent)),
+            sent => format!(", the {} time that it was sent", ordinal(sent.into())),
         };
         format!(
             "{} arrived at {to} at {} in packet {packet}{copy}{}",
@@ -309,7 +308,7 @@ impl Words<'_> {
                 error => format!(
                     "the clock of {} is off by at most {}",
                     self.name(node),
-                    duration(i64::try_from(error).unwrap_or(i64::MAX))
+                    length(error)
                 ),
             }
         };
@@ -370,16 +369,4 @@ fn mended(lost: PacketId, more: u32, again: PacketId, after_ns: i64, cause: Caus
         Cause::Eager | Cause::Acked | Cause::Unknown => format!("came {after} later"),
     };
     format!("packet {lost}{was} and {resend} in packet {again} {waited}")
-}
-
-/// `2nd`
-fn ordinal(number: u32) -> String {
-    let ending = match (number % 10, number % 100) {
-        (_, 11..=13) => "th",
-        (1, _) => "st",
-        (2, _) => "nd",
-        (3, _) => "rd",
-        _ => "th",
-    };
-    format!("{number}{ending}")
 }
