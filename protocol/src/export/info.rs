@@ -335,11 +335,7 @@ fn node(session: &Session, id: NodeId, node: &Node) -> NodeJson {
         limit: node.limit.clone(),
         notes: node.notes.clone(),
         triggers: triggers(&node.triggers),
-        unknown_events: session
-            .reels
-            .get(usize::from(id.0))
-            .and_then(Option::as_ref)
-            .map(|reel| reel.unknown().values().sum()),
+        unknown_events: session.reel(id).map(|reel| reel.unknown().values().sum()),
     }
 }
 

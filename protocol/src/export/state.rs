@@ -1,7 +1,5 @@
 //! `state`: what every node believed of the values of objects.
 
-use std::collections::BTreeMap;
-
 use netreel_wire::PropertyId;
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -218,11 +216,7 @@ pub fn state(
         };
         let mut told = StateObject {
             object,
-            object_type: history
-                .objects
-                .get(&object)
-                .and_then(|it| it.object_type)
-                .map(|number| states.type_name(number)),
+            object_type: type_name(history, states, object),
             owners: owners.iter().map(|&node| session.name(node)).collect(),
             properties: Vec::new(),
             without: nodes
@@ -251,6 +245,12 @@ pub fn state(
         }
     }
     answer
+}
+
+/// What the wire calls an object's type; its number where it gives it no name.
+fn type_name(history: &History, states: &States, object: u64) -> Option<String> {
+    let known = history.objects.get(&object)?;
+    Some(states.type_name(known.object_type?))
 }
 
 /// Whether an object may live at a node, as far as its beliefs tell: of objects that come in snapshots
@@ -466,7 +466,6 @@ pub fn state_diff(
     let (one, other) = pair;
     let mut values = Vec::new();
     let mut compared = 0;
-    let mut names: BTreeMap<u64, Option<String>> = BTreeMap::new();
     for (object, properties) in states.objects() {
         if !(question.wanted)(object) {
             continue;
@@ -491,14 +490,10 @@ pub fn state_diff(
                 let lives = lives(history, object, node, at) && held.value != Known::Nothing;
                 lives.then(|| held.value.words(declared))
             };
-            let object_type = names.entry(object).or_insert_with(|| {
-                let known = history.objects.get(&object)?;
-                Some(states.type_name(known.object_type?))
-            });
             let differs = now.filter(|it| *it != Apart::Same);
             values.push(StateDiffValue {
                 object,
-                object_type: object_type.clone(),
+                object_type: type_name(history, states, object),
                 property: declared.name.clone(),
                 now: differs.is_some(),
                 words: [shown(one), shown(other)],
@@ -535,11 +530,9 @@ fn lives_at_one(
     (one, other): (NodeId, NodeId),
     question: &StateQuestion<'_>,
 ) -> Vec<StateLives> {
-    let wanted = history
-        .objects
-        .iter()
-        .filter(|(id, _)| (question.wanted)(**id));
-    let parted = wanted.filter_map(|(&id, object)| {
+    let objects = history.objects.keys().copied();
+    let wanted = objects.filter(|&id| (question.wanted)(id));
+    let parted = wanted.filter_map(|id| {
         let belief = |node| Some(history.belief_at(id, node, question.at)?.belief);
         let lives = |belief| matches!(belief, Some(Belief::Owned(_) | Belief::Orphaned(_)));
         let [mine, theirs] = [belief(one), belief(other)];
@@ -553,7 +546,7 @@ fn lives_at_one(
         }
         Some(StateLives {
             object: id,
-            object_type: object.object_type.map(|it| states.type_name(it)),
+            object_type: type_name(history, states, id),
             at: session.name(at),
             not_at: session.name(not_at),
             destroyed: lacks == Some(Belief::Destroyed),

@@ -9,7 +9,7 @@ use super::parse::nearest_of;
 use super::path::Opened;
 use crate::history::{Finding, History, Level, RULES};
 use crate::packet_fields::{FieldType, FieldValue, PacketAt, PacketField};
-use crate::session::{Fate, MessageId, Node, NodeId, Packet, PacketId, Said, Session};
+use crate::session::{MessageId, Node, NodeId, Packet, PacketId, Said, Session};
 
 /// What a filter is asked about.
 #[derive(Clone, Copy)]
@@ -96,11 +96,9 @@ impl<'a, 'h> Subject<'a, 'h> {
 
     fn word(&self, word: Word) -> bool {
         match word {
-            Word::Lost => self.has_fate(Fate::Lost),
-            Word::Received => self.has_fate(Fate::Received),
-            Word::Unknown => self.has_fate(Fate::Unknown),
-            Word::Failed => self.has_fate(Fate::SendFailed),
-            Word::Unread => self.has_fate(Fate::Unread),
+            Word::Lost | Word::Received | Word::Unknown | Word::Failed | Word::Unread => {
+                self.packet.map(|packet| packet.fate) == word.fate()
+            }
             Word::Duplicated => self
                 .packet
                 .is_some_and(|packet| !packet.duplicates.is_empty()),
@@ -215,10 +213,6 @@ impl<'a, 'h> Subject<'a, 'h> {
             }
             _ => levels.any(|each| comparison.holds(each.cmp(&level))),
         }
-    }
-
-    fn has_fate(&self, fate: Fate) -> bool {
-        self.packet.is_some_and(|packet| packet.fate == fate)
     }
 
     fn is_reliable(&self) -> Option<bool> {

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use crate::history::Level;
 use crate::packet_fields::{FieldType, PacketField};
+use crate::session::Fate;
 
 /// A filter that was understood.
 #[derive(Clone, Debug, PartialEq)]
@@ -124,6 +125,20 @@ named! {
         "resent" Resent,
         "undecodable" Undecodable,
         "finding" Finding,
+    }
+}
+
+impl Word {
+    /// The fate that it asks for.
+    pub fn fate(self) -> Option<Fate> {
+        match self {
+            Word::Lost => Some(Fate::Lost),
+            Word::Received => Some(Fate::Received),
+            Word::Unknown => Some(Fate::Unknown),
+            Word::Failed => Some(Fate::SendFailed),
+            Word::Unread => Some(Fate::Unread),
+            _ => None,
+        }
     }
 }
 

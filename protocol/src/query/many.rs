@@ -147,19 +147,12 @@ impl Expr {
                 let left = left.known(session, some);
                 left.with(right.known(session, some), |one, other| one | other)
             }
-            Expr::Word(word) => {
-                let fate = |fate| Known::each(some, |place| some.fate(place) == fate);
-                match word {
-                    Word::Lost => fate(Fate::Lost),
-                    Word::Received => fate(Fate::Received),
-                    Word::Unknown => fate(Fate::Unknown),
-                    Word::Failed => fate(Fate::SendFailed),
-                    Word::Unread => fate(Fate::Unread),
-                    Word::Duplicated => Known::each(some, |place| some.is_duplicated(place)),
-                    Word::Doubtful => Known::each(some, |place| some.is_doubtful(place)),
-                    _ => OPEN,
-                }
-            }
+            Expr::Word(word) => match (word, word.fate()) {
+                (_, Some(fate)) => Known::each(some, |place| some.fate(place) == fate),
+                (Word::Duplicated, _) => Known::each(some, |place| some.is_duplicated(place)),
+                (Word::Doubtful, _) => Known::each(some, |place| some.is_doubtful(place)),
+                _ => OPEN,
+            },
             Expr::Present(field) => match field {
                 Field::Node | Of(It::From | It::To | It::Link) => Known::of(true),
                 Of(It::Packet | It::Length | It::Time) => Known::of(true),

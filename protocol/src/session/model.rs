@@ -307,6 +307,17 @@ pub struct Packet {
     pub cut: Option<u32>,
 }
 
+impl Node {
+    /// Whose its reel is.
+    pub(crate) fn recorder(&self) -> &str {
+        if self.proxied {
+            "the proxy"
+        } else {
+            &self.name
+        }
+    }
+}
+
 impl Packet {
     /// When it left its sender: its send, or else the first time that somebody saw it pass.
     pub fn departed(&self) -> Option<Stamp> {

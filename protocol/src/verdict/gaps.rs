@@ -27,7 +27,7 @@ const GOES_ON: &str = "it is still being recorded";
 
 /// A reel and what the session knows of it.
 struct Known<'a> {
-    whose: String,
+    whose: &'a str,
     reel: Option<&'a Reel>,
     complete: bool,
     window: bool,
@@ -39,22 +39,10 @@ struct Known<'a> {
 /// is one reason, however many reels have it.
 pub(super) fn of_reels(session: &Session, observers: &[&Observer]) -> Vec<Reason> {
     let mut gaps: Vec<Gap> = Vec::new();
-    for (place, node) in session.nodes.iter().enumerate() {
-        let reel = session.reels.get(place).and_then(Option::as_ref);
-        // A proxy's reel tells of several nodes, and lacks what it lacks once.
-        let mut before = session.reels.iter().take(place).flatten();
-        let again = reel.is_some_and(|reel| before.any(|other| Arc::ptr_eq(other, reel)));
-        if again || !node.recorded {
-            continue;
-        }
-        let whose = if node.proxied {
-            "the proxy".to_owned()
-        } else {
-            node.name.clone()
-        };
+    for (id, node) in session.recorded_nodes() {
         let known = Known {
-            whose,
-            reel: reel.map(Arc::as_ref),
+            whose: node.recorder(),
+            reel: session.reel(id).map(Arc::as_ref),
             complete: node.complete,
             window: node.window,
             limit: node.limit.as_deref(),
@@ -64,7 +52,7 @@ pub(super) fn of_reels(session: &Session, observers: &[&Observer]) -> Vec<Reason
     }
     for observer in observers {
         let known = Known {
-            whose: observer.name.clone(),
+            whose: &observer.name,
             reel: Some(&observer.reel),
             complete: observer.complete,
             window: observer.window,
@@ -87,7 +75,7 @@ fn note(known: &Known<'_>, gaps: &mut Vec<Gap>) {
     let mut gap = |id, why: &str| {
         gaps.push(Gap {
             id,
-            whose: known.whose.clone(),
+            whose: known.whose.to_owned(),
             why: why.to_owned(),
         });
     };

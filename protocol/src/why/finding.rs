@@ -240,8 +240,7 @@ impl Telling<'_> {
         let mut steps: Vec<StepId> = (0..holes)
             .map(|hole| self.certain(Fact::Hole { node, hole }))
             .collect();
-        let reel = self.session.reels.get(usize::from(node.0));
-        let reel = reel.and_then(Option::as_ref);
+        let reel = self.session.reel(node);
         if !known.window && reel.is_some_and(|reel| !crate::session::is_closed(reel)) {
             steps.push(self.certain(Fact::CutShort { node }));
         }

@@ -179,7 +179,7 @@ impl<'a> Addresses<'a> {
         if known.is_none_or(|node| node.proxied) {
             return addresses;
         }
-        let reel = self.session.reels.get(place).and_then(Option::as_ref);
+        let reel = self.session.reel(node);
         let sockets: BTreeMap<SocketId, Endpoint> = reel
             .map(|reel| reel.endpoints().iter().copied().collect())
             .unwrap_or_default();

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use netreel_reel::{EventNumber, FaultVerdict, SendOutcome, os_code_words};
 
+use super::PcapngOptions;
 use super::lane::{Item, What};
 use super::proxies::Proxies;
 use super::whose::Whose;
@@ -49,10 +50,7 @@ pub(super) struct Commenter<'a> {
     session: &'a Session,
     history: &'a History,
     proxies: &'a Proxies<'a>,
-    which: Comments,
-    frames: Frames,
-    /// From here on a packet is called late, in ns.
-    late_ns: i64,
+    options: PcapngOptions,
     findings: BTreeMap<(Whose, EventNumber), Vec<String>>,
     /// On each link, the last send that has arrived so far.
     newest: BTreeMap<(NodeId, NodeId), (EventNumber, SessionTime)>,
@@ -65,22 +63,18 @@ impl<'a> Commenter<'a> {
         session: &'a Session,
         history: &'a History,
         proxies: &'a Proxies<'a>,
-        which: Comments,
-        frames: Frames,
-        late_ns: i64,
+        options: PcapngOptions,
     ) -> Commenter<'a> {
         let mut commenter = Commenter {
             session,
             history,
             proxies,
-            which,
-            frames,
-            late_ns,
+            options,
             findings: BTreeMap::new(),
             newest: BTreeMap::new(),
             holes_told: BTreeMap::new(),
         };
-        if which != Comments::None {
+        if options.comments != Comments::None {
             commenter.place_findings();
         }
         commenter
@@ -93,7 +87,7 @@ impl<'a> Commenter<'a> {
             .findings
             .remove(&(whose, item.number))
             .unwrap_or_default();
-        if self.which != Comments::All {
+        if self.options.comments != Comments::All {
             return comments;
         }
         self.holes(whose, item, &mut comments);
@@ -111,18 +105,14 @@ impl<'a> Commenter<'a> {
         let known = known.and_then(|known| Some((known, self.session.packet(known.packet)?)));
         if let Some((crossing, packet)) = known {
             match crossing.way {
-                Way::Out => {
+                // Who has a reel says it there.
+                Way::Passing if packet.sent.is_some() => {}
+                Way::Out | Way::Passing => {
                     comments.extend(self.lost(&packet));
                     comments.extend(self.resent(crossing.packet, &packet));
                 }
                 Way::In => comments.extend(self.late(&packet)),
                 Way::Again => comments.push(again(&packet, item.time)),
-                // Who has a reel says it there.
-                Way::Passing if packet.sent.is_some() => {}
-                Way::Passing => {
-                    comments.extend(self.lost(&packet));
-                    comments.extend(self.resent(crossing.packet, &packet));
-                }
             }
         }
         if let Some(length) = item.length {
@@ -171,7 +161,7 @@ impl<'a> Commenter<'a> {
     /// or else at the other end.
     fn place(&self, evidence: &Evidence) -> Option<(Whose, EventNumber)> {
         let packet = self.session.packet(evidence.packet)?;
-        let shows = |way| self.frames.shows(way, &packet);
+        let shows = |way| self.options.frames.shows(way, &packet);
         let again = packet.duplicates.iter().filter(|_| shows(Way::Again));
         let received = packet.received.iter().filter(|_| shows(Way::In));
         let sent = packet.sent.iter().filter(|_| shows(Way::Out));
@@ -197,25 +187,17 @@ impl<'a> Commenter<'a> {
     /// What the reel lacks before this event.
     fn holes(&mut self, whose: Whose, item: &Item, comments: &mut Vec<String>) {
         let session = self.session;
-        let node = match whose {
-            Whose::Node(node) => Some(node),
-            // Each of its ends lacks the same.
-            Whose::Proxy(place) => {
-                let proxy = self.proxies.get(place);
-                proxy.and_then(|proxy| proxy.ends.first()).copied()
-            }
-            Whose::Observer(_) => None,
-        };
         let holes = match whose {
-            Whose::Node(_) | Whose::Proxy(_) => {
-                let known = node.and_then(|node| session.node(node));
-                known.map_or(&[][..], |known| &known.holes)
-            }
             Whose::Observer(id) => {
                 let known = session.observers.get(usize::from(id.0));
-                known.map_or(&[][..], |known| &known.holes)
+                known.map(|known| &known.holes)
+            }
+            whose => {
+                let known = self.proxies.node(whose).and_then(|it| session.node(it));
+                known.map(|known| &known.holes)
             }
         };
+        let holes = holes.map_or(&[][..], Vec::as_slice);
         let told = self.holes_told.entry(whose).or_insert(0);
         while let Some(hole) = holes.get(*told).filter(|hole| hole.before <= item.number) {
             *told += 1;
@@ -323,7 +305,9 @@ impl<'a> Commenter<'a> {
                 duration(late_ns),
                 duration(newest.since(sent.time)),
             )),
-            None if late_ns >= self.late_ns => Some(format!("[late] {} {way}", duration(late_ns))),
+            None if late_ns >= self.options.late_ns => {
+                Some(format!("[late] {} {way}", duration(late_ns)))
+            }
             None => None,
         }
     }

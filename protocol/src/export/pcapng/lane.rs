@@ -372,8 +372,7 @@ fn crossings<'a>(
 /// What brings a reel's clock onto the session's.
 fn clock<'a>(session: &'a Session, proxies: &Proxies<'_>, whose: Whose) -> Option<&'a ClockMap> {
     match whose {
-        Whose::Node(node) => session.clock(node),
-        Whose::Proxy(place) => session.clock(*proxies.get(place)?.ends.first()?),
         Whose::Observer(id) => session.clock_of_observer(id),
+        whose => session.clock(proxies.node(whose)?),
     }
 }

@@ -113,14 +113,7 @@ pub fn pcapng(
         options,
         proxies: &proxies,
         addresses,
-        commenter: Commenter::new(
-            session,
-            history,
-            &proxies,
-            options.comments,
-            options.frames,
-            options.late_ns,
-        ),
+        commenter: Commenter::new(session, history, &proxies, options),
         keep,
         out,
         frame: Vec::new(),
@@ -282,9 +275,7 @@ impl Exporter<'_, '_> {
         self.summary.commented += u64::from(!comments.is_empty());
         Ok(true)
     }
-}
 
-impl Exporter<'_, '_> {
     /// The addresses that are written of a packet's ends. `whose` says whose an end is, else the packet does,
     /// or the address.
     fn shown(

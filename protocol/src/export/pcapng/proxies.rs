@@ -66,6 +66,15 @@ impl<'a> Proxies<'a> {
         self.list.get(usize::from(place))
     }
 
+    /// A node that a reel tells of: a proxy's tells the same of each.
+    pub fn node(&self, whose: Whose) -> Option<NodeId> {
+        match whose {
+            Whose::Node(node) => Some(node),
+            Whose::Proxy(place) => self.get(place)?.ends.first().copied(),
+            Whose::Observer(_) => None,
+        }
+    }
+
     /// In whose reel a node's packets are.
     pub fn whose(&self, node: NodeId) -> Whose {
         match self.of.get(&node) {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 use netreel_reel::{EventNumber, OwnedRecord, Reel};
 use netreel_wire::{Kind, KindId, MessageFacts, PacketFacts, Role};
@@ -476,12 +477,23 @@ impl Session {
         memory
     }
 
+    /// The reel that tells of a node.
+    pub(crate) fn reel(&self, node: NodeId) -> Option<&Arc<Reel>> {
+        self.reels.get(usize::from(node.0))?.as_ref()
+    }
+
+    /// The recorded nodes, each reel once: a proxy's tells of several, and lacks what it lacks once.
+    pub(crate) fn recorded_nodes(&self) -> impl Iterator<Item = (NodeId, &Node)> {
+        self.numbered_nodes().filter(|(id, node)| {
+            let mut before = self.reels.iter().take(usize::from(id.0)).flatten();
+            let is_its = |reel| before.any(|other| Arc::ptr_eq(other, reel));
+            node.recorded && !self.reel(*id).is_some_and(is_its)
+        })
+    }
+
     /// One event of a node's reel.
     pub fn record(&self, node: NodeId, number: EventNumber) -> Option<OwnedRecord> {
-        self.reels
-            .get(usize::from(node.0))?
-            .as_ref()?
-            .record(number)
+        self.reel(node)?.record(number)
     }
 
     /// A node; `None` where there is no such one.
