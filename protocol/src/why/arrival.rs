@@ -1,9 +1,7 @@
 //! How a message came: its copies, why each was sent, and which arrived.
 
-use super::fact::{Cause, Fact, Link};
+use super::prelude::*;
 use super::resend::{Copy, Near, first_arrived, heard};
-use super::step::{Certainty, StepId};
-use super::telling::Telling;
 use super::transit::of_link;
 use crate::session::{Fate, MessageId, PacketId, SessionTime};
 

@@ -2,10 +2,8 @@
 
 use netreel_wire::{CreateRule, MessageFacts, Role, StaleRule};
 
-use super::fact::{Fact, NotKnown, RuleWord};
+use super::prelude::*;
 use super::resend::first_arrived;
-use super::step::{Certainty, StepId};
-use super::telling::Telling;
 use super::transit::LATE_NS_MIN;
 use crate::history::{
     Belief, Delivery, Effect, Span, Told, had_newer, is_about_object, request, rules_of, told,

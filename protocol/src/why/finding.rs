@@ -2,9 +2,7 @@
 
 use netreel_wire::Role;
 
-use super::fact::{Fact, NotKnown};
-use super::step::{Certainty, StepId};
-use super::telling::Telling;
+use super::prelude::*;
 use crate::history::{Effect, Evidence, Finding, Rule};
 use crate::session::NodeId;
 

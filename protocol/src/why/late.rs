@@ -1,9 +1,7 @@
 //! That a message was handed over late because a packet was lost.
 
-use super::fact::{Cause, Fact};
+use super::prelude::*;
 use super::resend::{Copy, Near, first_arrived, heard};
-use super::step::{Certainty, StepId};
-use super::telling::Telling;
 use crate::session::{Fate, MessageId};
 
 /// A message whose first copies were lost.

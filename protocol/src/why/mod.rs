@@ -14,6 +14,7 @@ mod finding;
 mod late;
 mod object;
 mod packet;
+mod prelude;
 mod resend;
 mod step;
 mod telling;

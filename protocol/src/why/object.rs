@@ -1,7 +1,6 @@
 //! Why a node believed of an object what it believed.
 
-use super::step::StepId;
-use super::telling::{Telling, once_each};
+use super::prelude::*;
 use crate::history::{Belief, Effect};
 use crate::session::{NodeId, SessionTime};
 

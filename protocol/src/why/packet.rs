@@ -1,8 +1,6 @@
 //! Why of a packet.
 
-use super::fact::Fact;
-use super::step::{Certainty, StepId};
-use super::telling::Telling;
+use super::prelude::*;
 use crate::history::is_about_object;
 use crate::session::{MessageId, PacketId};
 

@@ -2,9 +2,7 @@
 
 use netreel_reel::{CallId, Event, EventNumber, FaultVerdict};
 
-use super::fact::{Fact, Link, NotKnown, Unseen};
-use super::step::{Certainty, StepId};
-use super::telling::Telling;
+use super::prelude::*;
 use crate::session::{Fate, NodeId, Packet, PacketId, Session, SessionTime};
 
 /// How many packets around one are looked at.

@@ -3,9 +3,7 @@
 
 use netreel_wire::Promise;
 
-use super::fact::Fact;
-use super::step::{Certainty, StepId};
-use super::telling::Telling;
+use super::prelude::*;
 use crate::history::{Believer, Effect, Speaker, rules_of};
 use crate::session::NodeId;
 

@@ -14,7 +14,7 @@ use super::belief_differs_values as values;
 use super::prelude::*;
 use crate::history::game::span_at;
 use crate::history::lanes::departures_of_nodes;
-use crate::history::{Delivery, Object, Span};
+use crate::history::{Delivery, Span};
 use crate::session::{GameSays, Hole};
 
 /// How the two part.

@@ -10,7 +10,6 @@
 use super::content::{content, have_same_bits};
 use super::copies::{Copy, heard_of, resent};
 use super::prelude::*;
-use super::words::word;
 
 /// How many pairs of copies of one sender and kind are compared: the first.
 const COMPARED_MAX: u64 = 2048;

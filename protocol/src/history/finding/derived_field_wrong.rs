@@ -2,7 +2,6 @@
 //! another value in packets that fit the wire otherwise.
 
 use super::prelude::*;
-use super::words::EVIDENCE_MAX;
 
 /// How many packets that do not fit are decoded to their last field to see why; of those beyond it is
 /// said that they do not fit.

@@ -13,14 +13,13 @@ use std::ops::Range;
 use netreel_wire::PropertyId;
 
 use super::prelude::*;
-use super::words::held_by;
 use crate::history::existence::Existence;
 use crate::history::lanes::awaited;
 use crate::history::roles::is_about_object;
 use crate::history::settled::take_ns;
 use crate::history::state::value::apart_words;
 use crate::history::state::{Lasting, Owned, States};
-use crate::history::{Object, Span, Standing};
+use crate::history::{Span, Standing};
 
 /// What a session comes to: findings, and what stands at its end for too short a time to be one.
 #[derive(Default)]

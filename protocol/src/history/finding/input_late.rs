@@ -7,7 +7,6 @@
 use netreel_wire::LateInput;
 
 use super::prelude::*;
-use crate::figures::counted;
 use crate::history::nodes::rules_of;
 use crate::history::{Late, Punctuality};
 

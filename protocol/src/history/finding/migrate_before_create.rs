@@ -1,7 +1,6 @@
 //! `migrate-before-create`: a MIGRATE reached a node that did not know the object yet.
 
 use super::prelude::*;
-use super::words::told_of;
 
 pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
     let history = case.history;

@@ -7,8 +7,7 @@
 //! `objects-differ-at-rest` tells.
 
 use super::prelude::*;
-use crate::history::Object;
-use crate::history::settled::{Settled, Settlement, present};
+use crate::history::settled::present;
 
 /// `explained`: objects of which other rules tell why nodes disagree about them.
 pub(super) fn find(case: &Case<'_>, explained: &BTreeSet<u64>) -> Vec<Found> {

@@ -10,8 +10,7 @@
 //! no message about the object is under way to anybody, and nothing happened to it for a while.
 
 use super::prelude::*;
-use crate::history::Object;
-use crate::history::settled::{Settled, Settlement, present};
+use crate::history::settled::present;
 
 /// What a node believes against whom, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

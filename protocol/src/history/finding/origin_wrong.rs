@@ -6,7 +6,6 @@
 //! has made the name up: an error. A node whose reel lacks something may have been told, and is not meant.
 
 use super::prelude::*;
-use super::words::word;
 
 /// What one node told another in the name of a third.
 struct Misnamed {

@@ -7,7 +7,6 @@
 
 use super::copies::{round_trip_of, too_large};
 use super::prelude::*;
-use super::words::word;
 use crate::figures::times;
 
 /// A message that was sent this many times gets a sentence on whether its packets were too large.

@@ -12,7 +12,6 @@ use super::copies::{Copy, resent};
 use super::prelude::*;
 use super::reliable_not_delivered::given_up_before;
 use super::stuck::{Cause, Sort, Ways, is_parted};
-use super::words::word;
 
 /// How many messages of a link are looked at, those first that were sent for longest.
 const LOOKED_MAX: usize = 64;

@@ -7,7 +7,6 @@ use netreel_wire::LateInput;
 
 use super::input_late::late_input;
 use super::prelude::*;
-use crate::figures::counted;
 
 pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
     let session = case.session;

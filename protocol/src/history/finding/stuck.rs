@@ -6,7 +6,6 @@ use netreel_wire::Sequence;
 
 use super::copies::{Copy, heard_of, too_large};
 use super::prelude::*;
-use crate::figures::counted;
 use crate::history::sequence::{span, unwrap};
 use crate::history::streams::{MessageStream, reliable};
 use crate::session::{Packet, Said};

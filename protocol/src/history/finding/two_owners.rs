@@ -10,8 +10,7 @@
 //! its own leaving does, being told that it is out, and falling silent.
 
 use super::prelude::*;
-use crate::history::settled::{Settled, Settlement};
-use crate::history::{Object, Span};
+use crate::history::Span;
 
 pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
     let (session, history) = (case.session, case.history);

@@ -4,7 +4,6 @@ use netreel_wire::KindId;
 
 use super::derived_field_wrong;
 use super::prelude::*;
-use super::words::EVIDENCE_MAX;
 
 pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
     let session = case.session;

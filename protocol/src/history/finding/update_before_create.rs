@@ -7,7 +7,6 @@
 //! cannot know what the receiver knows, and is not meant.
 
 use super::prelude::*;
-use crate::history::settled::{Settled, Settlement};
 
 pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
     let (session, history) = (case.session, case.history);

@@ -6,7 +6,6 @@
 //! have in common is one finding.
 
 use super::prelude::*;
-use super::words::held_by;
 use crate::history::overtaken::{had_newer, taken_at};
 use crate::history::state::value::{apart_words, words};
 use crate::history::state::{Held, Known, RestDifference, Resting};

@@ -4,10 +4,8 @@
 //! the game gave the same id.
 
 use super::prelude::*;
-use super::words::told_of;
-use crate::history::Object;
 use crate::history::lanes::{departures_of_nodes, partings_of_nodes};
-use crate::history::settled::{Settled, Settlement, ends_early};
+use crate::history::settled::ends_early;
 
 pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
     let (session, history) = (case.session, case.history);
