@@ -178,7 +178,7 @@ impl Blanking<'_> {
             Ok(pieces) => pieces,
             Err(why) => return Some(Made::HeldBack(why)),
         };
-        let instead = |node: TreeNode<'_>| match asked(self.fields, &decoded.tree, node) {
+        let instead = |node: TreeNode<'_>| match asked(self.fields, node) {
             Some(_) => Some(Instead::Nothing),
             None => pieces.get(&node.id()).cloned(),
         };
@@ -212,7 +212,7 @@ impl Blanking<'_> {
         if let Some(why) = unexplained(decoded, |_| true) {
             return Err(why);
         }
-        let is_asked = |node| asked(self.fields, &decoded.tree, node).is_some();
+        let is_asked = |node| asked(self.fields, node).is_some();
         let mut known = BTreeMap::new();
         for (place, fate) in over_packets {
             let node = node_at(decoded, place);

@@ -187,11 +187,11 @@ impl<'s> Checker<'s> {
         }
         // Of what is joined from several packets, those that were kept all the same may say it.
         let says = |node: &TreeNode<'_>| {
-            let is_asked = asked(fields, &now.tree, *node).is_some();
+            let is_asked = asked(fields, *node).is_some();
             node.is_joined() && is_asked && said(*node).is_some()
         };
         if !keeps && let Some(node) = now.tree.iter().find(says) {
-            let path = now.tree.path(node.id());
+            let path = node.path();
             return Err(format!(
                 "`{path}` was to be blanked in all its parts, and says something"
             ));
@@ -200,7 +200,7 @@ impl<'s> Checker<'s> {
             return Ok(false);
         };
         let may = |node: TreeNode<'_>| {
-            let is_asked = asked(fields, &was.tree, node).is_some();
+            let is_asked = asked(fields, node).is_some();
             is_asked || matches!(node.value(), Value::Bytes(_))
         };
         match differs(&was, &now, &may, &written.worked_out) {

@@ -1,6 +1,6 @@
 //! Which fields are blanked.
 
-use netreel_wire::{Name, Tree, TreeNode, Wire};
+use netreel_wire::{Name, TreeNode, Wire};
 
 use crate::rules::RedactError;
 
@@ -58,30 +58,25 @@ impl Field {
     }
 
     /// Whether a node is this field or inside it.
-    fn takes(&self, tree: &Tree, node: TreeNode<'_>) -> bool {
-        std::iter::successors(Some(node), |at| tree.get(at.parent()?)).any(|at| {
-            match &self.wanted {
-                Wanted::Annotation(annotation) => at.annotation() == Some(annotation),
-                Wanted::Path(names) => ends_with(tree, at, names),
-            }
+    fn takes(&self, node: TreeNode<'_>) -> bool {
+        node.around().any(|at| match &self.wanted {
+            Wanted::Annotation(annotation) => at.annotation() == Some(annotation),
+            Wanted::Path(names) => ends_with(at, names),
         })
     }
 }
 
 /// The field that a node is or is in.
-pub(crate) fn asked<'f>(fields: &'f [Field], tree: &Tree, node: TreeNode<'_>) -> Option<&'f Field> {
-    fields.iter().find(|field| field.takes(tree, node))
+pub(crate) fn asked<'f>(fields: &'f [Field], node: TreeNode<'_>) -> Option<&'f Field> {
+    fields.iter().find(|field| field.takes(node))
 }
 
 /// Whether a path ends with these names, the last first. Elements of repeats have none.
-fn ends_with(tree: &Tree, node: TreeNode<'_>, names: &[String]) -> bool {
-    let mut path =
-        std::iter::successors(Some(node), |at| tree.get(at.parent()?)).filter_map(|at| {
-            match at.name() {
-                Name::Field(name) => Some(name),
-                Name::Index(_) => None,
-            }
-        });
+fn ends_with(node: TreeNode<'_>, names: &[String]) -> bool {
+    let mut path = node.around().filter_map(|at| match at.name() {
+        Name::Field(name) => Some(name),
+        Name::Index(_) => None,
+    });
     names.iter().all(|wanted| {
         let name = path.next();
         name.is_some_and(|name| wanted == "*" || name == wanted)

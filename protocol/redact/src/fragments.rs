@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use netreel_wire::{Decoded, Instead, TreeNode, Value, Wire};
 
 use crate::fields::{Field, asked};
+use crate::pieces::{INCOMPLETE, held_back};
 use crate::rewrite::{PieceFate, Tally, rewritten, said, unexplained};
 use crate::story::{Story, Whole};
 
@@ -31,14 +32,14 @@ impl Fragments {
                     Ok(Some(new)) => match new.get(range) {
                         Some(new) if new == old => PieceFate::Stays,
                         Some(new) => PieceFate::Becomes(Instead::Bytes(new.to_vec())),
-                        None => PieceFate::HeldBack(NOT_WRITTEN.to_owned()),
+                        None => held_back(NOT_WRITTEN),
                     },
                     Err(why) => PieceFate::HeldBack(why.clone()),
                 };
                 let known = fates.entry(old).or_insert_with(|| fate.clone());
                 if *known != fate {
                     let why = "the same bytes are parts of messages of which one has such a field";
-                    *known = PieceFate::HeldBack(why.to_owned());
+                    *known = held_back(why);
                 }
             }
         }
@@ -60,8 +61,7 @@ impl Fragments {
         if leaves.next().is_some_and(|node| is_bytes(&node)) && leaves.next().is_none() {
             return PieceFate::Stays;
         }
-        let why = "it holds a part of a message of which other parts are missing";
-        PieceFate::HeldBack(why.to_owned())
+        held_back(INCOMPLETE)
     }
 }
 
@@ -81,7 +81,7 @@ fn blanked(
     if !tally.add(&decoded, fields) {
         return Ok(None);
     }
-    let blank = |node: TreeNode<'_>| asked(fields, &decoded.tree, node).map(|_| Instead::Nothing);
+    let blank = |node: TreeNode<'_>| asked(fields, node).map(|_| Instead::Nothing);
     let encode = |json: &_| wire.encode_message(json);
     let decode = |bytes: &[u8]| wire.decode_message(whole.protocol, bytes);
     match rewritten(&decoded, fields, &blank, encode, decode) {
@@ -111,10 +111,10 @@ pub(crate) fn left_in_wholes(story: &Story, fields: &[Field]) -> Option<String> 
     story.wholes().into_iter().find_map(|whole| {
         let decoded = story.wire().decode_message(whole.protocol, &whole.bytes);
         let says = |node: &TreeNode<'_>| {
-            let is_asked = asked(fields, &decoded.tree, *node).is_some();
+            let is_asked = asked(fields, *node).is_some();
             is_asked && node.can_be_blank() && said(*node).is_some()
         };
         let left = decoded.tree.iter().find(says)?;
-        Some(decoded.tree.path(left.id()))
+        Some(left.path())
     })
 }

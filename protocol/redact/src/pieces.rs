@@ -50,12 +50,12 @@ struct ByteStream {
     asked: Vec<Range<i128>>,
 }
 
-const INCOMPLETE: &str = "it holds a part of a message of which other parts are missing";
+pub(crate) const INCOMPLETE: &str = "it holds a part of a message of which other parts are missing";
 const UNREAD: &str = "it holds a part of a stream that was not read to the end of a record";
 const UNEXPLAINED: &str = "the wire does not explain all of the message that it is a part of";
 const UNKNOWN: &str = "where a part in it belongs depends on packets that are missing";
 
-fn held_back(why: &str) -> PieceFate {
+pub(crate) fn held_back(why: &str) -> PieceFate {
     PieceFate::HeldBack(why.to_owned())
 }
 
@@ -131,11 +131,11 @@ impl Pass {
         fields: &[Field],
     ) {
         let bytes = decoded.tree.stream(stream).unwrap_or_default();
-        let inside = |node: &TreeNode<'_>| outermost(decoded, *node, stream).is_some();
+        let inside = |node: &TreeNode<'_>| outermost(*node, stream).is_some();
         let mut asked = decoded.tree.iter().filter(inside);
         let fate = if unexplained(decoded, inside).is_some() {
             held_back(UNEXPLAINED)
-        } else if asked.any(|node| is_asked(decoded, node, fields)) {
+        } else if asked.any(|node| is_asked(node, fields)) {
             PieceFate::Becomes(Instead::Nothing)
         } else {
             PieceFate::Stays
@@ -210,12 +210,12 @@ impl ByteStream {
         };
         let mut read = length as i128;
         for node in decoded.tree.iter() {
-            let Some(around) = outermost(decoded, node, stream) else {
+            let Some(around) = outermost(node, stream) else {
                 continue;
             };
             if node.is_rest() {
                 read = read.min(i128::from(around.bits().start / 8));
-            } else if is_asked(decoded, node, fields) {
+            } else if is_asked(node, fields) {
                 self.asked.push(bytes(around.bits()));
             }
         }
@@ -223,18 +223,13 @@ impl ByteStream {
     }
 }
 
-fn is_asked(decoded: &Decoded, node: TreeNode<'_>, fields: &[Field]) -> bool {
-    node.can_be_blank() && asked(fields, &decoded.tree, node).is_some()
+fn is_asked(node: TreeNode<'_>, fields: &[Field]) -> bool {
+    node.can_be_blank() && asked(fields, node).is_some()
 }
 
 /// The node itself or the one around it whose bits are in a stream; `None`: it is not inside.
-fn outermost<'d>(
-    decoded: &'d Decoded,
-    node: TreeNode<'d>,
-    stream: StreamId,
-) -> Option<TreeNode<'d>> {
-    let mut around = std::iter::successors(Some(node), |at| decoded.tree.get(at.parent()?));
-    around.find(|at| at.stream() == stream)
+fn outermost(node: TreeNode<'_>, stream: StreamId) -> Option<TreeNode<'_>> {
+    node.around().find(|at| at.stream() == stream)
 }
 
 /// Ranges in order, those that touch as one.

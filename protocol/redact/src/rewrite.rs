@@ -63,25 +63,24 @@ pub(crate) fn differs(
     };
     let mut news = new.tree.iter().filter(counts);
     for was in old.tree.iter().filter(counts) {
-        let path = || old.tree.path(was.id());
         let Some(is) = news.next() else {
-            return Some(path());
+            return Some(was.path());
         };
-        let is_same = was.value() == is.value() || may(was) || worked_out.contains(&path());
+        let is_same = was.value() == is.value() || may(was) || worked_out.contains(&was.path());
         if was.name() != is.name() || !is_same {
-            return Some(path());
+            return Some(was.path());
         }
     }
-    news.next().map(|more| new.tree.path(more.id()))
+    news.next().map(|more| more.path())
 }
 
 /// A field that is asked for and says something.
 pub(crate) fn left(decoded: &Decoded, fields: &[Field]) -> Option<String> {
     let left = decoded.tree.iter().find(|&node| {
         let is_own = node.can_be_blank() && !node.is_joined();
-        is_own && asked(fields, &decoded.tree, node).is_some() && !says_nothing(&node.value())
+        is_own && asked(fields, node).is_some() && !says_nothing(&node.value())
     })?;
-    Some(decoded.tree.path(left.id()))
+    Some(left.path())
 }
 
 /// Whether a value is one that stands where another was taken away. Numbers may be what they were.
@@ -121,7 +120,7 @@ pub(crate) fn unexplained<'d>(
         };
         node.is_rest() && bits.start < bits.end && !is_empty()
     })?;
-    let path = decoded.tree.path(rest.id());
+    let path = rest.path();
     Some(format!("the wire does not explain all of it (`{path}`)"))
 }
 
@@ -161,7 +160,7 @@ impl Tally {
     pub fn add(&mut self, decoded: &Decoded, fields: &[Field]) -> bool {
         let mut found = false;
         for node in decoded.tree.iter().filter(|node| node.can_be_blank()) {
-            if let Some(field) = asked(fields, &decoded.tree, node) {
+            if let Some(field) = asked(fields, node) {
                 found = true;
                 *self.counts.entry(field.text().to_owned()).or_default() += 1;
                 self.values.extend(said(node));

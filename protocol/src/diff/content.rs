@@ -133,7 +133,7 @@ fn fields(
         let is_message = node.annotation() == Some("message");
         is_message && node.bits() == facts.bits && node.stream() == facts.stream
     });
-    let above = root.map(|root| decoded.tree.path(root.id()));
+    let above = root.map(TreeNode::path);
     let owners = Owners::new(messages.iter().map(|(_, facts)| facts));
     let is_own = |node: TreeNode<'_>| says(node, counts) && owners.of(node) == Some(place);
     Some(told(&decoded, &is_own, &above.unwrap_or_default()))
@@ -146,7 +146,7 @@ fn told(
 ) -> BTreeMap<String, String> {
     let nodes = decoded.tree.iter().filter(|&node| is_own(node));
     let fields = nodes.map(|node| {
-        let path = decoded.tree.path(node.id());
+        let path = node.path();
         let inside = path.strip_prefix(above).unwrap_or(&path);
         let inside = inside.trim_start_matches('.').to_owned();
         (inside, node.value().to_string())

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use netreel_wire::{Decoded, Name, StreamId, Tree, TreeNode, Value};
+use netreel_wire::{Decoded, Name, StreamId, TreeNode, Value};
 
 use super::expr::{Comparison, Constant, Each, Path};
 use crate::figures::hex;
@@ -40,9 +40,9 @@ impl Opened {
         let tree = &self.decoded.tree;
         let mut found = tree
             .iter()
-            .filter(|&node| is_at(tree, node, &path.names))
+            .filter(|&node| is_at(node, &path.names))
             .filter(|&node| {
-                let of = self.message_of(tree, node);
+                let of = self.message_of(node);
                 of.is_none() || message.is_none() || of == message
             });
         let fits = |node: TreeNode<'_>| match compared {
@@ -59,9 +59,8 @@ impl Opened {
     }
 
     /// The innermost message that holds a field.
-    fn message_of(&self, tree: &Tree, node: TreeNode<'_>) -> Option<MessageId> {
-        let mut around = std::iter::successors(Some(node), |at| tree.get(at.parent()?));
-        around.find_map(|at| {
+    fn message_of(&self, node: TreeNode<'_>) -> Option<MessageId> {
+        node.around().find_map(|at| {
             let mut messages = self.messages.iter();
             let found =
                 messages.find(|(_, stream, bits)| *stream == at.stream() && *bits == at.bits());
@@ -71,7 +70,7 @@ impl Opened {
 }
 
 /// Whether a node is the field of the last name, inside those of the others in their order.
-fn is_at(tree: &Tree, node: TreeNode<'_>, names: &[String]) -> bool {
+fn is_at(node: TreeNode<'_>, names: &[String]) -> bool {
     let is = |node: TreeNode<'_>, name: &str| matches!(node.name(), Name::Field(it) if it == name);
     let Some((last, outer)) = names.split_last() else {
         return false;
@@ -79,7 +78,7 @@ fn is_at(tree: &Tree, node: TreeNode<'_>, names: &[String]) -> bool {
     if !is(node, last) {
         return false;
     }
-    let mut around = std::iter::successors(Some(node), |at| tree.get(at.parent()?)).skip(1);
+    let mut around = node.around().skip(1);
     let mut outer = outer.iter().rev();
     outer.all(|name| around.any(|at| is(at, name)))
 }

@@ -86,7 +86,9 @@ struct Ended {
 
 impl Ended {
     fn new(case: &Case<'_>) -> Ended {
-        let (session, history) = (case.session, case.history);
+        let &Case {
+            session, history, ..
+        } = case;
         let partings = history.partings.iter();
         let told = partings.filter_map(|parting| {
             let delivery = history.deliveries.get(parting.delivery as usize)?;
@@ -237,7 +239,9 @@ fn silent(case: &Case<'_>, ended: &Ended, node: NodeId) -> Vec<Parting> {
 /// Objects that a game made while it had them, though no message between its two words made or gave away
 /// the object.
 fn again(case: &Case<'_>, node: NodeId) -> Vec<Parting> {
-    let (session, history) = (case.session, case.history);
+    let &Case {
+        session, history, ..
+    } = case;
     let mut lives: BTreeMap<u64, Stamp> = BTreeMap::new();
     let mut found: BTreeMap<u64, Parting> = BTreeMap::new();
     for (at, word) in session.game_words(node) {

@@ -24,7 +24,9 @@ struct Parting {
 }
 
 pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
-    let (session, history) = (case.session, case.history);
+    let &Case {
+        session, history, ..
+    } = case;
     let wire = session.wire.as_ref();
     let declares = wire.is_some_and(|wire| !wire.properties().is_empty());
     if !declares || !session.says_values() {

@@ -34,7 +34,7 @@ pub(super) fn content(
     let mut elements = tree.iter().filter(is_it).filter(is_element);
     let around = elements.next().or_else(|| tree.iter().find(is_it))?;
     let (first, count) = (around.id().0, around.descendants());
-    let prefix = tree.path(around.id());
+    let prefix = around.path();
     // All that is in one of these is of the copy.
     let mut of_copy_until = 0;
     let mut is_content = |it: &TreeNode<'_>| {
@@ -47,7 +47,7 @@ pub(super) fn content(
     };
     let fields = (first..=first + count).filter_map(|id| tree.get(TreeId(id)));
     let said = fields.filter(|it| is_content(it)).map(|it| {
-        let path = tree.path(it.id());
+        let path = it.path();
         let path = path.strip_prefix(&prefix).unwrap_or(&path);
         (path.trim_start_matches('.').to_owned(), says(&it.value()))
     });

@@ -20,7 +20,9 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
 
 /// Where what a node said of an object has a lower counter than what it had said before.
 fn falls(case: &Case<'_>) -> Firsts<(NodeId, u64), Fall> {
-    let (session, history) = (case.session, case.history);
+    let &Case {
+        session, history, ..
+    } = case;
     let counting = session.nodes.iter().map(|node| {
         let rules = rules_of(session, node);
         rules.is_some_and(|rules| rules.stale == StaleRule::Counter)

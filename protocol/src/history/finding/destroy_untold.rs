@@ -57,7 +57,9 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
 /// Those of objects and nodes of which nobody ever sent the node a word of the object but its end,
 /// whatever became of that word.
 fn never_told(case: &Case<'_>, mut asked: BTreeSet<(u64, NodeId)>) -> BTreeSet<(u64, NodeId)> {
-    let (session, history) = (case.session, case.history);
+    let &Case {
+        session, history, ..
+    } = case;
     let is_other = |role: Role| role != Role::Destroy;
     for (packet, (from, to)) in case.packets() {
         if asked.is_empty() {

@@ -36,7 +36,9 @@ pub(super) fn find(
     explained: &BTreeSet<u64>,
     told: &BTreeSet<(u64, NodeId)>,
 ) -> Differences {
-    let (session, history) = (case.session, case.history);
+    let &Case {
+        session, history, ..
+    } = case;
     let mut differences = Differences::default();
     let ages = Ages::new(case);
     let is_open =

@@ -26,7 +26,9 @@ struct Part {
 }
 
 pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
-    let (session, streams) = (case.session, case.streams);
+    let &Case {
+        session, streams, ..
+    } = case;
     if session.fragments().next().is_none() {
         return Vec::new();
     }
@@ -108,7 +110,9 @@ fn runs(session: &Session, streams: &Streams, line: &Line, mut show: impl FnMut(
 
 /// The same of fragments with an id.
 fn with_id(case: &Case<'_>, broken: &mut BTreeMap<Link, Vec<Vec<Part>>>) {
-    let (session, streams) = (case.session, case.streams);
+    let &Case {
+        session, streams, ..
+    } = case;
     type Key = (Link, Option<u64>, u64);
     let key = |message: MessageId| -> Option<Key> {
         let told = session.message(message).filter(|it| it.facts.reliable)?;

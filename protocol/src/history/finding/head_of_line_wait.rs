@@ -15,7 +15,9 @@ struct Waited {
 }
 
 pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
-    let (session, history) = (case.session, case.history);
+    let &Case {
+        session, history, ..
+    } = case;
     let Some(longest) = session.bounds.head_of_line_wait.longest else {
         return Vec::new();
     };

@@ -76,7 +76,9 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
 
 /// The packets of a node that another one says it lacks.
 fn lacking(case: &Case<'_>, nack: PacketId, (by, of): Link) -> Option<Vec<PacketId>> {
-    let (session, streams) = (case.session, case.streams);
+    let &Case {
+        session, streams, ..
+    } = case;
     let line = streams.packets((of, by, streams.meeting_of(nack)))?;
     let said = session.said(nack)?;
     let mut before = (1..=LOOK)

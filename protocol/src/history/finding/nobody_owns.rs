@@ -11,7 +11,9 @@ use crate::history::settled::present;
 
 /// `explained`: objects of which other rules tell why nodes disagree about them.
 pub(super) fn find(case: &Case<'_>, explained: &BTreeSet<u64>) -> Vec<Found> {
-    let (session, history) = (case.session, case.history);
+    let &Case {
+        session, history, ..
+    } = case;
     let settlement = Settlement::new(session, history);
     let present = present(session, history);
     let mut objects: Vec<_> = Vec::new();

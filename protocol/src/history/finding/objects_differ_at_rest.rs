@@ -40,7 +40,9 @@ pub(super) fn find(
     case: &Case<'_>,
     explained: &BTreeSet<u64>,
 ) -> (Vec<Found>, BTreeSet<(u64, NodeId)>) {
-    let (session, history) = (case.session, case.history);
+    let &Case {
+        session, history, ..
+    } = case;
     let settlement = Settlement::new(session, history);
     let present = present(session, history);
     let (mut living, mut lived) = (0, 0);

@@ -14,7 +14,9 @@ struct Misnamed {
 }
 
 pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
-    let (session, history) = (case.session, case.history);
+    let &Case {
+        session, history, ..
+    } = case;
     let mut links: Firsts<(Link, u64), Misnamed> = Firsts::new();
     for (object, place, ..) in case.telling() {
         let told = case.handed(place);
@@ -64,7 +66,9 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
 /// Whether a node had been told anything of an object by a peer or in its name, or had believed that the
 /// peer owns it, before it sent something.
 fn knew(case: &Case<'_>, object: u64, (node, origin): (NodeId, u64), left: Stamp) -> bool {
-    let (session, history) = (case.session, case.history);
+    let &Case {
+        session, history, ..
+    } = case;
     let Some(known) = history.objects.get(&object) else {
         return true;
     };

@@ -25,7 +25,9 @@ pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
 
 /// The messages of each link that their sender gave up.
 fn given_up(case: &Case<'_>) -> Firsts<Link, GivenUp> {
-    let (session, history) = (case.session, case.history);
+    let &Case {
+        session, history, ..
+    } = case;
     let mut until: BTreeMap<Link, Option<SessionTime>> = BTreeMap::new();
     let mut given_up = Firsts::new();
     // Of what has the number of another one under way nobody can say whether it was sent again.

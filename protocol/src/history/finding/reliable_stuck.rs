@@ -103,7 +103,9 @@ impl Stuck {
 
 /// `CREATE`, `fragment 2 of 3 of RPC`.
 fn named(case: &Case<'_>, first: MessageId) -> Option<String> {
-    let (session, history) = (case.session, case.history);
+    let &Case {
+        session, history, ..
+    } = case;
     let facts = session.message(first)?.facts;
     let whole = history.joined_of.get(&first);
     let whole = whole.and_then(|&place| history.joined.get(place as usize));

@@ -61,7 +61,9 @@ enum Needless {
 }
 
 pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
-    let (session, streams) = (case.session, case.streams);
+    let &Case {
+        session, streams, ..
+    } = case;
     if streams.resent().next().is_none() {
         return Vec::new();
     }

@@ -22,7 +22,9 @@ struct Trips {
 }
 
 pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
-    let (session, history) = (case.session, case.history);
+    let &Case {
+        session, history, ..
+    } = case;
     let Some(bound) = session.bounds.rtt_step.highest else {
         return Vec::new();
     };

@@ -9,7 +9,9 @@ const EVIDENCE_MAX: usize = 8;
 type UpdateKey = (NodeId, Option<u64>, Option<u64>);
 
 pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
-    let (session, history) = (case.session, case.history);
+    let &Case {
+        session, history, ..
+    } = case;
     let mut findings = Vec::new();
     for &id in history.objects.keys() {
         let mut newest: BTreeMap<NodeId, Told> = BTreeMap::new();

@@ -193,7 +193,9 @@ fn between(
 
 /// The ticks of each node: those that its packets tell, or else those of its inputs.
 fn lines(case: &Case<'_>) -> BTreeMap<NodeId, Line> {
-    let (session, streams) = (case.session, case.streams);
+    let &Case {
+        session, streams, ..
+    } = case;
     let mut lines: BTreeMap<NodeId, Line> = BTreeMap::new();
     for (node, packet, tick) in ticks::own(session, streams) {
         if let Some(at) = session.send_of(packet) {

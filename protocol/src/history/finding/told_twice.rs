@@ -76,7 +76,9 @@ impl Twice<'_> {
 
 /// The DESTROYs of an object that a node was told again by the same one.
 fn destroyed_twice(case: &Case<'_>, id: u64, findings: &mut Vec<Found>) {
-    let (session, history) = (case.session, case.history);
+    let &Case {
+        session, history, ..
+    } = case;
     let mut ended: BTreeMap<NodeId, (NodeId, Told)> = BTreeMap::new();
     for &place in history.telling(id) {
         let (node, effect) = history.deliveries.effect(place);

@@ -13,7 +13,9 @@ use super::prelude::*;
 use crate::history::Span;
 
 pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
-    let (session, history) = (case.session, case.history);
+    let &Case {
+        session, history, ..
+    } = case;
     let departed = crate::history::lanes::departures_of_nodes(session, history);
     let settlement = Settlement::new(session, history);
     let mut findings = Vec::new();

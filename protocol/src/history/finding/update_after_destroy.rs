@@ -8,7 +8,9 @@
 use super::prelude::*;
 
 pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
-    let (session, history) = (case.session, case.history);
+    let &Case {
+        session, history, ..
+    } = case;
     // What one node told another of an object that it had destroyed: its DESTROY, and its UPDATE.
     let mut links: Firsts<(Link, u64), (Told, Told)> = Firsts::new();
     for (&object, known) in &history.objects {

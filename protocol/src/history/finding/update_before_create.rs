@@ -9,7 +9,9 @@
 use super::prelude::*;
 
 pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
-    let (session, history) = (case.session, case.history);
+    let &Case {
+        session, history, ..
+    } = case;
     let settlement = Settlement::new(session, history);
     let mut found = Vec::new();
     for &id in history.objects.keys() {
@@ -53,7 +55,9 @@ fn never_created(
     node: NodeId,
     updates: &[(NodeId, Told)],
 ) -> Option<Found> {
-    let (session, history) = (case.session, case.history);
+    let &Case {
+        session, history, ..
+    } = case;
     let creates = |by: NodeId| {
         let mut telling = history.telling(id).iter();
         telling.any(|&place| history.deliveries.effect(place) == (by, Effect::Created))

@@ -35,7 +35,9 @@ pub(super) fn find(
 }
 
 fn found_of(case: &Case<'_>, differ: &[RestDifference]) -> Option<Found> {
-    let (session, history) = (case.session, case.history);
+    let &Case {
+        session, history, ..
+    } = case;
     let first = differ.first()?;
     let property = case.states().property(first.property)?;
     let shown = |held: &Held| match &held.value {

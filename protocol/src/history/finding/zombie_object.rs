@@ -8,7 +8,9 @@ use crate::history::lanes::{departures_of_nodes, partings_of_nodes};
 use crate::history::settled::ends_early;
 
 pub(super) fn find(case: &Case<'_>) -> Vec<Found> {
-    let (session, history) = (case.session, case.history);
+    let &Case {
+        session, history, ..
+    } = case;
     let settlement = Settlement::new(session, history);
     let parted = partings_of_nodes(session, history);
     let departed = departures_of_nodes(session, history);
@@ -35,7 +37,9 @@ fn at_node(
     object: &Object,
     node: NodeId,
 ) -> Option<Found> {
-    let (session, history) = (case.session, case.history);
+    let &Case {
+        session, history, ..
+    } = case;
     let (destroy, create) = destroy_and_create(told_of(session, history, id, node))?;
     let said = |told: &Told| said(case, object, told);
     let times = said(&create).zip(said(&destroy));
@@ -123,7 +127,9 @@ fn destroy_and_create(told: impl IntoIterator<Item = Told>) -> Option<(Told, Tol
 
 /// When a message was first said: what its first speaker did, or else when it was sent.
 fn said(case: &Case<'_>, object: &Object, told: &Told) -> Option<SessionTime> {
-    let (session, history) = (case.session, case.history);
+    let &Case {
+        session, history, ..
+    } = case;
     if told.delivery.local {
         return Some(told.delivery.at.time);
     }

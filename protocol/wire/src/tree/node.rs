@@ -77,6 +77,16 @@ impl<'t> TreeNode<'t> {
         }
     }
 
+    /// It, and the nodes around it, from the inside out.
+    pub fn around(self) -> impl Iterator<Item = TreeNode<'t>> {
+        std::iter::successors(Some(self), |at| at.tree.get(at.parent()?))
+    }
+
+    /// Where it stands: see [`Tree::path`].
+    pub fn path(self) -> String {
+        self.tree.path(self.id)
+    }
+
     /// The node around it.
     pub fn parent(self) -> Option<TreeId> {
         (self.node.parent != NO_NODE).then_some(TreeId(self.node.parent))
