@@ -92,14 +92,14 @@ impl<'s> Checker<'s> {
             let (old, new) = match (olds.next(), news.next()) {
                 (Some(old), Some(new)) => (old, new),
                 (None, None) => break,
-                (Some(old), None) => {
-                    let number = old.as_record().number.0;
-                    tell(Some(number), Err("it is missing".to_owned()));
-                    return found;
-                }
-                (None, Some(new)) => {
-                    let number = new.as_record().number.0;
-                    tell(Some(number), Err("it is new".to_owned()));
+                (old, new) => {
+                    let why = if old.is_some() {
+                        "it is missing"
+                    } else {
+                        "it is new"
+                    };
+                    let number = old.or(new).map(|one| one.as_record().number.0);
+                    tell(number, Err(why.to_owned()));
                     return found;
                 }
             };

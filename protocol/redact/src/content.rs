@@ -27,6 +27,7 @@ pub(crate) enum Content<'e, 'b> {
 
 impl<'e, 'b> Parts<'e, 'b> {
     pub fn of(event: &'e mut Event<'b>) -> Parts<'e, 'b> {
+        let nowhere = [None, None];
         let (endpoints, content) = match event {
             Event::SocketOpened { local: at, .. } | Event::Relay { client: at, .. } => {
                 ([Some(at), None], Content::Nothing)
@@ -41,25 +42,25 @@ impl<'e, 'b> Parts<'e, 'b> {
                 [Some(from), Some(to)],
                 Content::Bytes(Removed::Payloads, payload),
             ),
-            Event::Input { call } => ([None, None], Content::Bytes(Removed::Inputs, call)),
-            Event::Snapshot { state } => ([None, None], Content::Bytes(Removed::Snapshots, state)),
-            Event::Note { text } => ([None, None], Content::Text(Form::Note, text)),
+            Event::Input { call } => (nowhere, Content::Bytes(Removed::Inputs, call)),
+            Event::Snapshot { state } => (nowhere, Content::Bytes(Removed::Snapshots, state)),
+            Event::Note { text } => (nowhere, Content::Text(Form::Note, text)),
             Event::Triggered { trigger, text } => {
                 let form = if trigger.from_peer {
                     Form::PeerTrigger
                 } else {
                     Form::Any
                 };
-                ([None, None], Content::Text(form, text))
+                (nowhere, Content::Text(form, text))
             }
             // A value may be a player's name, or what it wrote.
             Event::Believed {
                 believed: Believed::Value { said },
                 ..
-            } => ([None, None], Content::Bytes(Removed::Beliefs, said)),
-            Event::Interface { name, .. } => ([None, None], Content::Text(Form::Any, name)),
-            Event::Called { call, details, .. } => ([None, None], Content::Details(*call, details)),
-            Event::Random { value } => ([None, None], Content::Random(value)),
+            } => (nowhere, Content::Bytes(Removed::Beliefs, said)),
+            Event::Interface { name, .. } => (nowhere, Content::Text(Form::Any, name)),
+            Event::Called { call, details, .. } => (nowhere, Content::Details(*call, details)),
+            Event::Random { value } => (nowhere, Content::Random(value)),
             Event::SocketClosed { .. }
             | Event::SendResult { .. }
             | Event::PollEmpty { .. }
@@ -74,7 +75,7 @@ impl<'e, 'b> Parts<'e, 'b> {
             | Event::CaptureDrops { .. }
             | Event::Cut { .. }
             | Event::Fault { .. }
-            | Event::Believed { .. } => ([None, None], Content::Nothing),
+            | Event::Believed { .. } => (nowhere, Content::Nothing),
         };
         Parts { endpoints, content }
     }

@@ -62,9 +62,9 @@ impl Parser<'_> {
 
     fn one(&mut self) -> Result<Expr, QueryError> {
         if self.depth >= DEPTH_MAX {
-            return Err(self.expected(&format!(
+            return self.fail(&format!(
                 "at most {DEPTH_MAX} parentheses inside each other"
-            )));
+            ));
         }
         if self.eat("!") || self.eat_word("not") {
             self.depth += 1;
@@ -77,7 +77,7 @@ impl Parser<'_> {
             let inner = self.any()?;
             self.depth -= 1;
             if !self.eat(")") {
-                return Err(self.expected("`)`, `&&` or `||`"));
+                return self.fail("`)`, `&&` or `||`");
             }
             return Ok(inner);
         }
@@ -87,10 +87,10 @@ impl Parser<'_> {
     fn term(&mut self) -> Result<Expr, QueryError> {
         self.terms += 1;
         if self.terms > TERMS_MAX {
-            return Err(self.expected(&format!("at most {TERMS_MAX} fields and words")));
+            return self.fail(&format!("at most {TERMS_MAX} fields and words"));
         }
         let What::Name(name) = self.peek().clone() else {
-            return Err(self.expected("a field or a word, as `from` or `lost`"));
+            return self.fail("a field or a word, as `from` or `lost`");
         };
         if let ("objects", Some(What::Sign("["))) = (name.as_str(), self.peek_second()) {
             return self.belief();
@@ -124,9 +124,9 @@ impl Parser<'_> {
             (Some(field), None, None) => Ok(Expr::Present(field)),
             (None, _, Some(_)) => {
                 self.at -= 1;
-                Err(self.expected(&format!("`&&`, `||` or the end: `{name}` stands alone")))
+                self.fail(&format!("`&&`, `||` or the end: `{name}` stands alone"))
             }
-            (None, None, None) => Err(self.expected("a field")),
+            (None, None, None) => self.fail("a field"),
         }
     }
 
@@ -137,11 +137,11 @@ impl Parser<'_> {
         };
         self.at += 2;
         let What::Name(path) = self.peek().clone() else {
-            return Err(self.expected("a field of the wire, as `create.color`"));
+            return self.fail("a field of the wire, as `create.color`");
         };
         self.at += 1;
         if !self.eat(")") {
-            return Err(self.expected("`)` after the field"));
+            return self.fail("`)` after the field");
         }
         self.wire(&path, each)
     }
@@ -150,7 +150,7 @@ impl Parser<'_> {
         let names: Vec<String> = path.split('.').map(str::to_owned).collect();
         if names.iter().any(String::is_empty) {
             self.at -= 1;
-            return Err(self.expected("names with one point between them, as `create.color`"));
+            return self.fail("names with one point between them, as `create.color`");
         }
         let path = Path { names, each };
         let Some(comparison) = self.comparison() else {
@@ -159,7 +159,7 @@ impl Parser<'_> {
         let constant = self.constant()?;
         if comparison.is_of_order() && matches!(constant, Constant::Text(_)) {
             self.at -= 2;
-            return Err(self.expected("`==` or `!=`: texts have no order"));
+            return self.fail("`==` or `!=`: texts have no order");
         }
         Ok(Expr::Wire(path, Some((comparison, constant))))
     }
@@ -171,9 +171,9 @@ impl Parser<'_> {
                 Constant::number(&text).ok_or_else(|| self.expected("a number or a text"))?
             }
             What::Number(..) => {
-                return Err(self.expected("a number as it is on the wire, without a unit"));
+                return self.fail("a number as it is on the wire, without a unit");
             }
-            _ => return Err(self.expected("a number or a text")),
+            _ => return self.fail("a number or a text"),
         };
         self.at += 1;
         Ok(constant)
@@ -183,15 +183,15 @@ impl Parser<'_> {
     fn belief(&mut self) -> Result<Expr, QueryError> {
         let first = self.column();
         if !self.at_a_node {
-            return Err(self.expected(
+            return self.fail(
                 "a field or a word: what a node believes is asked where it is replayed (docs/replay.md)",
-            ));
+            );
         }
         self.at += 2;
         let object = self.index("the number of an object")?;
         let asked = if self.eat(".") {
             let What::Name(name) = self.peek().clone() else {
-                return Err(self.expected("`owner`, `counter` or the name of a property"));
+                return self.fail("`owner`, `counter` or the name of a property");
             };
             self.at += 1;
             let part = if self.eat("[") {
@@ -249,7 +249,7 @@ impl Parser<'_> {
         if self.eat("]") {
             Ok(number)
         } else {
-            Err(self.expected("`]`"))
+            self.fail("`]`")
         }
     }
 
@@ -291,7 +291,7 @@ impl Parser<'_> {
             return Ok(());
         }
         self.at -= 1;
-        Err(self.expected("`==` or `!=`: names have no order"))
+        self.fail("`==` or `!=`: names have no order")
     }
 
     fn literal(&mut self, name: &str, field: Field) -> Result<Literal, QueryError> {
@@ -310,44 +310,42 @@ impl Parser<'_> {
             (Takes::Number | Takes::NumberOrName, What::Number(text, unit)) if unit.is_empty() => {
                 match text.parse() {
                     Ok(number) => Literal::Number(number),
-                    Err(_) => return Err(self.expected("a whole number from 0 to 2^64 - 1")),
+                    Err(_) => return self.fail("a whole number from 0 to 2^64 - 1"),
                 }
             }
             (Takes::Time, What::Number(text, unit))
                 if unit.is_empty() && text.parse() != Ok(0.0) =>
             {
-                return Err(
-                    self.expected(&format!("a time with its unit, as `{text}s` or `{text}ms`"))
-                );
+                return self.fail(&format!("a time with its unit, as `{text}s` or `{text}ms`"));
             }
             (Takes::Time, What::Number(text, unit)) => match nanos(&text, &unit) {
                 Some(nanos) => Literal::Nanos(nanos),
-                None => return Err(self.expected("a time, as `1.2s`, `100ms`, `50us` or `80ns`")),
+                None => return self.fail("a time, as `1.2s`, `100ms`, `50us` or `80ns`"),
             },
             (Takes::Link, What::Name(from) | What::Quoted(from)) => {
                 self.at += 1;
                 if !self.eat("->") {
-                    return Err(self.expected("`->` and the receiving node, as in `A->X`"));
+                    return self.fail("`->` and the receiving node, as in `A->X`");
                 }
                 match self.peek().clone() {
                     What::Name(to) | What::Quoted(to) => Literal::Link(from, to),
-                    _ => return Err(self.expected("the receiving node's name")),
+                    _ => return self.fail("the receiving node's name"),
                 }
             }
             (Takes::Level, What::Name(text) | What::Quoted(text)) => {
                 match Level::ALL.into_iter().find(|level| level.name() == text) {
                     Some(level) => Literal::Level(level),
-                    None => return Err(self.expected("one of error, warning, info")),
+                    None => return self.fail("one of error, warning, info"),
                 }
             }
-            (Takes::Level, _) => return Err(self.expected("one of error, warning, info")),
-            (Takes::Name, _) => return Err(self.expected(&format!("a name for `{name}`"))),
-            (Takes::Link, _) => return Err(self.expected("a link, as `A->X`")),
-            (Takes::Number, _) => return Err(self.expected(&format!("a number for `{name}`"))),
+            (Takes::Level, _) => return self.fail("one of error, warning, info"),
+            (Takes::Name, _) => return self.fail(&format!("a name for `{name}`")),
+            (Takes::Link, _) => return self.fail("a link, as `A->X`"),
+            (Takes::Number, _) => return self.fail(&format!("a number for `{name}`")),
             (Takes::NumberOrName, _) => {
-                return Err(self.expected(&format!("a number or a node's name for `{name}`")));
+                return self.fail(&format!("a number or a node's name for `{name}`"));
             }
-            (Takes::Time, _) => return Err(self.expected("a time, as `1.2s` or `100ms`")),
+            (Takes::Time, _) => return self.fail("a time, as `1.2s` or `100ms`"),
         };
         self.at += 1;
         Ok(literal)
@@ -362,7 +360,7 @@ impl Parser<'_> {
         if known.contains(&text) {
             return Ok(());
         }
-        Err(self.expected(&format!("one of {}", known.join(", "))))
+        self.fail(&format!("one of {}", known.join(", ")))
     }
 
     fn peek(&self) -> &What {
@@ -385,6 +383,10 @@ impl Parser<'_> {
         let found = matches!(self.peek(), What::Name(name) if name == word);
         self.at += usize::from(found);
         found
+    }
+
+    fn fail<T>(&self, expected: &str) -> Result<T, QueryError> {
+        Err(self.expected(expected))
     }
 
     fn expected(&self, expected: &str) -> QueryError {

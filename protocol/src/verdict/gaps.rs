@@ -193,19 +193,17 @@ pub(super) fn lacking_packets(session: &Session, reasons: &[Reason]) -> Option<R
         }
     }
     let nodes = names(session, lacking);
-    let sentence = match nodes.as_slice() {
-        [] => return None,
-        [only] => format!(
-            "{} {} received from {only} that its reel does not hold",
-            packets(count),
-            if count == 1 { "was" } else { "were" },
-        ),
-        _ => format!(
-            "{} were received from {} that their reels do not hold",
-            packets(count),
-            list(&nodes)
-        ),
+    let whose = match nodes.len() {
+        0 => return None,
+        1 => "its reel does",
+        _ => "their reels do",
     };
+    let sentence = format!(
+        "{} {} received from {} that {whose} not hold",
+        packets(count),
+        if count == 1 { "was" } else { "were" },
+        list(&nodes)
+    );
     Some(Reason::about(LACKS_PACKETS, nodes, sentence))
 }
 

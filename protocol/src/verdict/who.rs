@@ -45,14 +45,15 @@ pub(super) fn needed_observers<'a>(
 
 pub(super) fn observed(observers: &[&Observer]) -> Option<Reason> {
     let names: Vec<String> = observers.iter().map(|each| each.name.clone()).collect();
-    let sentence = match names.as_slice() {
-        [] => return None,
-        [only] => format!("{only} is a packet capture: what programs read of it is unknown"),
-        _ => format!(
-            "{} are packet captures: what programs read of them is unknown",
-            list(&names)
-        ),
+    let (what, them) = match names.len() {
+        0 => return None,
+        1 => ("is a packet capture", "it"),
+        _ => ("are packet captures", "them"),
     };
+    let sentence = format!(
+        "{} {what}: what programs read of {them} is unknown",
+        list(&names)
+    );
     Some(Reason::about(OBSERVED, names, sentence))
 }
 
@@ -87,16 +88,15 @@ pub(super) fn clocks(session: &Session) -> Option<Reason> {
         let untied = node.recorded && node.clock_error_ns == u64::MAX;
         untied && session.crossings(id).next().is_some()
     });
-    let sentence = match names.as_slice() {
-        [] => return None,
-        [only] => format!(
-            "no packets both ways tie the clock of {only} to the others: what came first is unknown"
-        ),
-        _ => format!(
-            "no packets both ways tie the clocks of {} to the others: what came first is unknown",
-            list(&names)
-        ),
+    let clocks = match names.len() {
+        0 => return None,
+        1 => "clock",
+        _ => "clocks",
     };
+    let sentence = format!(
+        "no packets both ways tie the {clocks} of {} to the others: what came first is unknown",
+        list(&names)
+    );
     Some(Reason::about(CLOCK, names, sentence))
 }
 

@@ -225,10 +225,7 @@ impl<'a> ReelCursor<'a> {
             None => self.time(record.number, record.time),
         };
         let crossing = known.map(|(crossing, _)| crossing);
-        self.push(record.number, time, what, crossing, payload);
-        if let Some(item) = self.ahead.items.back_mut() {
-            item.interface = interface;
-        }
+        self.push((record.number, time), what, (crossing, interface), payload);
     }
 
     /// Takes an event that is no packet and no send's result.
@@ -260,7 +257,8 @@ impl<'a> ReelCursor<'a> {
             && let Some(words) = extra::words(&record.event)
         {
             let time = self.time(record.number, record.time);
-            self.push(record.number, time, What::Words, None, words.as_bytes());
+            let at = (record.number, time);
+            self.push(at, What::Words, (None, 0), words.as_bytes());
         }
     }
 
@@ -278,10 +276,9 @@ impl<'a> ReelCursor<'a> {
 
     fn push(
         &mut self,
-        number: EventNumber,
-        time: SessionTime,
+        (number, time): (EventNumber, SessionTime),
         what: What,
-        crossing: Option<Crossing>,
+        (crossing, interface): (Option<Crossing>, u16),
         payload: &[u8],
     ) {
         let start = self.ahead.bytes.len();
@@ -295,7 +292,7 @@ impl<'a> ReelCursor<'a> {
             faults: Vec::new(),
             missed: std::mem::take(&mut self.missed),
             missed_at: std::mem::take(&mut self.missed_at),
-            interface: 0,
+            interface,
             start,
             end: start + payload.len(),
         });
