@@ -215,15 +215,16 @@ impl Query {
 
 #[cfg(test)]
 mod tests {
-    use super::expr::{EFFECTS, Field, Word};
+    use super::expr::{Field, Word};
+    use crate::history::Effect;
 
     #[test]
     fn the_page_about_filters_has_every_field_word_and_effect() {
         let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/filter.md");
         let page = std::fs::read_to_string(page).expect("the page");
         let fields = Field::all().map(|(name, _)| name);
-        let words = Word::ALL.iter().map(|&(name, _)| name);
-        for name in fields.chain(words).chain(EFFECTS) {
+        let words = Word::ALL.map(Word::name);
+        for name in fields.chain(words).chain(Effect::ALL.map(Effect::name)) {
             assert!(page.contains(&format!("`{name}`")), "{name}");
         }
     }
