@@ -1,18 +1,17 @@
 //! What the wire says of a reel's packets, asked one after the other. It goes on wherever it was left.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
 use netreel_reel::{EventNumber, Record};
-use netreel_table::{Blobs, Misfit, Putting, Taking};
+use netreel_table::Blobs;
 use netreel_wire::{ConnectionState, Decoded, PacketFacts, States, StreamId, Wire};
 
 use super::kept::{Checkpoints, Kept, thin};
 use super::properties::Properties;
 use super::shape::Shapes;
-use crate::session::index::plain::{put_map, put_plain, take_map, take_plain};
+use crate::session::index::plain::indexed;
 use crate::session::read::connections::{Connection, payload};
 use crate::session::read::ends::{RawEnd, Side};
 use crate::session::read::scan::Scan;
@@ -44,40 +43,7 @@ pub(crate) enum Answers {
     Sent(Arc<Piece>, u64),
 }
 
-impl Piece {
-    /// Puts it into an index.
-    pub fn put(&self, to: &mut Putting<'_>) -> io::Result<()> {
-        let Piece {
-            rows,
-            facts,
-            shapes,
-            properties,
-            fragments,
-            carried,
-            kept,
-            unread,
-        } = self;
-        put_plain(&(rows, shapes.lists(), fragments, carried, unread), to)?;
-        facts.iter().try_for_each(|blobs| to.blobs(blobs))?;
-        properties.put(to)?;
-        put_map(kept, to, Kept::put)
-    }
-
-    /// Takes what was put.
-    pub fn from_index(from: &mut Taking) -> Result<Piece, Misfit> {
-        let (rows, shapes, fragments, carried, unread) = take_plain(from)?;
-        Ok(Piece {
-            rows,
-            shapes: Shapes::of(shapes),
-            fragments,
-            carried,
-            unread,
-            facts: [from.blobs()?, from.blobs()?, from.blobs()?],
-            properties: Properties::from_index(from)?,
-            kept: take_map(from, Kept::from_index)?,
-        })
-    }
-}
+indexed!(Piece: (rows, shapes, fragments, carried, unread) facts, properties, kept);
 
 /// Whose packet it is that the wire is asked about.
 #[derive(Clone, Copy)]

@@ -18,6 +18,11 @@ impl Bytes<'_> {
         }
     }
 
+    /// The next number; `None` at the end.
+    pub fn next(&mut self) -> Option<u64> {
+        (!self.0.is_empty()).then(|| self.take())
+    }
+
     #[inline]
     pub fn take(&mut self) -> u64 {
         let mut value = 0;

@@ -2,13 +2,12 @@
 //! before it.
 
 use std::collections::BTreeMap;
-use std::io;
 
 use netreel_reel::{EventNumber, Record, Reel};
-use netreel_table::{Column, Misfit, Putting, Taking};
+use netreel_table::Column;
 use netreel_wire::{ConnectionState, FILE_STEPS_MAX, PACKET_STEPS, PacketFacts, States, Wire};
 
-use crate::session::index::plain::{put_plain, take_plain};
+use crate::session::index::plain::indexed;
 use crate::session::read::connections::{Connection, payload};
 use crate::session::read::payloads;
 
@@ -23,6 +22,8 @@ pub(crate) struct Kept {
     /// The places of events before which the connection was forgotten.
     forgotten: Vec<u32>,
 }
+
+indexed!(Kept: events; (checkpoints, forgotten));
 
 /// Where checkpoints are made, and how much memory they may take.
 #[derive(Clone, Copy, Debug)]
@@ -93,23 +94,6 @@ impl Kept {
     /// How often it was forgotten.
     pub fn times_forgotten(&self) -> usize {
         self.forgotten.len()
-    }
-
-    /// Puts it into an index.
-    pub fn put(&self, to: &mut Putting<'_>) -> io::Result<()> {
-        to.column(&self.events)?;
-        put_plain(&(&self.checkpoints, &self.forgotten), to)
-    }
-
-    /// Takes what was put.
-    pub fn from_index(from: &mut Taking) -> Result<Kept, Misfit> {
-        let events = from.column()?;
-        let (checkpoints, forgotten) = take_plain(from)?;
-        Ok(Kept {
-            events,
-            checkpoints,
-            forgotten,
-        })
     }
 
     /// How many of these events come before one, and whether that is one of them.

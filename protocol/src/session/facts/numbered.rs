@@ -1,27 +1,60 @@
 //! The messages of packets, numbered in their order. It goes on where it was left.
 
+use std::io;
 use std::sync::Arc;
 
-use netreel_table::{Column, List};
+use netreel_table::{Column, List, Misfit, Putting, Taking};
 
 use super::told::Told;
 use crate::session::PacketId;
 use crate::session::ask::firm::Same;
+use crate::session::index::plain::{Indexed, put_plain, take_plain};
 use crate::session::weave::rows::Rows;
+
+/// The numbers of the messages of packets.
+#[derive(Clone, Default)]
+pub(crate) struct Numbers {
+    /// For each packet the number of its first message.
+    pub first: Column,
+    /// How many messages the packets have.
+    pub messages: u32,
+    /// The packets that do not fit the wire, in order.
+    pub unfit: List<u32>,
+    /// The messages that are fragments, in order.
+    pub fragments: Column,
+}
+
+impl Indexed for Numbers {
+    fn put(&self, to: &mut Putting<'_>) -> io::Result<()> {
+        let Numbers {
+            first,
+            messages,
+            unfit,
+            fragments,
+        } = self;
+        let unfit: Vec<u32> = unfit.iter().copied().collect();
+        put_plain(&(messages, unfit), to)?;
+        first.put(to)?;
+        fragments.put(to)
+    }
+
+    fn take(from: &mut Taking) -> Result<Numbers, Misfit> {
+        let (messages, unfit): (u32, Vec<u32>) = take_plain(from)?;
+        Ok(Numbers {
+            messages,
+            unfit: unfit.into_iter().collect(),
+            first: from.column()?,
+            fragments: from.column()?,
+        })
+    }
+}
 
 /// The messages of the first packets, numbered; it goes on with those of more.
 #[derive(Clone, Default)]
 pub(crate) struct Numbered {
     /// What says that the packets are the same ones.
     of: Option<Arc<()>>,
-    /// For each of these packets the number of its first message.
-    first: Column,
-    /// How many messages these packets have.
-    messages: u32,
-    /// Those of them that do not fit the wire.
-    unfit: List<u32>,
-    /// Those of the messages that are fragments.
-    fragments: Column,
+    numbers: Numbers,
     /// Of each track how many fragments are known, of its pieces one after the other, whose packets
     /// are among these.
     fragments_of: Vec<usize>,
@@ -42,16 +75,16 @@ impl Numbered {
 
     /// Goes on with the packets before this one.
     fn go_on(&mut self, told: &Told, rows: &Rows, until: u32) {
-        let from = self.first.len();
+        let numbers = &mut self.numbers;
         let mut reader = told.reader(rows);
-        for packet in from as u32..until {
-            self.first.push(u64::from(self.messages));
+        for packet in numbers.first.len() as u32..until {
+            numbers.first.push(u64::from(numbers.messages));
             let Some((count, is_unfit)) = reader.head(PacketId(packet)) else {
                 continue;
             };
-            self.messages = self.messages.saturating_add(count);
+            numbers.messages = numbers.messages.saturating_add(count);
             if is_unfit {
-                self.unfit.push(packet);
+                numbers.unfit.push(packet);
             }
         }
         self.fragments_of.resize(told.tracks().len(), 0);
@@ -76,25 +109,25 @@ impl Numbered {
                     let others = rows.shared.get(&end).into_iter().flatten().copied();
                     let packets = [own].into_iter().chain(others);
                     for packet in packets.filter(|&packet| packet < until) {
-                        let first = self.first.get(packet as usize) as u32;
+                        let first = numbers.first.get(packet as usize) as u32;
                         fragments.push(first.saturating_add(nth));
                     }
                 }
             }
         }
         fragments.sort_unstable();
-        let known = self.fragments.len();
-        let last = known.checked_sub(1).map(|last| self.fragments.get(last));
+        let known = numbers.fragments.len().checked_sub(1);
+        let last = known.map(|last| numbers.fragments.get(last));
         let fragments = fragments.into_iter().map(u64::from);
-        self.fragments
-            .extend(fragments.filter(|&it| last.is_none_or(|last| it > last)));
+        let new = fragments.filter(|&it| last.is_none_or(|last| it > last));
+        numbers.fragments.extend(new);
     }
 
     /// Goes on with all that there are.
     pub fn finish(mut self, told: &mut Told, rows: &Rows) {
         self.go_on(told, rows, rows.len() as u32);
-        let columns = [&mut self.first, &mut self.fragments];
-        columns.into_iter().for_each(Column::shrink);
-        told.take_numbers((self.first, self.messages), self.unfit, self.fragments);
+        told.numbers = self.numbers;
+        told.numbers.first.shrink();
+        told.numbers.fragments.shrink();
     }
 }

@@ -1,13 +1,10 @@
 //! What the wire says of the packets of all reels, in pieces.
 
-use std::io;
 use std::sync::Arc;
-
-use netreel_table::{Misfit, Putting, Taking};
 
 use super::asking::Piece;
 use super::shape::Shapes;
-use crate::session::index::plain::{put_list, take_list};
+use crate::session::index::plain::indexed;
 use crate::session::read::ends::Side;
 use crate::session::weave::rows::Rows;
 
@@ -20,6 +17,8 @@ pub(crate) struct Pieces {
     /// connection's is the piece `n % pieces`.
     pub dependent: Vec<Vec<Arc<Piece>>>,
 }
+
+indexed!(Pieces: tracks, dependent);
 
 /// The pieces of a track.
 pub(super) type OfTrack<'a> =
@@ -84,29 +83,5 @@ impl Pieces {
             piece.facts[end.1 as usize].get(row)
         });
         facts.is_some_and(|facts| !facts.is_empty())
-    }
-
-    /// Puts them into an index.
-    pub fn put(&self, to: &mut Putting<'_>) -> io::Result<()> {
-        [&self.tracks, &self.dependent]
-            .into_iter()
-            .try_for_each(|all| {
-                put_list(all, to, |pieces, to| {
-                    put_list(pieces, to, |piece, to| piece.put(to))
-                })
-            })
-    }
-
-    /// Takes what was put.
-    pub fn from_index(from: &mut Taking) -> Result<Pieces, Misfit> {
-        let pieces = |from: &mut Taking| {
-            take_list(from, |from| {
-                take_list(from, |from| Piece::from_index(from).map(Arc::new))
-            })
-        };
-        Ok(Pieces {
-            tracks: pieces(from)?,
-            dependent: pieces(from)?,
-        })
     }
 }

@@ -2,14 +2,14 @@
 //! about their packets.
 
 use std::collections::BTreeMap;
-use std::io;
 
 use netreel_reel::EventNumber;
-use netreel_table::{Blobs, Misfit, Putting, Taking};
+use netreel_table::Blobs;
 use netreel_wire::{Decoded, MessageFacts, PacketFacts, PropertyId, Value};
 
+use super::bytes::{Bytes, put};
 use super::values::{Values, write};
-use crate::session::index::plain::{put_plain, take_plain};
+use crate::session::index::plain::indexed;
 use crate::session::read::ends::Side;
 
 /// What a message tells of objects beside its facts.
@@ -81,7 +81,7 @@ impl Properties {
 
     /// What the messages of an end's packet tell, in wire order, snapshots first.
     pub fn of(&self, side: Side, place: usize) -> impl Iterator<Item = Entry> + '_ {
-        let mut left = self.ends[side as usize].get(place);
+        let mut left = Bytes(self.ends[side as usize].get(place));
         std::iter::from_fn(move || read_entry(&mut left))
     }
 
@@ -105,24 +105,9 @@ impl Properties {
         let ends = self.ends.iter().map(Blobs::memory);
         ends.sum::<usize>() + self.values.memory()
     }
-
-    /// Puts it into an index.
-    pub fn put(&self, to: &mut Putting<'_>) -> io::Result<()> {
-        put_plain(&self.types, to)?;
-        self.ends.iter().try_for_each(|ends| to.blobs(ends))?;
-        self.values.put(to)
-    }
-
-    /// Takes what was put.
-    pub fn from_index(from: &mut Taking) -> Result<Properties, Misfit> {
-        Ok(Properties {
-            types: take_plain(from)?,
-            ends: [from.blobs()?, from.blobs()?, from.blobs()?],
-            values: Values::take(from)?,
-            bytes: Vec::new(),
-        })
-    }
 }
+
+indexed!(Properties: (types) ends, values but bytes);
 
 /// Notes what the wire calls the type of a message's object.
 pub(crate) fn name_type<T>(
@@ -161,47 +146,24 @@ fn write_entry((message, tells): Entry, to: &mut Vec<u8>) {
     }
 }
 
-fn read_entry(from: &mut &[u8]) -> Option<Entry> {
-    let head = take(from)?;
+fn read_entry(from: &mut Bytes<'_>) -> Option<Entry> {
+    let head = from.next()?;
     let message = u32::try_from(head >> 1).ok()?;
     let tells = match head & 1 {
         0 => {
-            let property = PropertyId(u16::try_from(take(from)?).ok()?);
-            ObjectFact::Property(property, u32::try_from(take(from)?).ok()?)
+            let property = PropertyId(u16::try_from(from.next()?).ok()?);
+            ObjectFact::Property(property, u32::try_from(from.next()?).ok()?)
         }
         _ => {
-            let number = take(from)?;
-            let base = match take(from)? {
+            let number = from.next()?;
+            let base = match from.next()? {
                 0 => None,
-                _ => Some(take(from)?),
+                _ => Some(from.next()?),
             };
             ObjectFact::Snapshot(number, base)
         }
     };
     Some((message, tells))
-}
-
-/// Seven bits a byte, the least significant first.
-fn put(mut number: u64, to: &mut Vec<u8>) {
-    while number > 0x7F {
-        to.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    to.push(number as u8);
-}
-
-/// What [`put`] wrote; `None` at the end.
-fn take(from: &mut &[u8]) -> Option<u64> {
-    let mut number = 0;
-    for shift in (0..64).step_by(7) {
-        let (&byte, rest) = from.split_first()?;
-        *from = rest;
-        number |= u64::from(byte & 0x7F) << shift;
-        if byte < 0x80 {
-            return Some(number);
-        }
-    }
-    None
 }
 
 #[cfg(test)]
@@ -223,14 +185,14 @@ mod tests {
         fn what_messages_tell_comes_back(entries in proptest::collection::vec(entry(), 0..6)) {
             let mut bytes = Vec::new();
             entries.iter().for_each(|&it| write_entry(it, &mut bytes));
-            let mut left = &bytes[..];
+            let mut left = Bytes(&bytes);
             let read: Vec<Entry> = std::iter::from_fn(|| read_entry(&mut left)).collect();
             prop_assert_eq!(read, entries);
         }
 
         #[test]
         fn bytes_of_any_sort_are_read_to_an_end(bytes in any::<Vec<u8>>()) {
-            let mut left = &bytes[..];
+            let mut left = Bytes(&bytes);
             prop_assert!(std::iter::from_fn(|| read_entry(&mut left)).count() <= bytes.len());
         }
     }

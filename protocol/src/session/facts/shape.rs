@@ -5,9 +5,11 @@
 //! values.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::ops::Range;
 
 use netreel_wire::{MessageFacts, PacketFacts, Promise, ProtocolId, RpcName, StreamId};
+use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
 use super::bytes::{Bytes, put, put_place, unzigzag, zigzag};
@@ -18,36 +20,37 @@ use super::parts::{
 use super::said::Said;
 
 /// The shapes of what was written.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Shapes {
-    list: Vec<Shape>,
-    known: HashMap<Shape, u32>,
-    /// The latest ones, each at its place.
+    shapes: Distinct<Shape>,
+    /// The names of RPCs.
+    names: Distinct<SmolStr>,
+    /// The latest shapes, each at its place.
+    #[serde(skip)]
     latest: [Option<(Shape, u32)>; LATEST],
-    names: Names,
 }
 
-/// The names of RPCs, each once.
-#[derive(Clone, Debug, Default)]
-struct Names {
-    list: Vec<SmolStr>,
-    known: HashMap<SmolStr, u32>,
+/// Things, each once, with their numbers.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct Distinct<T: Eq + Hash> {
+    list: Vec<T>,
+    #[serde(skip)]
+    known: HashMap<T, u32>,
 }
 
-impl Names {
-    fn number(&mut self, name: &SmolStr) -> u32 {
-        if let Some(&number) = self.known.get(name) {
+impl<T: Clone + Eq + Hash> Distinct<T> {
+    fn number(&mut self, it: &T) -> u32 {
+        if let Some(&number) = self.known.get(it) {
             return number;
         }
         let number = self.list.len() as u32;
-        self.list.push(name.clone());
-        self.known.insert(name.clone(), number);
+        self.list.push(it.clone());
+        self.known.insert(it.clone(), number);
         number
     }
 
-    fn get(&self, number: u64) -> SmolStr {
-        let name = self.list.get(number as usize);
-        name.cloned().unwrap_or_default()
+    fn get(&self, number: u64) -> Option<&T> {
+        self.list.get(number as usize)
     }
 }
 
@@ -62,34 +65,9 @@ impl Shapes {
         {
             return *number;
         }
-        let number = match self.known.get(&shape) {
-            Some(&number) => number,
-            None => {
-                let number = self.list.len() as u32;
-                self.list.push(shape.clone());
-                self.known.insert(shape.clone(), number);
-                number
-            }
-        };
+        let number = self.shapes.number(&shape);
         self.latest[place] = Some((shape, number));
         number
-    }
-
-    /// All shapes, and the names of all RPCs, in the order of their numbers.
-    pub fn lists(&self) -> (&[Shape], &[SmolStr]) {
-        (&self.list, &self.names.list)
-    }
-
-    /// Those that [`Shapes::lists`] gave.
-    pub fn of((list, names): (Vec<Shape>, Vec<SmolStr>)) -> Shapes {
-        Shapes {
-            list,
-            names: Names {
-                list: names,
-                ..Names::default()
-            },
-            ..Shapes::default()
-        }
     }
 
     /// Appends the facts of a packet to `to`.
@@ -185,8 +163,8 @@ impl Shapes {
     /// The shape of a packet with these facts, and what follows it.
     fn shape<'a>(&self, bytes: &'a [u8]) -> Option<(&Shape, Bytes<'a>)> {
         let mut from = Bytes(bytes);
-        let shape = (!bytes.is_empty()).then(|| from.take())?;
-        Some((self.list.get(shape as usize)?, from))
+        let shape = from.next()?;
+        Some((self.shapes.get(shape)?, from))
     }
 
     /// The facts of a packet whose first message has this number, written over what stands in `said`, and
@@ -233,7 +211,7 @@ impl Shapes {
     pub fn memory(&self) -> usize {
         let names = self.names.list.iter();
         let names: usize = names.map(|it| it.len() + 2 * size_of::<SmolStr>()).sum();
-        self.list.len() * size_of::<Shape>() * 3 + names
+        self.shapes.list.len() * size_of::<Shape>() * 3 + names
     }
 }
 
@@ -305,7 +283,7 @@ impl<'a> Messages<'a> {
     fn begin(&mut self) -> Option<(&'a Shape, Range<u32>)> {
         self.left = self.left.checked_sub(1)?;
         let from = &mut self.from;
-        let shape = self.shapes.list.get(from.take() as usize)?;
+        let shape = self.shapes.shapes.get(from.take())?;
         let start = i64::from(self.end) + unzigzag(from.take());
         let start = start as u32;
         self.end = start.wrapping_add(from.take() as u32);
@@ -336,7 +314,12 @@ impl Messages<'_> {
         facts.fragment = index.zip(parts.number(FRAGMENT_COUNT, from));
         facts.rpc_name = shape.has(RPC_NAME).then(|| RpcName {
             place: from.place(),
-            text: self.shapes.names.get(from.take()),
+            text: self
+                .shapes
+                .names
+                .get(from.take())
+                .cloned()
+                .unwrap_or_default(),
         });
         facts.fragment_data = shape.has(FRAGMENT_DATA).then(|| from.place());
     }

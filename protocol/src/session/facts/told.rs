@@ -7,24 +7,23 @@
 //! on the reel alone, so that the same reels give the same bytes on any machine.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::ops::Range;
 
 use netreel_reel::EventNumber;
-use netreel_table::{Blobs, Column, List, Misfit, Putting, Taking};
+use netreel_table::{Blobs, List};
 use netreel_wire::{MessageFacts, PacketFacts, States, StreamId, Wire};
 
 use super::asked::ask;
 use super::asking::Answers;
 use super::kept::{Budget, Checkpoints, Kept};
-use super::numbered::Numbered;
+use super::numbered::{Numbered, Numbers};
 use super::pieces::{OfTrack, Pieces};
 use super::properties::ObjectFact;
 use super::reader::Reader;
 use super::said::Said;
 use super::shape::Messages;
 use super::values::Values;
-use crate::session::index::plain::{put_plain, take_plain};
+use crate::session::index::plain::indexed;
 use crate::session::read::ends::Side;
 use crate::session::weave::rows::Rows;
 use crate::session::{MessageId, PacketId, Session};
@@ -33,15 +32,10 @@ use crate::session::{MessageId, PacketId, Session};
 #[derive(Default)]
 pub(crate) struct Told {
     pieces: Pieces,
-    /// For each packet the number of its first message.
-    first: Column,
-    /// How many messages there are.
-    messages: u32,
-    /// The packets that do not fit the wire, in order.
-    unfit: List<u32>,
-    /// The messages that are fragments, in order.
-    fragments: Column,
+    pub(super) numbers: Numbers,
 }
+
+indexed!(Told: numbers, pieces);
 
 /// Where checkpoints are made; all of a session take about this much memory.
 pub(crate) const CHECKPOINTS: Checkpoints = Checkpoints {
@@ -92,23 +86,12 @@ impl Told {
 
     /// Reads what is known of packets one after the other.
     pub fn reader<'a>(&'a self, rows: &'a Rows) -> Reader<'a> {
-        Reader::new(rows, &self.pieces, Some(&self.first))
+        Reader::new(rows, &self.pieces, Some(&self.numbers.first))
     }
 
     /// Of each track its pieces.
     pub(super) fn tracks(&self) -> impl ExactSizeIterator<Item = OfTrack<'_>> + '_ {
         self.pieces.tracks()
-    }
-
-    /// Takes the numbers of all messages.
-    pub(super) fn take_numbers(
-        &mut self,
-        (first, messages): (Column, u32),
-        unfit: List<u32>,
-        fragments: Column,
-    ) {
-        (self.first, self.messages) = (first, messages);
-        (self.unfit, self.fragments) = (unfit, fragments);
     }
 
     /// Hands over what the messages of all packets tell of properties, in the order of packets, with the
@@ -125,7 +108,7 @@ impl Told {
             counts.map(|count| vec![None; count]).collect()
         };
         let mut numbers: Vec<Vec<Vec<Option<u32>>>> = self.tracks().map(numbers).collect();
-        for (packet, first) in (0u32..).map(PacketId).zip(self.first.iter()) {
+        for (packet, first) in (0u32..).map(PacketId).zip(self.numbers.first.iter()) {
             let end = rows.told(packet);
             let found = end.and_then(|end| Some((end, self.pieces.find(rows, end)?)));
             let Some(((track, side, _), (piece, _, (at, row)))) = found else {
@@ -187,7 +170,7 @@ impl Told {
         end: (usize, Side, usize),
         said: &mut Said,
     ) -> Option<Messages<'_>> {
-        let first = self.first.get(packet.0 as usize) as u32;
+        let first = self.numbers.first.get(packet.0 as usize) as u32;
         let (shapes, bytes) = self.pieces.facts(rows, end)?;
         Some(shapes.read(bytes, first, said))
     }
@@ -195,14 +178,14 @@ impl Told {
     /// The facts of the messages of a packet, and their numbers.
     pub fn messages_of(&self, rows: &Rows, packet: PacketId) -> Option<(Range<u32>, Messages<'_>)> {
         let end = rows.told(packet)?;
-        let first = self.first.get(packet.0 as usize) as u32;
+        let first = self.numbers.first.get(packet.0 as usize) as u32;
         let (shapes, bytes) = self.pieces.facts(rows, end)?;
         Some(shapes.messages(bytes, first))
     }
 
     /// The packets that do not fit the wire, in order.
     pub fn unfit(&self) -> &List<u32> {
-        &self.unfit
+        &self.numbers.unfit
     }
 
     /// What took more than a file may take, a sentence each.
@@ -243,25 +226,25 @@ impl Told {
 
     /// How many messages there are.
     pub fn messages(&self) -> u32 {
-        self.messages
+        self.numbers.messages
     }
 
     /// How many messages the packets before this one have.
     pub fn messages_before(&self, packet: PacketId) -> u32 {
         let row = packet.0 as usize;
-        match row < self.first.len() {
-            true => self.first.get(row) as u32,
-            false => self.messages,
+        match row < self.numbers.first.len() {
+            true => self.numbers.first.get(row) as u32,
+            false => self.numbers.messages,
         }
     }
 
     /// The packet that carries a message.
     pub fn carrier(&self, message: MessageId) -> Option<PacketId> {
-        if message.0 >= self.messages {
+        if message.0 >= self.numbers.messages {
             return None;
         }
         // Packets without messages have the number of the next one's first.
-        let after = self.first.lower_bound(u64::from(message.0) + 1);
+        let after = self.numbers.first.lower_bound(u64::from(message.0) + 1);
         Some(PacketId(after.checked_sub(1)? as u32))
     }
 
@@ -275,7 +258,7 @@ impl Told {
 
     /// The messages that are fragments, in their order.
     pub fn fragments(&self) -> impl Iterator<Item = MessageId> + '_ {
-        let fragments = self.fragments.iter();
+        let fragments = self.numbers.fragments.iter();
         fragments.map(|message| MessageId(message as u32))
     }
 
@@ -310,34 +293,6 @@ impl Told {
         pieces.find_map(|piece| piece.kept.get(&(connection as u32)))
     }
 
-    /// Puts it into an index.
-    pub fn put(&self, to: &mut Putting<'_>) -> io::Result<()> {
-        let Told {
-            pieces,
-            first,
-            messages,
-            unfit,
-            fragments,
-        } = self;
-        let unfit: Vec<u32> = unfit.iter().copied().collect();
-        put_plain(&(messages, unfit), to)?;
-        to.column(first)?;
-        to.column(fragments)?;
-        pieces.put(to)
-    }
-
-    /// Takes what was put.
-    pub fn take(from: &mut Taking) -> Result<Told, Misfit> {
-        let (messages, unfit): (u32, Vec<u32>) = take_plain(from)?;
-        Ok(Told {
-            messages,
-            unfit: unfit.into_iter().collect(),
-            first: from.column()?,
-            fragments: from.column()?,
-            pieces: Pieces::from_index(from)?,
-        })
-    }
-
     /// How many bytes of memory it takes, by what they are for.
     pub fn memory(&self) -> Vec<(&'static str, usize)> {
         let pieces = || self.pieces.all();
@@ -348,7 +303,7 @@ impl Told {
         let carried = pieces().flat_map(|piece| piece.carried.values());
         vec![
             ("facts", facts.sum()),
-            ("first message", self.first.memory()),
+            ("first message", self.numbers.first.memory()),
             ("shapes", pieces().map(|piece| piece.shapes.memory()).sum()),
             (
                 "properties",
@@ -359,7 +314,7 @@ impl Told {
                 "fragments",
                 carried.map(Vec::len).sum::<usize>() + fragments.sum::<usize>(),
             ),
-            ("fragments, by message", self.fragments.memory()),
+            ("fragments, by message", self.numbers.fragments.memory()),
         ]
     }
 }

@@ -1,11 +1,12 @@
 //! Values of properties as they are kept: bytes, each value once.
 
 use std::collections::HashMap;
-use std::io;
 
-use netreel_table::{Blobs, Misfit, Putting, Taking};
+use netreel_table::Blobs;
 use netreel_wire::Value;
 use twox_hash::XxHash3_64;
+
+use crate::session::index::plain::indexed;
 
 /// One number, truth, name or row of bytes of a value.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,23 +68,12 @@ impl Values {
         self.rows.len()
     }
 
-    /// Puts them into an index.
-    pub fn put(&self, to: &mut Putting<'_>) -> io::Result<()> {
-        to.blobs(&self.rows)
-    }
-
-    /// Takes what was put.
-    pub fn take(from: &mut Taking) -> Result<Values, Misfit> {
-        Ok(Values {
-            rows: from.blobs()?,
-            known: HashMap::new(),
-        })
-    }
-
     pub fn memory(&self) -> usize {
         self.rows.memory()
     }
 }
+
+indexed!(Values: rows but known);
 
 /// Appends a value, as [`Values::number`] takes it.
 pub(crate) fn write(values: &[Value], to: &mut Vec<u8>) {

@@ -8,31 +8,24 @@ use std::io;
 use std::sync::{Arc, OnceLock};
 
 use netreel_reel::Reel;
-use netreel_table::{Column, Misfit, Putting, Taking};
+use netreel_table::{Misfit, Putting, Taking};
 
-use super::plain::{put_list, put_plain, take_list, take_plain};
+use super::plain::{Indexed, put_list, put_plain, take_list, take_plain};
 use crate::session::facts::told::Told;
-use crate::session::read::beliefs::GameWords;
-use crate::session::read::ends::Ends;
-use crate::session::read::ticks::Ticks;
 use crate::session::weave::rows::{Rows, Track};
 use crate::session::{Observer, ReelInput, Session, Warnings};
 
 /// The place of a reel among those of the session.
 fn place(reel: &Arc<Reel>, reels: &[Arc<Reel>]) -> io::Result<u32> {
-    let place = reels
-        .iter()
-        .position(|other| Arc::ptr_eq(reel, other))
-        .ok_or_else(|| io::Error::other("the session has a reel that is not given"));
-    place.map(|place| place as u32)
+    let place = reels.iter().position(|other| Arc::ptr_eq(reel, other));
+    place
+        .map(|place| place as u32)
+        .ok_or_else(|| io::Error::other("the session has a reel that is not given"))
 }
 
 fn reel(place: Option<u32>, reels: &[ReelInput]) -> Result<Option<Arc<Reel>>, Misfit> {
-    let Some(place) = place else {
-        return Ok(None);
-    };
-    let input = reels.get(place as usize).ok_or(Misfit)?;
-    Ok(Some(input.reel.clone()))
+    let reel = |place: u32| Some(reels.get(place as usize)?.reel.clone());
+    place.map(|place| reel(place).ok_or(Misfit)).transpose()
 }
 
 pub(crate) fn put(session: &Session, reels: &[Arc<Reel>], to: &mut Putting<'_>) -> io::Result<()> {
@@ -155,10 +148,6 @@ pub(crate) fn take(reels: &[ReelInput], from: &mut Taking) -> Result<Session, Mi
     Ok(session)
 }
 
-fn put_columns(columns: &[&Column], to: &mut Putting<'_>) -> io::Result<()> {
-    columns.iter().try_for_each(|column| to.column(column))
-}
-
 fn put_rows(
     rows: &Rows,
     to: &mut Putting<'_>,
@@ -177,8 +166,10 @@ fn put_rows(
         passing,
     } = rows;
     put_plain(&(places, links, odd, shared), to)?;
-    put_columns(&[link, told, receipt, state], to)?;
-    put_list(passing, to, |column, to| to.column(column))?;
+    for column in [link, told, receipt, state] {
+        column.put(to)?;
+    }
+    passing.put(to)?;
     put_list(tracks, to, |track, to| {
         let Track {
             reel,
@@ -192,8 +183,8 @@ fn put_rows(
             words,
         } = track;
         put_plain(&(place(reel)?, clock, connections, faults, observer), to)?;
-        sides.iter().try_for_each(|ends| ends.put(to))?;
-        packets.iter().try_for_each(|column| to.column(column))?;
+        sides.put(to)?;
+        packets.put(to)?;
         ticks.put(to)?;
         words.put(to)
     })
@@ -210,7 +201,7 @@ fn take_rows(reels: &[ReelInput], from: &mut Taking) -> Result<Rows, Misfit> {
         told: from.column()?,
         receipt: from.column()?,
         state: from.column()?,
-        passing: take_list(from, Taking::column)?,
+        passing: Indexed::take(from)?,
         tracks: take_list(from, |from| {
             let (place, clock, connections, faults, observer) = take_plain(from)?;
             Ok(Track {
@@ -219,10 +210,10 @@ fn take_rows(reels: &[ReelInput], from: &mut Taking) -> Result<Rows, Misfit> {
                 connections,
                 faults,
                 observer,
-                sides: [Ends::take(from)?, Ends::take(from)?, Ends::take(from)?],
-                packets: [from.column()?, from.column()?, from.column()?],
-                ticks: Ticks::take(from)?,
-                words: GameWords::take(from)?,
+                sides: Indexed::take(from)?,
+                packets: Indexed::take(from)?,
+                ticks: Indexed::take(from)?,
+                words: Indexed::take(from)?,
             })
         })?,
     })

@@ -1,10 +1,11 @@
-//! What goes into an index through serde, and lists and maps of what does not.
+//! How structures go into an index and come out of it: by lists of their fields, and through serde.
 
 use std::collections::BTreeMap;
 use std::io;
+use std::sync::Arc;
 
 use bincode::config::{Configuration, Limit};
-use netreel_table::{Misfit, Putting, Taking};
+use netreel_table::{Blobs, Column, Misfit, Putting, Taking};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -57,24 +58,105 @@ pub(crate) fn take_list<T>(
     Ok(list)
 }
 
-/// Puts a map whose values are put one by one.
-pub(crate) fn put_map<V>(
-    map: &BTreeMap<u32, V>,
-    to: &mut Putting<'_>,
-    mut put: impl FnMut(&V, &mut Putting<'_>) -> io::Result<()>,
-) -> io::Result<()> {
-    to.number(map.len() as u64)?;
-    map.iter().try_for_each(|(&key, value)| {
-        to.number(u64::from(key))?;
-        put(value, to)
-    })
+/// What stands in an index.
+pub(crate) trait Indexed: Sized {
+    /// Puts it into an index.
+    fn put(&self, to: &mut Putting<'_>) -> io::Result<()>;
+
+    /// Takes what was put.
+    fn take(from: &mut Taking) -> Result<Self, Misfit>;
 }
 
-/// Takes what [`put_map`] put.
-pub(crate) fn take_map<V>(
-    from: &mut Taking,
-    mut take: impl FnMut(&mut Taking) -> Result<V, Misfit>,
-) -> Result<BTreeMap<u32, V>, Misfit> {
-    let entries = take_list(from, |from| Ok((from.number()? as u32, take(from)?)))?;
-    Ok(entries.into_iter().collect())
+/// Says what of a structure stands in an index, in its order: fields in parentheses go through serde, all at
+/// once, and the others by themselves. Those behind `but` do not stand there. A field that is in none of these
+/// does not compile.
+macro_rules! indexed {
+    (
+        $of:ident: $(($($first:ident),+))? $($own:ident),* $(; ($($last:ident),+))? $(but $left:ident)?
+    ) => {
+        impl $crate::session::index::plain::Indexed for $of {
+            fn put(&self, to: &mut netreel_table::Putting<'_>) -> std::io::Result<()> {
+                let $of { $($($first,)+)? $($own,)* $($($last,)+)? $($left: _)? } = self;
+                $($crate::session::index::plain::put_plain(&($($first,)+), to)?;)?
+                $($crate::session::index::plain::Indexed::put($own, to)?;)*
+                $($crate::session::index::plain::put_plain(&($($last,)+), to)?;)?
+                Ok(())
+            }
+
+            fn take(from: &mut netreel_table::Taking) -> Result<$of, netreel_table::Misfit> {
+                $(let ($($first,)+) = $crate::session::index::plain::take_plain(from)?;)?
+                $(let $own = $crate::session::index::plain::Indexed::take(from)?;)*
+                $(let ($($last,)+) = $crate::session::index::plain::take_plain(from)?;)?
+                Ok($of {
+                    $($($first,)+)? $($own,)* $($($last,)+)? $($left: Default::default())?
+                })
+            }
+        }
+    };
+}
+pub(crate) use indexed;
+
+impl Indexed for Column {
+    fn put(&self, to: &mut Putting<'_>) -> io::Result<()> {
+        to.column(self)
+    }
+
+    fn take(from: &mut Taking) -> Result<Column, Misfit> {
+        from.column()
+    }
+}
+
+impl Indexed for Blobs {
+    fn put(&self, to: &mut Putting<'_>) -> io::Result<()> {
+        to.blobs(self)
+    }
+
+    fn take(from: &mut Taking) -> Result<Blobs, Misfit> {
+        from.blobs()
+    }
+}
+
+impl<T: Indexed> Indexed for Arc<T> {
+    fn put(&self, to: &mut Putting<'_>) -> io::Result<()> {
+        T::put(self, to)
+    }
+
+    fn take(from: &mut Taking) -> Result<Arc<T>, Misfit> {
+        T::take(from).map(Arc::new)
+    }
+}
+
+impl<T: Indexed> Indexed for [T; 3] {
+    fn put(&self, to: &mut Putting<'_>) -> io::Result<()> {
+        self.iter().try_for_each(|it| it.put(to))
+    }
+
+    fn take(from: &mut Taking) -> Result<[T; 3], Misfit> {
+        Ok([T::take(from)?, T::take(from)?, T::take(from)?])
+    }
+}
+
+impl<T: Indexed> Indexed for Vec<T> {
+    fn put(&self, to: &mut Putting<'_>) -> io::Result<()> {
+        put_list(self, to, T::put)
+    }
+
+    fn take(from: &mut Taking) -> Result<Vec<T>, Misfit> {
+        take_list(from, T::take)
+    }
+}
+
+impl<T: Indexed> Indexed for BTreeMap<u32, T> {
+    fn put(&self, to: &mut Putting<'_>) -> io::Result<()> {
+        to.number(self.len() as u64)?;
+        self.iter().try_for_each(|(&key, value)| {
+            to.number(u64::from(key))?;
+            value.put(to)
+        })
+    }
+
+    fn take(from: &mut Taking) -> Result<BTreeMap<u32, T>, Misfit> {
+        let entries = take_list(from, |from| Ok((from.number()? as u32, T::take(from)?)))?;
+        Ok(entries.into_iter().collect())
+    }
 }

@@ -2,12 +2,11 @@
 //! a program printed. Values stay in the reel, and are read there when somebody asks.
 
 use std::collections::BTreeMap;
-use std::io;
 
 use netreel_reel::{BELIEF_LINE, Believed, CallId, Event, EventNumber, Record, Time};
-use netreel_table::{Column, Misfit, Putting, Taking};
+use netreel_table::Column;
 
-use crate::session::{put_plain, take_plain};
+use crate::session::index::plain::indexed;
 
 /// See the module. A row a word, in the order of the reel.
 #[derive(Clone, Default)]
@@ -119,17 +118,14 @@ impl GameWords {
     }
 
     pub fn shrink(&mut self) {
-        let GameWords {
-            numbers,
-            times,
-            objects,
-            kinds,
-            owners,
-            joined: _,
-        } = self;
-        [numbers, times, objects, kinds, owners]
-            .into_iter()
-            .for_each(Column::shrink);
+        let columns = [
+            &mut self.numbers,
+            &mut self.times,
+            &mut self.objects,
+            &mut self.kinds,
+            &mut self.owners,
+        ];
+        columns.into_iter().for_each(Column::shrink);
     }
 
     /// How many bytes of memory it takes.
@@ -143,34 +139,9 @@ impl GameWords {
         ];
         columns.into_iter().map(Column::memory).sum()
     }
-
-    /// Puts them into an index.
-    pub fn put(&self, to: &mut Putting<'_>) -> io::Result<()> {
-        let GameWords {
-            numbers,
-            times,
-            objects,
-            kinds,
-            owners,
-            joined,
-        } = self;
-        let columns = [numbers, times, objects, kinds, owners];
-        columns.into_iter().try_for_each(|it| to.column(it))?;
-        put_plain(joined, to)
-    }
-
-    /// Takes what was put.
-    pub fn take(from: &mut Taking) -> Result<GameWords, Misfit> {
-        Ok(GameWords {
-            numbers: from.column()?,
-            times: from.column()?,
-            objects: from.column()?,
-            kinds: from.column()?,
-            owners: from.column()?,
-            joined: take_plain(from)?,
-        })
-    }
 }
+
+indexed!(GameWords: numbers, times, objects, kinds, owners; (joined));
 
 /// What an event says of a value: the words of [`Believed::Value`].
 pub(crate) fn value_said<'a>(event: &Event<'a>) -> Option<&'a [u8]> {

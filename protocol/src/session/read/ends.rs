@@ -3,13 +3,12 @@
 //! A payload stays in the reel. Its hash stands for it until the ends are matched.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io;
 
 use netreel_reel::{Event, EventNumber, Time};
-use netreel_table::{Column, Cursor, Misfit, Putting, Taking};
+use netreel_table::{Column, Cursor};
 use serde::{Deserialize, Serialize};
 
-use crate::session::index::plain::{put_plain, take_plain};
+use crate::session::index::plain::indexed;
 
 /// Which side of a packet's way an end is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -363,45 +362,6 @@ impl Ends {
         }
     }
 
-    /// Puts them into an index, without hashes.
-    pub fn put(&self, to: &mut Putting<'_>) -> io::Result<()> {
-        let Ends {
-            numbers,
-            times,
-            connections,
-            lengths,
-            hashes: _,
-            cut,
-            failed,
-            rhythm,
-        } = self;
-        for column in [numbers, times, connections, lengths] {
-            to.column(column)?;
-        }
-        put_plain(&(cut, failed, rhythm), to)
-    }
-
-    /// Takes what was put.
-    pub fn take(from: &mut Taking) -> Result<Ends, Misfit> {
-        let [numbers, times, connections, lengths] = [
-            from.column()?,
-            from.column()?,
-            from.column()?,
-            from.column()?,
-        ];
-        let (cut, failed, rhythm) = take_plain(from)?;
-        Ok(Ends {
-            numbers,
-            times,
-            connections,
-            lengths,
-            hashes: Column::default(),
-            cut,
-            failed,
-            rhythm,
-        })
-    }
-
     /// How many bytes of memory the columns take, with their names.
     pub fn memory(&self) -> [(&'static str, usize); 5] {
         [
@@ -413,3 +373,5 @@ impl Ends {
         ]
     }
 }
+
+indexed!(Ends: numbers, times, connections, lengths; (cut, failed, rhythm) but hashes);

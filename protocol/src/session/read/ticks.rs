@@ -1,9 +1,9 @@
 //! The ticks of a node's network layer, in columns.
 
-use std::io;
-
 use netreel_reel::{EventNumber, Time};
-use netreel_table::{Column, Misfit, Putting, Taking};
+use netreel_table::Column;
+
+use crate::session::index::plain::indexed;
 
 /// The ticks of a node's network layer.
 #[derive(Clone, Default)]
@@ -16,6 +16,8 @@ pub(crate) struct Ticks {
     asked_at: Column,
 }
 
+indexed!(Ticks: begins, times, asked, asked_at);
+
 impl Ticks {
     pub fn push(&mut self, (begins, at): (EventNumber, Time), asked: Option<(EventNumber, Time)>) {
         self.begins.push(begins.0);
@@ -24,30 +26,6 @@ impl Ticks {
         let before = self.asked_at.len().checked_sub(1);
         let before = before.map_or(0, |before| self.asked_at.get(before));
         self.asked_at.push(asked.map_or(before, |(_, time)| time.0));
-    }
-
-    /// Puts them into an index.
-    pub fn put(&self, to: &mut Putting<'_>) -> io::Result<()> {
-        let Ticks {
-            begins,
-            times,
-            asked,
-            asked_at,
-        } = self;
-        to.column(begins)?;
-        to.column(times)?;
-        to.column(asked)?;
-        to.column(asked_at)
-    }
-
-    /// Takes what was put.
-    pub fn take(from: &mut Taking) -> Result<Ticks, Misfit> {
-        Ok(Ticks {
-            begins: from.column()?,
-            times: from.column()?,
-            asked: from.column()?,
-            asked_at: from.column()?,
-        })
     }
 
     /// The events that began them, and when that was on the reel's clock.
