@@ -3,7 +3,7 @@
 use netreel_wire::PropertyId;
 
 use super::value::apart;
-use super::{Apart, Known, Lanes, NOTHING, States, UNKNOWN, VALUE};
+use super::{Apart, Known, Lanes, NOTHING, States, VALUE, is_value};
 use crate::session::{NodeId, SessionTime};
 
 /// The stretches of time in which what two nodes believed of a property of an object differed.
@@ -72,10 +72,7 @@ impl States {
         one: u32,
         other: u32,
     ) -> Option<Apart> {
-        if [one, other]
-            .iter()
-            .any(|&it| it == UNKNOWN || it == NOTHING)
-        {
+        if !is_value(one) || !is_value(other) {
             return None;
         }
         if one == other {

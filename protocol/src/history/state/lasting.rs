@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use netreel_wire::PropertyId;
 
-use super::{Apart, Held, Lanes, NOTHING, States, UNKNOWN};
+use super::{Apart, Held, Lanes, States, is_value};
 use crate::session::{NodeId, SessionTime};
 
 /// A stretch in which a node believed in a value that the owner had not had for a while.
@@ -80,8 +80,7 @@ impl States {
                     row,
                     code,
                 };
-                let is_value = code != UNKNOWN && code != NOTHING;
-                words.push((from..to, is_value.then_some(word)));
+                words.push((from..to, is_value(code).then_some(word)));
             }
         }
         words
@@ -134,7 +133,7 @@ impl States {
                 };
                 let to = next.min(there.end);
                 let known = (own.time(row) <= from).then(|| own.values.get(row) as u32);
-                match known.filter(|&code| code != UNKNOWN && code != NOTHING) {
+                match known.filter(|&code| is_value(code)) {
                     Some(code) => {
                         let said = own.said.get_some(row).is_some();
                         watch.pass(from..to, word, (row, code, said));

@@ -28,8 +28,8 @@ use netreel_reel::EventNumber;
 use netreel_table::Column;
 use netreel_wire::{Property, PropertyId, Role};
 
-use self::change::{Change, NOTHING, UNKNOWN, VALUE, put};
-use self::said::{Changes, Marks};
+use self::change::{Changes, NOTHING, UNKNOWN, VALUE, is_value, put, put_all};
+use self::said::Marks;
 use self::snapshots::Snapshots;
 use self::told::MessageProperties;
 use super::{Delivery, Effect, History};
@@ -113,7 +113,7 @@ impl States {
                 told: &told,
                 id,
                 node,
-                lanes: BTreeMap::new(),
+                lanes: Changes::new(),
                 queued: BTreeMap::new(),
                 now: SessionTime(i64::MIN),
             };
@@ -305,7 +305,7 @@ struct Walk<'a> {
     told: &'a MessageProperties,
     id: NodeId,
     node: &'a Node,
-    lanes: BTreeMap<(u64, u16), Vec<Change>>,
+    lanes: Changes,
     /// For each object the messages that wait for its CREATE.
     queued: BTreeMap<u64, Vec<MessageId>>,
     /// The latest moment so far: a node's own order holds even where its clock does not.
@@ -483,10 +483,7 @@ impl<'a> Walk<'a> {
     }
 
     fn set_all(&mut self, object: u64, value: u32, because: Option<MessageId>) {
-        let now = self.now;
-        for (_, lane) in self.lanes.range_mut((object, 0)..=(object, u16::MAX)) {
-            put(lane, (now, value, because));
-        }
+        put_all(&mut self.lanes, object, (self.now, value, because));
     }
 
     fn set(&mut self, object: u64, property: u16, value: u32, because: Option<MessageId>) {

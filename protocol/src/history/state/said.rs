@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use netreel_reel::{EventNumber, SaidNumber, SaidValue, said_value};
 use netreel_wire::Property;
 
-use super::change::{Change, NOTHING, UNKNOWN, VALUE, put};
+use super::change::{Change, Changes, NOTHING, UNKNOWN, VALUE, is_value, put};
 use super::told::MessageProperties;
 use crate::history::{Belief, History};
 use crate::session::facts::values::{Scalar, write_scalars};
@@ -16,9 +16,6 @@ use crate::session::{NodeId, Session, SessionTime, Stamp};
 
 /// What a game said of properties, by object and property: when, and the number of the value.
 pub(super) type SaidOfNode = BTreeMap<(u64, u16), Vec<(Stamp, u32)>>;
-
-/// Lanes, by object and property.
-pub(super) type Changes = BTreeMap<(u64, u16), Vec<Change>>;
 
 /// For each change of a lane the event by which the game said it.
 pub(super) type Marks = BTreeMap<(u64, u16), Vec<Option<EventNumber>>>;
@@ -47,19 +44,16 @@ pub(super) fn said(
         let own = all.entry(node).or_default();
         let values = &mut told.values;
         session.values_said(node, wanted, |at, object, text| {
-            let Some((property, value)) = said_value(text) else {
-                return;
-            };
-            let Some(&property) = names.get(property) else {
-                return;
-            };
-            let Some(shape) = shapes.get(usize::from(property)) else {
-                return;
-            };
-            bytes.clear();
-            write_scalars(&shape.fit(&value), &mut bytes);
-            let value = values.number(&bytes);
-            own.entry((object, property)).or_default().push((at, value));
+            let known = said_value(text).and_then(|(name, value)| {
+                let &property = names.get(name)?;
+                Some((property, shapes.get(usize::from(property))?, value))
+            });
+            if let Some((property, shape, value)) = known {
+                bytes.clear();
+                write_scalars(&shape.fit(&value), &mut bytes);
+                let value = values.number(&bytes);
+                own.entry((object, property)).or_default().push((at, value));
+            }
         });
     }
     told.values.shrink();
@@ -169,7 +163,7 @@ pub(super) fn overlay(
         let mut mark: Vec<Option<EventNumber>> = vec![None; lane.len()];
         for (_, number, change) in changes {
             put(&mut lane, change);
-            let said = (change.1 >= VALUE).then_some(EventNumber(number));
+            let said = is_value(change.1).then_some(EventNumber(number));
             // `put` may have taken back the last, and has added one or none.
             mark.truncate(lane.len().saturating_sub(1));
             mark.resize(lane.len(), said);

@@ -12,7 +12,7 @@ use std::rc::Rc;
 
 use netreel_wire::Role;
 
-use super::change::{Change, NOTHING, VALUE, put};
+use super::change::{Changes, NOTHING, VALUE, put, put_all};
 use super::told::MessageProperties;
 use crate::history::History;
 use crate::session::{Crossing, MessageId, NodeId, Session, SessionTime, Way};
@@ -96,7 +96,7 @@ impl Snapshots {
         (session, history, told): (&Session, &History, &MessageProperties),
         (crossing, time): (&Crossing, SessionTime),
         wanted: &dyn Fn(u64) -> bool,
-        lanes: &mut BTreeMap<(u64, u16), Vec<Change>>,
+        lanes: &mut Changes,
     ) {
         let Some((from, to)) = session.link(crossing.packet) else {
             return;
@@ -163,14 +163,10 @@ impl Snapshots {
         objects: Objects,
         is_whole: bool,
         (time, message): (SessionTime, MessageId),
-        lanes: &mut BTreeMap<(u64, u16), Vec<Change>>,
+        lanes: &mut Changes,
     ) {
         let because = Some(message);
-        let mut vanish = |object: u64| {
-            for (_, lane) in lanes.range_mut((object, 0)..=(object, u16::MAX)) {
-                put(lane, (time, NOTHING, because));
-            }
-        };
+        let mut vanish = |object: u64| put_all(lanes, object, (time, NOTHING, because));
         if is_whole {
             let hidden = std::mem::take(&mut self.hidden).into_iter();
             let gone = hidden.filter(|it| get(&objects, *it).is_none());

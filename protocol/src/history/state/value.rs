@@ -111,17 +111,12 @@ fn between_rotations(property: &Property, one: &[f64], other: &[f64]) -> f64 {
 
 /// A value for people: `(1.00, -2.50, 0.00) m`.
 pub fn words(property: &Property, parts: &[Scalar]) -> String {
-    let mut shown: Vec<String> = parts
-        .iter()
-        .map(|part| part_words(property, part))
-        .collect();
-    let value = match (shown.len(), shown.pop()) {
-        (1, Some(only)) => only,
-        (_, Some(last)) => {
-            shown.push(last);
-            format!("({})", shown.join(", "))
-        }
-        (_, None) => "nothing".to_owned(),
+    let shown = parts.iter().map(|part| part_words(property, part));
+    let shown: Vec<String> = shown.collect();
+    let value = match shown.as_slice() {
+        [] => "nothing".to_owned(),
+        [only] => only.clone(),
+        all => format!("({})", all.join(", ")),
     };
     match property.unit.as_str() {
         "" => value,
