@@ -8,12 +8,11 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use netreel_reel::{Header, Time};
-use netreel_system::Cancel;
 use netreel_wire::{PacketFacts, Wire};
 
 use super::builder::SessionBuilder;
 use super::clock::copied::Copies;
-use super::clock::pieces::{epochs, falls, jumps, pauses};
+use super::clock::pieces::epochs;
 use super::clock::{Aligned, Alignment, Reels, align, is_one_clock, readings};
 use super::counted::packets;
 use super::facts::told::Told;
@@ -27,7 +26,7 @@ use super::weave::earlier::EarlierLooks;
 use super::weave::fate;
 use super::weave::missing::Missing;
 use super::weave::order::{Order, Ordered};
-use super::weave::places::{EndId, Places};
+use super::weave::places::{EndAt, EndId, Places};
 use super::weave::samples::samples;
 use super::weave::settled::Settled;
 use super::weave::sockets::OwnPorts;
@@ -99,34 +98,13 @@ impl Session {
             let gather = |pieces: &_| samples(&roads, &places, pieces, workers);
             let reels = Reels {
                 gather: &gather,
-                pauses: &|reel, span| {
-                    let scan = scans.get(reel);
-                    scan.map(|scan| pauses(scan, span)).unwrap_or_default()
-                },
-                jumps: &|reel, span, least_ns| {
-                    let scan = scans.get(reel);
-                    scan.map(|scan| jumps(scan, span, least_ns))
-                        .unwrap_or_default()
-                },
-                falls: &|reel| scans.get(reel).map(falls).unwrap_or_default(),
-                epochs: &|reel, at| {
-                    let scan = scans.get(reel);
-                    scan.map(|scan| epochs(scan, at)).unwrap_or_default()
-                },
+                scans: &scans,
             };
-            align(&readings, &reels)
+            with_zero(align(&readings, &reels), &scans)
         };
-        let clocks = match is_one {
-            true => Aligned::one(scans.len()),
+        let (mut clocks, mut zero_ns) = match is_one {
+            true => with_zero(Aligned::one(scans.len()), &scans),
             false => aligned(&Copies::default()),
-        };
-        let zero = zero_ns(&scans, &clocks.clocks);
-        let clocks = clocks.with_zero(zero);
-        let strays = Strays {
-            wire: wire.as_deref(),
-            sources: &sources,
-            scans: &scans,
-            places: &places,
         };
         let strangers = Strangers::new(&cast, roads.acquainted());
         let ports = OwnPorts::new(&scans);
@@ -141,7 +119,7 @@ impl Session {
                 ports: &ports,
                 workers,
                 settled,
-                join: &|ends| strays.are_numbered(ends),
+                join: &|ends| are_numbered(ends, wire.as_deref(), (&sources, &scans, &places)),
                 cancel,
             };
             weaver.weave(known)
@@ -155,17 +133,11 @@ impl Session {
         still_wanted()?;
         let copies = Copies::find(&anchors, &scans, &places, &woven);
         let is_one = is_one && copies.is_empty();
-        let (clocks, zero_ns) = match copies.is_empty() {
-            true => (clocks, zero),
-            false => {
-                let own = aligned(&copies);
-                let zero = zero_ns(&scans, &own.clocks);
-                let own = own.with_zero(zero);
-                woven = weave(&own.clocks, None, None);
-                still_wanted()?;
-                (own, zero)
-            }
-        };
+        if !copies.is_empty() {
+            (clocks, zero_ns) = aligned(&copies);
+            woven = weave(&clocks.clocks, None, None);
+            still_wanted()?;
+        }
         // Who may be somebody else shows later.
         let earlier = match earlier {
             Some(earlier) if !is_one => {
@@ -206,7 +178,18 @@ impl Session {
         builder.session.bounds = how.bounds.clone();
         builder.nodes();
         let (unread, from_start) = (builder.unread(&roads), builder.recorded_from_start());
-        let order = builder.order((&roads, &places), &unread, &from_start, cancel);
+        let order = Order {
+            unread: &unread,
+            roads: &roads,
+            sources: &sources,
+            places: &places,
+            node_of: &builder.node_of,
+            nodes: &builder.session.nodes,
+            clocks: &clocks.clocks,
+            from_start: &from_start,
+            workers,
+            cancel,
+        };
         let (ordered, earlier) = match earlier {
             None => (order.rows(woven)?, None),
             Some(earlier) => (earlier.order(&order, woven)?, Some(earlier)),
@@ -239,58 +222,41 @@ impl Session {
     }
 }
 
-/// The session's zero on the clock of the first reel.
-fn zero_ns(scans: &[Scan], clocks: &[Alignment]) -> i128 {
-    let first = scans.iter().zip(clocks).filter_map(|(scan, clock)| {
-        let (first, last) = scan.span?;
-        Some(clock.map.span_ns(first, last).0)
+/// The clocks on the session's, and its zero on the clock of the first reel.
+fn with_zero(clocks: Aligned, scans: &[Scan]) -> (Aligned, i128) {
+    let first = scans
+        .iter()
+        .zip(&clocks.clocks)
+        .filter_map(|(scan, clock)| {
+            let (first, last) = scan.span?;
+            Some(clock.map.span_ns(first, last).0)
+        });
+    let zero_ns = first.min().unwrap_or(0);
+    (clocks.with_zero(zero_ns), zero_ns)
+}
+
+/// For each receipt of an equal payload that nobody is known to have sent whether the wire finds a sequence
+/// number in it: with one, they are one packet that was received several times.
+fn are_numbered(
+    ends: &[EndId],
+    wire: Option<&Wire>,
+    (sources, scans, places): (&[Source], &[Scan], &Places),
+) -> Vec<bool> {
+    let mut numbered = vec![false; ends.len()];
+    let Some(wire) = wire else {
+        return numbered;
+    };
+    let mut facts = PacketFacts::default();
+    let ends: Vec<EndAt> = ends.iter().map(|&end| places.find(end)).collect();
+    payloads::of_ends((sources, scans), &ends, |nth, raw, payload| {
+        let (reel, side, _) = ends[nth];
+        let connection = scans[reel].connection(raw);
+        let context = connection.map(|each| each.context(side.is_out(raw)));
+        let context = context.unwrap_or_default();
+        wire.facts_in(&context, &mut wire.new_state(), payload, &mut facts);
+        numbered[nth] = facts.sequence.is_some();
     });
-    first.min().unwrap_or(0)
-}
-
-/// What decides whether equal payloads that nobody is known to have sent are one packet.
-struct Strays<'a> {
-    wire: Option<&'a Wire>,
-    sources: &'a [Source],
-    scans: &'a [Scan],
-    places: &'a Places,
-}
-
-impl Strays<'_> {
-    /// For each receipt whether the wire finds a sequence number in it: with one, equal payloads
-    /// are one packet that was received several times.
-    fn are_numbered(&self, ends: &[EndId]) -> Vec<bool> {
-        let mut numbered = vec![false; ends.len()];
-        let Some(wire) = self.wire else {
-            return numbered;
-        };
-        let mut facts = PacketFacts::default();
-        for (reel, (source, scan)) in self.sources.iter().zip(self.scans).enumerate() {
-            let mut own = Vec::new();
-            for (place, &end) in ends.iter().enumerate() {
-                let (of, side, at) = self.places.find(end);
-                if let Some(raw) = scan.side(side).get(at).filter(|_| of == reel) {
-                    own.push((raw.number, side, raw, place));
-                }
-            }
-            own.sort_by_key(|&(number, ..)| number);
-            let numbers: Vec<_> = own.iter().map(|&(number, ..)| number).collect();
-            payloads::read(&source.reel, &numbers, |at, payload| {
-                let Some((_, side, raw, place)) = own.get(at) else {
-                    return;
-                };
-                let connection = scan.connections.get(raw.connection as usize);
-                let context = connection
-                    .map(|each| each.context(side.is_out(raw)))
-                    .unwrap_or_default();
-                wire.facts_in(&context, &mut wire.new_state(), payload, &mut facts);
-                if let Some(slot) = numbered.get_mut(*place) {
-                    *slot = facts.sequence.is_some();
-                }
-            });
-        }
-        numbered
-    }
+    numbered
 }
 
 /// A session under way.
@@ -366,9 +332,7 @@ impl<'a> Builder<'a> {
     fn unread(&self, roads: &Roads<'_>) -> Vec<BTreeMap<u16, SessionTime>> {
         let mut unread = vec![BTreeMap::new(); self.session.nodes.len()];
         for (reel, node) in self.recorded().filter(|_| !roads.is_shared()) {
-            if let (Some(scan), Some(ports)) =
-                (self.scans.get(reel), unread.get_mut(usize::from(node.0)))
-            {
+            if let (Some(scan), Some(ports)) = (self.scans.get(reel), node.of_mut(&mut unread)) {
                 let closed = scan.unread.iter();
                 ports.extend(closed.map(|(&port, &at)| (port, self.time(reel, at))));
             }
@@ -376,36 +340,11 @@ impl<'a> Builder<'a> {
         unread
     }
 
-    /// What puts all packets in order.
-    fn order<'o>(
-        &'o self,
-        (roads, places): (&'o Roads<'o>, &'o Places),
-        unread: &'o [BTreeMap<u16, SessionTime>],
-        from_start: &'o [bool],
-        cancel: &'o Cancel,
-    ) -> Order<'o> {
-        Order {
-            unread,
-            roads,
-            sources: self.sources,
-            places,
-            node_of: &self.node_of,
-            nodes: &self.session.nodes,
-            clocks: self.clocks,
-            from_start,
-            workers: self.session.workers,
-            cancel,
-        }
-    }
-
     /// For each node whether nothing can have reached it before its reel began.
     fn recorded_from_start(&self) -> Vec<bool> {
         let mut from_start = vec![false; self.session.nodes.len()];
         for (scan, node) in self.recorded() {
-            if let (Some(scan), Some(slot)) = (
-                self.scans.get(scan),
-                from_start.get_mut(usize::from(node.0)),
-            ) {
+            if let (Some(scan), Some(slot)) = (self.scans.get(scan), node.of_mut(&mut from_start)) {
                 *slot = scan.from_start;
             }
         }
@@ -432,7 +371,7 @@ impl<'a> Builder<'a> {
     ) -> (Session, Vec<Option<usize>>) {
         let mut tracks = vec![None; self.session.nodes.len()];
         for (reel, node) in self.recorded() {
-            if let Some(slot) = tracks.get_mut(usize::from(node.0)) {
+            if let Some(slot) = node.of_mut(&mut tracks) {
                 *slot = Some(reel);
             }
         }
@@ -476,12 +415,12 @@ impl<'a> Builder<'a> {
         before.extend(watched::captured(&session.nodes));
         for &(from, _) in &session.rows.links {
             // Nothing comes from a group.
-            if let Some(from) = session.nodes.get_mut(usize::from(from.0)) {
+            if let Some(from) = from.of_mut(&mut session.nodes) {
                 from.group = false;
             }
         }
         let nodes = &session.nodes;
-        let is_group = |node: NodeId| nodes.get(usize::from(node.0)).is_some_and(|it| it.group);
+        let is_group = |node: NodeId| node.of(nodes).is_some_and(|it| it.group);
         let links = session.rows.links.iter();
         let to_groups: BTreeSet<NodeId> = links
             .filter(|(_, to)| is_group(*to))
@@ -489,7 +428,7 @@ impl<'a> Builder<'a> {
             .collect();
         let mut stray: BTreeMap<(NodeId, NodeId), u64> = BTreeMap::new();
         for &(link, at) in strays {
-            let sender = nodes.get(usize::from(link.0.0));
+            let sender = link.0.of(nodes);
             // What went to a group may have been received by anybody.
             let sender = sender.filter(|_| !to_groups.contains(&link.0));
             if sender.is_some_and(|node| covers(node, at)) {

@@ -301,8 +301,7 @@ impl LiveNode {
         else {
             return Default::default();
         };
-        let connections = &self.pass.scan.connections;
-        let Some(connection) = connections.get(raw.connection as usize) else {
+        let Some(connection) = self.pass.scan.connection(&raw) else {
             return Default::default();
         };
         // A packet is decoded as it came: after those before it.

@@ -12,18 +12,30 @@ use smallvec::SmallVec;
 
 use super::read::interfaces::Interface;
 
-/// A node of the session, by its place in [`Session::nodes`](super::Session::nodes).
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
-pub struct NodeId(pub u16);
+/// Makes of each line a number by which something of the session is called.
+macro_rules! ids {
+    ($($(#[$doc:meta])* $id:ident($of:ty);)*) => {$(
+        $(#[$doc])*
+        #[derive(
+            Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+        )]
+        pub struct $id(pub $of);
+    )*};
+}
 
-/// A packet of the session, by its place in their order: by the time of their first
-/// events, then by node and event number. People see it as `packet 17`.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
-pub struct PacketId(pub u32);
+ids! {
+    /// A node of the session, by its place in [`Session::nodes`](super::Session::nodes).
+    NodeId(u16);
+    /// A packet of the session, by its place in their order: by the time of their first
+    /// events, then by node and event number. People see it as `packet 17`.
+    PacketId(u32);
+    /// A message of the session, by its place in their order: that of packets, then of the wire.
+    MessageId(u32);
+    /// An observer of the session, by its place in [`Session::observers`](super::Session::observers).
+    ObserverId(u16);
+    /// A proxy of the session, by its place in [`Session::proxies`](super::Session::proxies).
+    ProxyId(u16);
+}
 
 impl fmt::Display for PacketId {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -31,11 +43,17 @@ impl fmt::Display for PacketId {
     }
 }
 
-/// A message of the session, by its place in their order: that of packets, then of the wire.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
-pub struct MessageId(pub u32);
+impl NodeId {
+    /// What stands for it in a list of all nodes.
+    pub(crate) fn of<T>(self, all: &[T]) -> Option<&T> {
+        all.get(usize::from(self.0))
+    }
+
+    /// The same, to change it.
+    pub(crate) fn of_mut<T>(self, all: &mut [T]) -> Option<&mut T> {
+        all.get_mut(usize::from(self.0))
+    }
+}
 
 /// Nanoseconds on the session's one clock, from the session's first event.
 #[derive(
@@ -219,18 +237,6 @@ pub struct Observer {
     /// Its reel.
     pub reel: Arc<Reel>,
 }
-
-/// An observer of the session, by its place in [`Session::observers`](super::Session::observers).
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
-pub struct ObserverId(pub u16);
-
-/// A proxy of the session, by its place in [`Session::proxies`](super::Session::proxies).
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
-pub struct ProxyId(pub u16);
 
 impl ProxyId {
     /// The network between the nodes of a match, which a runner made: no proxy has this number.

@@ -16,15 +16,10 @@ impl Session {
     /// The same, with the end that each is.
     pub(crate) fn ends(&self, node: NodeId) -> impl Iterator<Item = (EndId, Crossing, Stamp)> + '_ {
         let track = self.track(node);
-        let mut recorded = track.map(|track| self.rows.crossings(track));
-        let mut passing = match recorded {
-            Some(_) => None,
-            None => Some(self.passing(node)),
-        };
-        std::iter::from_fn(move || match &mut recorded {
-            Some(recorded) => recorded.next(),
-            None => passing.as_mut()?.next(),
-        })
+        let recorded = track.map(|track| self.rows.crossings(track));
+        let passing = track.is_none().then(|| self.passing(node));
+        let recorded = recorded.into_iter().flatten();
+        recorded.chain(passing.into_iter().flatten())
     }
 
     /// Those of some packets that a node's reel says it sent, with the moment of each, in the order of its
@@ -69,7 +64,7 @@ impl Session {
 
     /// The packets that were seen of a node that was not recorded, in the order of time.
     fn passing(&self, node: NodeId) -> impl Iterator<Item = (EndId, Crossing, Stamp)> + '_ {
-        let passing = self.rows.passing.get(usize::from(node.0));
+        let passing = node.of(&self.rows.passing);
         let passing = passing.into_iter().flat_map(|column| column.iter());
         passing.filter_map(|row| self.passed(row))
     }
@@ -92,14 +87,14 @@ impl Session {
 
     /// The first packet that was seen of a node that was not recorded as this event of an observer.
     pub(super) fn seen_at(&self, node: NodeId, number: EventNumber) -> Option<Crossing> {
-        let rows = self.rows.passing.get(usize::from(node.0))?;
+        let rows = node.of(&self.rows.passing)?;
         let seen = self.seen.get_or_init(|| {
             let all = self.rows.passing.iter();
             all.map(|rows| Seen::of(rows.len(), |place| self.passed_number(rows.get(place))))
                 .collect()
         });
         let crossing = |place: usize| self.passed(rows.get(place)).map(|it| it.1);
-        let place = seen.get(usize::from(node.0))?.find(number, |place| {
+        let place = node.of(seen)?.find(number, |place| {
             crossing(place).map(|crossing| crossing.number)
         })?;
         crossing(place)

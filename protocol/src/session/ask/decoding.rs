@@ -2,37 +2,28 @@
 
 use std::sync::Arc;
 
-use netreel_reel::EventNumber;
 use netreel_wire::{ConnectionState, Context, Decoded};
 
 use crate::session::facts::looks::ConnectionAt;
 use crate::session::read::connections::payload;
 use crate::session::{PacketId, Session};
 
-/// See [`Session::state_at`].
-type StateAt = (Context, ConnectionState, Option<(ConnectionAt, Around)>);
-
 /// How many packets of its connection are in the state before a packet, and in the state after it: of those
 /// that were asked about with a state.
 struct Around {
+    connection: ConnectionAt,
     before: usize,
     after: usize,
 }
 
 impl Session {
-    /// The bytes of a packet, read again from a reel that holds it.
-    pub fn payload(&self, packet: PacketId) -> Option<Vec<u8>> {
-        let (track, number) = self.source(packet)?;
-        let record = self.rows.tracks.get(track)?.reel.as_ref()?.record(number)?;
-        payload(&record.as_record().event).map(<[u8]>::to_vec)
-    }
-
-    /// The track whose view of a packet counts, and the event there: the sender's where it was
+    /// The bytes of a packet, read again from the reel whose view of it counts: the sender's where it was
     /// recorded, or else an observer's, or else the receiver's.
-    fn source(&self, packet: PacketId) -> Option<(usize, EventNumber)> {
-        let (track, side, place) = self.rows.told(packet)?;
-        let number = self.rows.tracks.get(track)?.side(side).number(place);
-        Some((track, number))
+    pub fn payload(&self, packet: PacketId) -> Option<Vec<u8>> {
+        let (track, side, place) = self.rows.teller(packet)?;
+        let number = track.side(side).number(place);
+        let record = track.reel.as_ref()?.record(number)?;
+        payload(&record.as_record().event).map(<[u8]>::to_vec)
     }
 
     /// What is known of a packet besides its bytes: how it travelled, and what its connection kept
@@ -44,7 +35,7 @@ impl Session {
 
     /// The same, with the connection and how many of its packets are in its state; where it has none,
     /// nothing of that.
-    fn state_at(&self, packet: PacketId) -> Option<StateAt> {
+    fn state_at(&self, packet: PacketId) -> Option<(Context, ConnectionState, Option<Around>)> {
         let wire = self.wire.as_ref()?;
         let (track, side, place) = self.rows.told(packet)?;
         let known = self.rows.tracks.get(track)?;
@@ -63,12 +54,12 @@ impl Session {
         let left = self.looks.take((track, at), before);
         let known = (connection, &**wire, &**known.reel.as_ref()?);
         let state = kept.state_before(before, known, left)?;
-        let after = before + usize::from(is_one);
-        Some((
-            context,
-            state,
-            Some(((track, at), Around { before, after })),
-        ))
+        let around = Around {
+            connection: (track, at),
+            before,
+            after: before + usize::from(is_one),
+        };
+        Some((context, state, Some(around)))
     }
 
     /// Every field of a packet, after all packets of its connection before it; `None` where there is
@@ -94,13 +85,13 @@ impl Session {
     fn decoded_anew(&self, packet: PacketId) -> Option<Decoded> {
         let wire = self.wire.as_ref()?;
         let payload = self.payload(packet)?;
-        let (context, mut state, at) = self.state_at(packet)?;
-        if let Some((connection, around)) = &at {
-            self.looks.pass(*connection, around.before, &state);
+        let (context, mut state, around) = self.state_at(packet)?;
+        if let Some(around) = &around {
+            self.looks.pass(around.connection, around.before, &state);
         }
         let decoded = wire.decode_in(&context, &mut state, &payload);
-        if let Some((connection, around)) = at {
-            self.looks.put(connection, around.after, state);
+        if let Some(around) = around {
+            self.looks.put(around.connection, around.after, state);
         }
         Some(decoded)
     }

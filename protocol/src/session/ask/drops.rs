@@ -7,8 +7,8 @@ use crate::session::{NodeId, Session};
 impl Session {
     /// How many packets a node's kernel dropped because a receive buffer was full.
     pub fn kernel_drops(&self, node: NodeId) -> u64 {
-        let node = self.nodes.get(usize::from(node.0));
-        node.map_or(0, |node| node.kernel_drops.values().sum())
+        self.node(node)
+            .map_or(0, |node| node.kernel_drops.values().sum())
     }
 
     /// The same of all nodes together; a socket that several share is one.

@@ -17,7 +17,7 @@ use crate::session::facts::told::Told;
 use crate::session::facts::values::Values;
 use crate::session::read::connections::Connection;
 use crate::session::read::ends::{Ends, Side};
-use crate::session::weave::places::EndId;
+use crate::session::weave::rows::Track;
 use crate::session::{
     Crossing, Interface, Look, Measured, Message, MessageId, Node, NodeId, ObjectFact, ObserverId,
     Packet, PacketId, Session, SessionTime, Stamp, Turn,
@@ -26,10 +26,7 @@ use crate::session::{
 impl Session {
     /// What the times of packets between two nodes are the times of.
     pub fn measured(&self, from: NodeId, to: NodeId) -> Measured {
-        let at_proxy = |node: NodeId| {
-            let node = self.nodes.get(usize::from(node.0));
-            node.is_some_and(|node| node.proxied)
-        };
+        let at_proxy = |node: NodeId| self.node(node).is_some_and(|node| node.proxied);
         match (at_proxy(from), at_proxy(to)) {
             (false, false) => Measured::Whole,
             (false, true) => Measured::ToProxy,
@@ -40,8 +37,7 @@ impl Session {
 
     /// Where a node was captured; nothing where it was not.
     pub(crate) fn captured_at(&self, node: NodeId) -> &[Interface] {
-        let node = self.nodes.get(usize::from(node.0));
-        node.map_or(&[], |node| &node.interfaces)
+        self.node(node).map_or(&[], |node| &node.interfaces)
     }
 
     /// A session of nodes that sent nothing.
@@ -79,11 +75,8 @@ impl Session {
         let packets = (0..self.rows.len()).rev();
         let packets = packets.map(|row| PacketId(row as u32));
         packets.take_while(move |&packet| {
-            let told = self.rows.told(packet);
-            let first = told.and_then(|(track, side, place)| {
-                Some(self.rows.tracks.get(track)?.time(side, place))
-            });
-            first.is_none_or(|first| first >= time)
+            let told = self.rows.teller(packet);
+            told.is_none_or(|(track, side, place)| track.time(side, place) >= time)
         })
     }
 
@@ -104,16 +97,11 @@ impl Session {
     pub fn counts(&self, node: NodeId) -> Option<(u64, u64)> {
         let track = self.track(node)?;
         let known = self.rows.tracks.get(track)?;
-        let again = self
-            .rows
-            .odd
-            .values()
-            .flat_map(|odd| odd.received.iter().skip(1));
+        let odd = self.rows.odd.values();
+        let again = odd.flat_map(|odd| odd.received.iter().skip(1));
         let again = again.filter(|&&end| self.rows.places.find(end).0 == track);
-        let received = known
-            .side(Side::Receive)
-            .len()
-            .saturating_sub(again.count());
+        let receives = known.side(Side::Receive).len();
+        let received = receives.saturating_sub(again.count());
         Some((known.side(Side::Send).len() as u64, received as u64))
     }
 
@@ -125,19 +113,14 @@ impl Session {
     /// Who sent a packet, and to whom.
     pub fn link(&self, packet: PacketId) -> Option<(NodeId, NodeId)> {
         let row = packet.0 as usize;
-        if row >= self.rows.len() {
-            return None;
-        }
-        self.rows
-            .links
-            .get(self.rows.link.get(row) as usize)
-            .copied()
+        let link = (row < self.rows.len()).then(|| self.rows.link.get(row))?;
+        self.rows.links.get(link as usize).copied()
     }
 
     /// When a packet left its sender, and whether that is its send, or else when it was first seen.
     pub(crate) fn departed(&self, packet: PacketId) -> Option<(bool, Stamp)> {
-        let (track, side, place) = self.rows.told(packet)?;
-        let stamp = self.rows.tracks.get(track)?.stamp(side, place);
+        let (track, side, place) = self.rows.teller(packet)?;
+        let stamp = track.stamp(side, place);
         match side {
             Side::Send => Some((true, stamp)),
             Side::Seen => Some((false, stamp)),
@@ -158,8 +141,7 @@ impl Session {
 
     /// What makes the session's times of those in a node's reel.
     pub(crate) fn clock(&self, node: NodeId) -> Option<&ClockMap> {
-        let track = self.rows.tracks.get(self.track(node)?)?;
-        Some(&track.clock)
+        Some(&self.track_of(node)?.clock)
     }
 
     /// The clock of an observer's reel.
@@ -175,7 +157,7 @@ impl Session {
     /// [`Node::clock_error_ns`] is the most that this is, but around a moment when the clock was
     /// set.
     pub fn clock_error_at(&self, node: NodeId, number: EventNumber) -> Option<u64> {
-        let track = self.rows.tracks.get(self.track(node)?)?;
+        let track = self.track_of(node)?;
         [Side::Send, Side::Receive].into_iter().find_map(|side| {
             let ends = track.side(side);
             let time = ends.time(ends.find(number)?);
@@ -186,7 +168,7 @@ impl Session {
     /// When a node last sent something, and the longest time between two of its sends; `None` where it
     /// sent nothing.
     pub(crate) fn sent(&self, node: NodeId) -> Option<(SessionTime, i64)> {
-        let track = self.rows.tracks.get(self.track(node)?)?;
+        let track = self.track_of(node)?;
         let rhythm = track.side(Side::Send).rhythm();
         let [first, latest] =
             [rhythm.first, rhythm.latest].map(|time| track.clock.time_alone(time));
@@ -207,7 +189,7 @@ impl Session {
 
     /// When a node first sent something after a moment.
     pub(crate) fn sends_after(&self, node: NodeId, time: SessionTime) -> Option<SessionTime> {
-        let track = self.rows.tracks.get(self.track(node)?)?;
+        let track = self.track_of(node)?;
         let sends = track.side(Side::Send);
         // Times are in order but for a moment here and there.
         let place = track.clock.place_of(sends, time);
@@ -219,7 +201,7 @@ impl Session {
     /// little earlier; `None` where its reel has no ticks.
     pub(crate) fn last_asked(&self, node: NodeId) -> Option<SessionTime> {
         let turn = self.turn_at(node, EventNumber(u64::MAX))?;
-        let track = self.rows.tracks.get(self.track(node)?)?;
+        let track = self.track_of(node)?;
         let before = [Side::Send, Side::Receive].into_iter().filter_map(|side| {
             let place = track.side(side).lower_bound(turn.begins).checked_sub(1)?;
             Some(track.time(side, place))
@@ -249,7 +231,7 @@ impl Session {
         let mut unsent = BTreeMap::new();
         let told = (0u32..).map(PacketId).zip(self.rows.told.iter());
         for (packet, end) in told {
-            let (_, side, _) = self.rows.places.find(EndId(end as u32));
+            let (_, side, _) = self.rows.find(end);
             if side != Side::Send && self.packet(packet).is_some_and(|it| it.received.is_some()) {
                 let from = self.link(packet).map(|(from, _)| from);
                 *unsent.entry(from.unwrap_or_default()).or_default() += 1;
@@ -479,7 +461,7 @@ impl Session {
 
     /// The reel that tells of a node.
     pub(crate) fn reel(&self, node: NodeId) -> Option<&Arc<Reel>> {
-        self.reels.get(usize::from(node.0))?.as_ref()
+        node.of(&self.reels)?.as_ref()
     }
 
     /// The recorded nodes, each reel once: a proxy's tells of several, and lacks what it lacks once.
@@ -498,7 +480,7 @@ impl Session {
 
     /// A node; `None` where there is no such one.
     pub fn node(&self, node: NodeId) -> Option<&Node> {
-        self.nodes.get(usize::from(node.0))
+        node.of(&self.nodes)
     }
 
     /// All nodes, each with its number.
@@ -546,21 +528,22 @@ impl Session {
     }
 
     pub(super) fn track(&self, node: NodeId) -> Option<usize> {
-        self.tracks.get(usize::from(node.0)).copied().flatten()
+        node.of(&self.tracks).copied().flatten()
+    }
+
+    pub(super) fn track_of(&self, node: NodeId) -> Option<&Track> {
+        self.rows.tracks.get(self.track(node)?)
     }
 
     /// Each connection of a node, in the order of their first packets; none where the node was not
     /// recorded.
     pub fn connections(&self, node: NodeId) -> &[Connection] {
-        let track = self
-            .track(node)
-            .and_then(|track| self.rows.tracks.get(track));
-        track.map_or(&[], |track| &track.connections)
+        self.track_of(node).map_or(&[], |track| &track.connections)
     }
 
     /// The tick of a node in which an event lies.
     pub fn turn_at(&self, node: NodeId, number: EventNumber) -> Option<Turn> {
-        let track = self.rows.tracks.get(self.track(node)?)?;
+        let track = self.track_of(node)?;
         let (begins, asked) = track.ticks.at(number)?;
         let asked = asked.map(|(number, time)| Stamp {
             number,

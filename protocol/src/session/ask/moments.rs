@@ -22,7 +22,7 @@ impl Session {
     /// Whether something may have reached a node after `since` and until `at` that nobody recorded
     /// there: it has no reel, or one that was cut before, or one with a hole there.
     pub(crate) fn lacks(&self, node: NodeId, since: Option<SessionTime>, at: SessionTime) -> bool {
-        let Some(node) = self.nodes.get(usize::from(node.0)) else {
+        let Some(node) = self.node(node) else {
             return true;
         };
         let is_after = |time: SessionTime| since.is_none_or(|since| time > since);
@@ -33,9 +33,7 @@ impl Session {
 
     /// The ticks of a node's layer, in the order of its events; none where its reel has none.
     pub(crate) fn ticks(&self, node: NodeId) -> impl Iterator<Item = Stamp> + '_ {
-        let track = self.track(node);
-        let track = track.and_then(|track| self.rows.tracks.get(track));
-        track.into_iter().flat_map(|track| {
+        self.track_of(node).into_iter().flat_map(|track| {
             let ticks = track.ticks.iter();
             ticks.map(|(number, time)| Stamp {
                 number,
@@ -59,7 +57,7 @@ impl Session {
     /// When a node sent, or else received; each event once, however many packets it is of. `None`
     /// where the node has no reel.
     pub fn moments(&self, node: NodeId, way: Way) -> Option<Moments<'_>> {
-        let track = self.rows.tracks.get(self.track(node)?)?;
+        let track = self.track_of(node)?;
         let side = match way {
             Way::Out => Side::Send,
             Way::In | Way::Again | Way::Passing => Side::Receive,

@@ -6,6 +6,7 @@ use netreel_reel::Endpoint;
 
 use crate::session::read::connections::Connection;
 use crate::session::read::ends::Side;
+use crate::session::weave::places::EndAt;
 use crate::session::{NodeId, Session};
 
 /// What tells between which ports of two nodes a packet goes.
@@ -44,7 +45,7 @@ impl Ports {
     pub fn talk(
         &mut self,
         session: &Session,
-        ((track, side, place), link): ((usize, Side, usize), Link),
+        ((track, side, place), link): (EndAt, Link),
         number: impl FnOnce((u16, u16)) -> u32,
     ) -> Option<u32> {
         let known = session.rows.tracks.get(track)?;

@@ -42,10 +42,8 @@ impl Session {
                 }
                 continue;
             }
-            let node = node.filter(|&node| {
-                let node = self.nodes.get(usize::from(node.0));
-                node.is_some_and(|node| !node.proxied)
-            });
+            let is_own = |&node: &NodeId| self.node(node).is_some_and(|node| !node.proxied);
+            let node = node.filter(is_own);
             let name = match (node, track.observer) {
                 (Some(node), _) => self.name(node),
                 (None, Some(observer)) => self.observer_name(observer),

@@ -6,7 +6,7 @@ use netreel_table::Column;
 
 use crate::session::read::ends::Side;
 use crate::session::weave::places::EndId;
-use crate::session::weave::rows::{DOUBTFUL, ODD, Rows};
+use crate::session::weave::rows::{DOUBTFUL, ODD, Rows, Track};
 use crate::session::{Fate, NodeId, Session, SessionTime};
 
 /// See the module. Places count from the first of them.
@@ -82,38 +82,41 @@ impl Packets<'_> {
         &self.rows.links
     }
 
-    fn told(&self, place: usize) -> (usize, Side, usize) {
+    fn told(&self, place: usize) -> Option<(&Track, Side, usize)> {
         let end = self.row(&self.told, &self.rows.told, place);
-        self.rows.places.find(EndId(end as u32))
+        self.rows.end(EndId(end as u32))
     }
 
     /// Bytes of payload.
     pub fn length(&self, place: usize) -> u32 {
-        let (track, side, at) = self.told(place);
-        let ends = self.rows.tracks.get(track).map(|track| track.side(side));
-        ends.map_or(0, |ends| ends.whole(at, ends.length(at)))
+        self.told(place).map_or(0, |(track, side, at)| {
+            let ends = track.side(side);
+            ends.whole(at, ends.length(at))
+        })
     }
 
     /// The first that is known of it. Times grow with places.
     pub fn time(&self, place: usize) -> SessionTime {
-        let (track, side, at) = self.told(place);
-        let track = self.rows.tracks.get(track);
-        track.map_or(SessionTime::default(), |track| track.time(side, at))
+        let told = self.told(place);
+        told.map_or(SessionTime::default(), |(track, side, at)| {
+            track.time(side, at)
+        })
     }
 
     /// When it was sent.
     pub fn sent(&self, place: usize) -> Option<SessionTime> {
-        (self.told(place).1 == Side::Send).then(|| self.time(place))
+        let (track, side, at) = self.told(place)?;
+        (side == Side::Send).then(|| track.time(side, at))
     }
 
     /// When it was first received.
     pub fn received(&self, place: usize) -> Option<SessionTime> {
-        if self.told(place).1 == Side::Receive {
-            return Some(self.time(place));
+        let (track, side, at) = self.told(place)?;
+        if side == Side::Receive {
+            return Some(track.time(side, at));
         }
         let receipt = self.row(&self.receipts, &self.rows.receipt, place);
-        let (track, side, at) = self.rows.places.find(EndId(receipt.checked_sub(1)? as u32));
-        let track = self.rows.tracks.get(track)?;
+        let (track, side, at) = self.rows.end(EndId(receipt.checked_sub(1)? as u32))?;
         Some(track.time(side, at))
     }
 }

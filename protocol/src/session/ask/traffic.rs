@@ -9,7 +9,6 @@ use smallvec::SmallVec;
 
 use crate::session::parallel;
 use crate::session::read::ends::{Cursors, Ends, Side};
-use crate::session::weave::places::EndId;
 use crate::session::weave::rows::{DOUBTFUL, ODD, Rows, Track};
 use crate::session::{Fate, NodeId, PacketId};
 
@@ -100,7 +99,7 @@ fn count(rows: &Rows, start: usize) -> Vec<(usize, Traffic, Lengths)> {
             links.push((link as usize, Traffic::default(), Lengths::default()));
         }
         let (_, traffic, lengths) = &mut links[*own as usize];
-        let (at, side, place) = rows.places.find(EndId(told as u32));
+        let (at, side, place) = rows.find(told);
         let Some(track) = rows.tracks.get(at) else {
             continue;
         };
@@ -119,7 +118,7 @@ fn count(rows: &Rows, start: usize) -> Vec<(usize, Traffic, Lengths)> {
         if side == Side::Send
             && fate == Fate::Received
             && let Some(received) = receipt.checked_sub(1)
-            && let (to, side_in, receipt) = rows.places.find(EndId(received as u32))
+            && let (to, side_in, receipt) = rows.find(received)
             && let Some(receiver) = rows.tracks.get(to)
         {
             let sent = time(at, track, side, place);

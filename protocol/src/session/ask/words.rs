@@ -9,8 +9,7 @@ use crate::session::{NodeId, Session, Stamp};
 impl Session {
     /// What a node's game said of objects, in the order of its events.
     pub(crate) fn game_words(&self, node: NodeId) -> impl Iterator<Item = (Stamp, GameWord)> + '_ {
-        let track = self.track(node).and_then(|it| self.rows.tracks.get(it));
-        track.into_iter().flat_map(|track| {
+        self.track_of(node).into_iter().flat_map(|track| {
             track.words.iter().map(|word| {
                 let stamp = Stamp {
                     number: word.number,
@@ -50,7 +49,7 @@ impl Session {
             .game_words(node)
             .filter(|(_, word)| word.what == GameSays::Value && wanted(word.object))
             .collect();
-        let reel = self.reels.get(usize::from(node.0));
+        let reel = node.of(&self.reels);
         let Some(reel) = reel.and_then(Option::as_ref).filter(|_| !said.is_empty()) else {
             return;
         };
@@ -75,7 +74,6 @@ impl Session {
     }
 
     fn words(&self, node: NodeId) -> Option<&GameWords> {
-        let track = self.rows.tracks.get(self.track(node)?)?;
-        Some(&track.words)
+        Some(&self.track_of(node)?.words)
     }
 }

@@ -202,7 +202,7 @@ impl Words {
             return false;
         }
         *looked_at += 1;
-        let connection = scan.connections.get(raw.connection as usize);
+        let connection = scan.connection(raw);
         let context = connection.map_or_else(Context::default, |each| each.context(out));
         let record = source.reel.record(raw.number);
         if let Some(record) = record

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::hull::Crossed;
 use super::known::{Known, Reels};
 use super::pieces::{Gap, Gaps, Pieces, Reading};
-use super::place::Placed;
+use super::place::{Placed, time};
 use super::solve::{Sample, Span};
 use super::steps::joined;
 
@@ -18,17 +18,15 @@ pub(super) fn order_at(
 ) -> Vec<Sample> {
     let mut order = Vec::new();
     for (&gap, &cut) in cuts {
-        let clock = pieces.all.get(gap).map(|piece| piece.clock);
-        let Some((from, to)) = pieces.around(gap) else {
+        let ends = pieces.all.get(gap).zip(pieces.around(gap));
+        let Some((piece, (from, to))) = ends else {
             continue;
         };
-        let own = readings.iter().enumerate();
-        for (reel, _) in own.filter(|(_, it)| Some(it.clock) == clock) {
-            let (first, last) = (cut.saturating_sub(1), cut);
-            for (sent, received) in (reels.jumps)(reel, Span { first, last }, 0) {
-                if sent < cut && cut <= received {
-                    order.push(Sample::new(from, to, Crossed { sent, received }));
-                }
+        let (first, last) = (cut.saturating_sub(1), cut);
+        let jumps = reels.jumps(readings, piece.clock, Span { first, last }, 0);
+        for (sent, received) in jumps.flatten() {
+            if sent < cut && cut <= received {
+                order.push(Sample::new(from, to, Crossed { sent, received }));
             }
         }
     }
@@ -48,7 +46,7 @@ pub(super) fn all_at(
     known: &Known,
 ) -> Gaps {
     let (pieces, placed) = (&known.pieces, &known.placed);
-    let time = |place: usize, at: u64| placed.get(place).map(|placed| placed.time(at));
+    let time = |place: usize, at: u64| time(placed, place, at);
     // When clocks were set, between these times.
     let mut set: Vec<(i128, i128)> = Vec::new();
     for (place, pair) in pieces.all.windows(2).enumerate() {
@@ -121,9 +119,8 @@ pub(super) fn cut(
     within: &[Sample],
 ) -> (BTreeMap<usize, u64>, Vec<Sample>) {
     let mut cuts: BTreeMap<usize, u64> = BTreeMap::new();
-    let is_gap = |place: usize| pieces.all.get(place).is_some_and(|piece| piece.is_gap);
     // The piece of a time, where the cuts tell.
-    let side = |cuts: &BTreeMap<usize, u64>, place: usize, at: u64| match is_gap(place) {
+    let side = |cuts: &BTreeMap<usize, u64>, place: usize, at: u64| match pieces.is_gap(place) {
         false => Some(place),
         true => {
             let (before, after) = pieces.around(place)?;
@@ -139,16 +136,11 @@ pub(super) fn cut(
         })
     };
     let is_early = |it: &Sample| {
-        let time = |place: usize, at: u64| placed.get(place).map(|placed| placed.time(at));
-        time(it.to, it.crossed.received) < time(it.from, it.crossed.sent)
+        time(placed, it.to, it.crossed.received) < time(placed, it.from, it.crossed.sent)
     };
-    let gaps = (0..pieces.all.len()).filter(|&place| is_gap(place));
+    let gaps = (0..pieces.all.len()).filter(|&place| pieces.is_gap(place));
     let gaps: Vec<usize> = gaps.collect();
     for gap in (0..ROUNDS).flat_map(|_| gaps.iter().copied()) {
-        let own = |it: &Sample| match it.from == gap {
-            true => it.crossed.sent,
-            false => it.crossed.received,
-        };
         // When, and whether it is early if that is before the cut, and if it is after it.
         let mut those: Vec<(u64, bool, bool)> = Vec::new();
         for it in within.iter().filter(|it| it.from == gap || it.to == gap) {
@@ -158,7 +150,7 @@ pub(super) fn cut(
                 sided(&tried, it).map(|it| is_early(&it))
             };
             if let (Some(before), Some(after)) = (early(u64::MAX), early(0)) {
-                those.push((own(it), before, after));
+                those.push((it.at(gap), before, after));
             }
         }
         those.sort_unstable();
@@ -169,8 +161,7 @@ pub(super) fn cut(
             .get(gap)
             .map_or((0, 0), |it| (it.span.first, it.span.last));
         let is_forward = pieces.around(gap).is_some_and(|(before, after)| {
-            let time = |place: usize| placed.get(place).map(|placed| placed.time(span.0));
-            time(before) > time(after)
+            time(placed, before, span.0) > time(placed, after, span.0)
         });
         let passed = |place: usize| {
             let from = place.checked_sub(1).and_then(|before| those.get(before));

@@ -51,14 +51,12 @@ pub(super) fn loose(
             first: one.min(other),
             last: one.max(other),
         };
-        let clock = known.pieces.all.get(place).map(|piece| piece.clock);
-        let mut own = readings
-            .iter()
-            .enumerate()
-            .filter(|(_, it)| Some(it.clock) == clock);
-        own.all(|(reel, _)| {
-            !(reels.jumps)(reel, span, by_ns - by_ns / SPREADS.unsigned_abs()).is_empty()
-        })
+        let Some(piece) = known.pieces.all.get(place) else {
+            return true;
+        };
+        let least_ns = by_ns - by_ns / SPREADS.unsigned_abs();
+        let mut own = reels.jumps(readings, piece.clock, span, least_ns);
+        own.all(|jumps| !jumps.is_empty())
     };
     let pieces = &known.pieces.all;
     let found = all.into_iter().flat_map(|(place, mut own)| {
@@ -113,10 +111,7 @@ fn crossings(known: &Known, sample: &Sample) -> impl Iterator<Item = (usize, Cro
     ends.into_iter().filter_map(|(place, is_sent)| {
         let partner = if is_sent { sample.to } else { sample.from };
         // The first is the one that all are read on.
-        if place == 0
-            || known.pieces.all.get(place)?.is_gap
-            || known.pieces.all.get(partner)?.is_gap
-        {
+        if place == 0 || known.pieces.is_gap(place) || known.pieces.is_gap(partner) {
             return None;
         }
         let (own, other) = (known.placed.get(place)?, known.placed.get(partner)?);

@@ -1,24 +1,36 @@
 //! What reels tell of their clocks, and what explains all packets.
 
-use netreel_reel::EventNumber;
-
 use super::aligned::Aligned;
-use super::pieces::{Epoch, Gaps, Gathered, Pauses, Pieces};
+use super::pieces::{Gaps, Gathered, Pieces, Reading, jumps};
 use super::place::Placed;
 use super::solve::Span;
+use crate::session::read::scan::Scan;
 
 /// What reels tell of their clocks.
 pub(crate) struct Reels<'a> {
     /// Compares packets: of those between pieces it gives all that can bind.
     pub gather: &'a dyn Fn(&Pieces) -> Gathered,
-    /// How a reel's times go on around a stretch of them, and at all others.
-    pub pauses: &'a dyn Fn(usize, Span) -> Pauses,
-    /// Around a stretch of a reel's time where it is passed over for this long at least.
-    pub jumps: &'a dyn Fn(usize, Span, u64) -> Vec<(u64, u64)>,
-    /// Where a reel's times fall by a little, and by how much.
-    pub falls: &'a dyn Fn(usize) -> Vec<(EventNumber, u64)>,
-    /// Takes a reel apart where it falls by much, and before some events.
-    pub epochs: &'a dyn Fn(usize, &[EventNumber]) -> Vec<Epoch>,
+    pub scans: &'a [Scan],
+}
+
+impl Reels<'_> {
+    /// What a reel tells.
+    pub fn of<T: Default>(&self, reel: usize, tell: impl FnOnce(&Scan) -> T) -> T {
+        self.scans.get(reel).map(tell).unwrap_or_default()
+    }
+
+    /// Of each reel on a clock what [`jumps`] says.
+    pub fn jumps(
+        &self,
+        readings: &[Reading],
+        clock: usize,
+        span: Span,
+        least_ns: u64,
+    ) -> impl Iterator<Item = Vec<(u64, u64)>> {
+        let own = readings.iter().enumerate();
+        own.filter(move |(_, it)| it.clock == clock)
+            .map(move |(reel, _)| self.of(reel, |scan| jumps(scan, span, least_ns)))
+    }
 }
 
 /// Clocks that explain all packets.

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::pieces::Pieces;
-use super::place::Placed;
+use super::place::{Placed, time};
 use super::solve::{Sample, half_round};
 
 /// Smaller steps are not looked for.
@@ -59,13 +59,11 @@ fn hidden(
 ) -> Vec<(usize, f64)> {
     let mut pairs: BTreeMap<(usize, usize), Vec<Slack>> = BTreeMap::new();
     for (place, sample) in samples {
-        let piece = |place: usize| pieces.all.get(place).filter(|piece| !piece.is_gap);
-        if piece(sample.from).is_none() || piece(sample.to).is_none() {
+        if pieces.is_gap(sample.from) || pieces.is_gap(sample.to) {
             continue;
         }
-        let pair = (sample.from.min(sample.to), sample.from.max(sample.to));
         let slack = slack(placed, place, &sample);
-        pairs.entry(pair).or_default().extend(slack);
+        pairs.entry(sample.pair()).or_default().extend(slack);
     }
     let found = pairs.into_iter().filter_map(|(pair, own)| {
         let span = |place: usize| pieces.all.get(place).map(|piece| piece.span);
@@ -73,7 +71,7 @@ fn hidden(
         // By the times of the clock that was set packets are before or after that.
         let sides = [pair.0, pair.1].map(|clock| {
             let mut own = own.clone();
-            own.sort_by_key(|it| (it.at(clock), it.is_up, it.ns));
+            own.sort_by_key(|it| (it.sample.at(clock), it.is_up(), it.ns));
             Some((largest(&own)?, own))
         });
         let (step, own) = sides.into_iter().flatten().max_by_key(|it| it.0.by_ns)?;
@@ -101,7 +99,6 @@ fn hidden(
 /// How long a packet was on its way, by clocks as they are placed.
 #[derive(Clone, Copy)]
 struct Slack {
-    is_up: bool,
     ns: i64,
     sample: Sample,
     /// The packet's place among all.
@@ -109,21 +106,15 @@ struct Slack {
 }
 
 impl Slack {
-    /// When it left a clock, or came to it.
-    fn at(&self, clock: usize) -> u64 {
-        if self.sample.from == clock {
-            self.sample.crossed.sent
-        } else {
-            self.sample.crossed.received
-        }
+    fn is_up(&self) -> bool {
+        self.sample.from < self.sample.to
     }
 }
 
 fn slack(placed: &[Placed], place: usize, sample: &Sample) -> Option<Slack> {
-    let sent = placed.get(sample.from)?.time(sample.crossed.sent);
-    let received = placed.get(sample.to)?.time(sample.crossed.received);
+    let sent = time(placed, sample.from, sample.crossed.sent)?;
+    let received = time(placed, sample.to, sample.crossed.received)?;
     Some(Slack {
-        is_up: sample.from < sample.to,
         ns: i64::try_from(received - sent).ok()?,
         sample: *sample,
         place,
@@ -180,7 +171,7 @@ struct Way {
 
 fn ways(some: &[Slack]) -> [Way; 2] {
     [false, true].map(|is_up| {
-        let own = some.iter().filter(|it| it.is_up == is_up).map(|it| it.ns);
+        let own = some.iter().filter(|it| it.is_up() == is_up).map(|it| it.ns);
         Way {
             least: own.clone().min(),
             all: own.collect(),

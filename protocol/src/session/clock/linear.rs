@@ -17,7 +17,7 @@ pub(super) struct Row {
 }
 
 impl Row {
-    fn dot(&self, point: &[f64]) -> f64 {
+    pub fn dot(&self, point: &[f64]) -> f64 {
         let terms = self.terms.iter();
         terms.map(|&(at, by)| by * value(point, at)).sum()
     }

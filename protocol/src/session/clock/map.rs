@@ -63,9 +63,7 @@ impl Stretch {
             one.saturating_sub((step * at / whole) as u64)
         }
     }
-}
 
-impl Stretch {
     /// The same line in parts that begin and end at these times of it, each with how far it may be off there.
     fn with_errors(
         &self,
@@ -317,7 +315,7 @@ pub(super) fn stretches(number: EventNumber, base_ns: i128, knots: &[Knot]) -> V
     pairs.collect()
 }
 
-/// Of a clock of another machine something is always unknown.
-fn whole_ns(error_ns: f64) -> u64 {
+/// Of a clock of another machine something is always unknown; infinite is [`u64::MAX`].
+pub(super) fn whole_ns(error_ns: f64) -> u64 {
     (error_ns.round() as u64).max(1)
 }

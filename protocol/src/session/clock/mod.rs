@@ -32,8 +32,8 @@ use self::cut::{cut, order_at};
 use self::hull::Crossed;
 use self::known::Known;
 pub(crate) use self::known::Reels;
-use self::map::{ClockMap, Knot, Stretch, on, stretches};
-use self::pieces::{Gaps, Pieces, Reading};
+use self::map::{ClockMap, Knot, Stretch, on, stretches, whole_ns};
+use self::pieces::{Gaps, Pieces, Reading, epochs, falls};
 use self::place::{Placed, place};
 use self::solve::{ALLOWED_NS, Sample};
 use self::whose::Shown;
@@ -49,7 +49,7 @@ pub(crate) fn align(readings: &[Reading], reels: &Reels<'_>) -> Aligned {
         .enumerate()
         .map(|(reel, it)| {
             if is_alone(it.clock) {
-                (reels.falls)(reel)
+                reels.of(reel, falls)
             } else {
                 Vec::new()
             }
@@ -67,7 +67,7 @@ pub(crate) fn align(readings: &[Reading], reels: &Reels<'_>) -> Aligned {
                 let at: Vec<EventNumber> = falls.iter().map(|fall| fall.0).collect();
                 let mut reading = reading.clone();
                 if !at.is_empty() {
-                    reading.epochs = (reels.epochs)(reel, &at);
+                    reading.epochs = reels.of(reel, |scan| epochs(scan, &at));
                 }
                 reading
             });
@@ -297,8 +297,7 @@ fn certain(
 ) -> Option<Certain> {
     let pieces = Pieces::new(readings, gaps);
     let gathered = (reels.gather)(&pieces);
-    let is_gap = |place: usize| pieces.all.get(place).is_some_and(|piece| piece.is_gap);
-    let is_within = |it: &Sample| is_gap(it.from) || is_gap(it.to);
+    let is_within = |it: &Sample| pieces.is_gap(it.from) || pieces.is_gap(it.to);
     let (mut samples, mut within) = (gathered.coarse(), gathered.fine());
     drop(gathered);
     samples.retain(|it| !is_within(it));
@@ -425,8 +424,7 @@ fn alignment(
             if let Some((gap, cut)) = after {
                 push(gap.first + 1, cut.saturating_sub(1), Some(place + 2));
                 let times = |time: u64| {
-                    let time_of = |place: usize| best.get(place).map(|it| it.time(time));
-                    Some(time_of(place)? - time_of(place + 2)?)
+                    Some(place::time(best, place, time)? - place::time(best, place + 2, time)?)
                 };
                 alignment.steps.push(Step {
                     last: Time(gap.first),
@@ -440,11 +438,7 @@ fn alignment(
         let step = step_after(reading, epoch, pieces, best);
         alignment.steps.extend(step);
     }
-    alignment.error_ns = if error_ns.is_finite() {
-        (error_ns.round() as u64).max(1)
-    } else {
-        u64::MAX
-    };
+    alignment.error_ns = whole_ns(error_ns);
     alignment.map = ClockMap::Stretches(all);
     alignment
 }
@@ -456,7 +450,7 @@ fn step_after(reading: &Reading, epoch: usize, pieces: &Pieces, best: &[Placed])
         |epoch: usize| move |it: &pieces::Piece| (it.clock, it.epoch) == (reading.clock, epoch);
     let last = pieces.all.iter().rposition(of(epoch))?;
     let first = pieces.all.iter().position(of(epoch + 1))?;
-    let time = |place: usize| Some(best.get(place)?.time(next.begin));
+    let time = |place: usize| place::time(best, place, next.begin);
     Some(Step {
         last: Time(reading.epochs[epoch].end),
         first: Time(next.begin),

@@ -26,9 +26,7 @@ pub(super) fn narrowed(
         };
         let least_ns = forward_ns(placed, place, gap);
         if let Some(least_ns) = least_ns.filter(|&by_ns| by_ns > LEAST_NS) {
-            let own = readings.iter().enumerate();
-            for (reel, _) in own.filter(|(_, it)| it.clock == piece.clock) {
-                let jumps = (reels.jumps)(reel, piece.span, least_ns as u64);
+            for jumps in reels.jumps(readings, piece.clock, piece.span, least_ns as u64) {
                 if let (Some(one), Some(other)) = (jumps.first(), jumps.last()) {
                     let last = gap.last.max(one.0);
                     let first = gap.first.min(other.1);

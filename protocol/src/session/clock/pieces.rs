@@ -68,13 +68,13 @@ pub(crate) fn falls(scan: &Scan) -> Vec<(EventNumber, u64)> {
 /// Takes a reel apart where its clock was set back, and before some of its packets.
 pub(crate) fn epochs(scan: &Scan, at: &[EventNumber]) -> Vec<Epoch> {
     let (first, last) = scan.span.unwrap_or_default();
-    let whole = Epoch {
-        number: EventNumber(0),
-        begin: first.0,
-        end: last.0,
+    let epoch = |number: EventNumber, begin: u64, end: u64| Epoch {
+        number,
+        begin,
+        end,
         span: Span {
-            first: first.0,
-            last: last.0,
+            first: begin,
+            last: end,
         },
     };
     let mut epochs: Vec<Epoch> = Vec::new();
@@ -87,19 +87,11 @@ pub(crate) fn epochs(scan: &Scan, at: &[EventNumber]) -> Vec<Epoch> {
                 epoch.span.last = epoch.span.last.max(time);
                 epoch.end = time;
             }
-            _ => epochs.push(Epoch {
-                number,
-                begin: time,
-                end: time,
-                span: Span {
-                    first: time,
-                    last: time,
-                },
-            }),
+            _ => epochs.push(epoch(number, time, time)),
         }
     }
     match epochs.as_mut_slice() {
-        [] | [_] => vec![whole],
+        [] | [_] => vec![epoch(EventNumber(0), first.0, last.0)],
         [first, ..] => {
             first.number = EventNumber(0);
             epochs
@@ -293,6 +285,11 @@ impl Pieces {
             from = piece.span.last;
         }
         found
+    }
+
+    /// Whether there is a gap.
+    pub fn is_gap(&self, place: usize) -> bool {
+        self.all.get(place).is_some_and(|piece| piece.is_gap)
     }
 
     /// The pieces around a gap.

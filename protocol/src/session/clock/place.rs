@@ -29,6 +29,11 @@ impl Placed {
     }
 }
 
+/// A time of a piece on the first clock, see [`Placed::time`].
+pub(super) fn time(placed: &[Placed], place: usize, at: u64) -> Option<i128> {
+    Some(placed.get(place)?.time(at))
+}
+
 /// Places all pieces: those that packets tie to the first where packets say, others by the calendar,
 /// moved as little as it takes for no packet to arrive before it was sent.
 pub(super) fn place(

@@ -78,6 +78,19 @@ impl Sample {
             least_ns: 0.0,
         }
     }
+
+    /// When it left a clock, or came to it.
+    pub fn at(&self, clock: usize) -> u64 {
+        match self.from == clock {
+            true => self.crossed.sent,
+            false => self.crossed.received,
+        }
+    }
+
+    /// The clocks that it is between, the one with the lower number first.
+    pub fn pair(&self) -> (usize, usize) {
+        (self.from.min(self.to), self.from.max(self.to))
+    }
 }
 
 /// Where a clock may be.
@@ -134,8 +147,8 @@ pub(super) fn bases(clocks: usize, reference: usize, samples: &[Sample]) -> Vec<
     }
 }
 
-/// The clocks that packets lead to from the reference, and from which packets lead back.
-pub(super) fn tied(clocks: usize, reference: usize, samples: &[Sample]) -> Vec<bool> {
+/// The packets between clocks to which packets lead from the reference, and from which packets lead back.
+fn tied(clocks: usize, reference: usize, samples: &[Sample]) -> Vec<Sample> {
     let pairs: BTreeSet<(usize, usize)> = samples.iter().map(|it| (it.from, it.to)).collect();
     let reached = |pairs: &[(usize, usize)]| {
         let mut reached = vec![false; clocks];
@@ -151,8 +164,12 @@ pub(super) fn tied(clocks: usize, reference: usize, samples: &[Sample]) -> Vec<b
     };
     let there: Vec<(usize, usize)> = pairs.iter().copied().collect();
     let back: Vec<(usize, usize)> = pairs.iter().map(|&(from, to)| (to, from)).collect();
-    let both = reached(&there).into_iter().zip(reached(&back));
-    both.map(|(there, back)| there && back).collect()
+    let (there, back) = (reached(&there), reached(&back));
+    let is_tied = |clock: usize| there.get(clock) == Some(&true) && back.get(clock) == Some(&true);
+    let those = samples.iter().copied();
+    those
+        .filter(|it| it.from != it.to && is_tied(it.from) && is_tied(it.to))
+        .collect()
 }
 
 /// Where the clocks may be that are tied to the reference, which is at 0. Packets may arrive up to
@@ -163,25 +180,17 @@ pub(super) fn solve(
     samples: &[Sample],
     allowed_ns: f64,
 ) -> Result<Vec<Option<Course>>, Disagreement> {
-    let tied = tied(spans.len(), reference, samples);
-    let is_tied = |clock: usize| tied.get(clock).copied().unwrap_or(false);
-    let those = samples.iter().copied();
-    let inner: Vec<Sample> = those
-        .filter(|it| it.from != it.to && is_tied(it.from) && is_tied(it.to))
-        .collect();
+    let inner = tied(spans.len(), reference, samples);
     let bases = bases(spans.len(), reference, &inner);
     let mut courses: Vec<Option<Course>> = vec![None; spans.len()];
     for part in parts(spans.len(), reference, &inner) {
-        let those = inner.iter().filter(|it| {
-            part.binary_search(&it.from).is_ok() || part.binary_search(&it.to).is_ok()
-        });
-        let mut program = Program::new(spans, &bases, &part, those, (SLOPE, allowed_ns))?;
+        let mut walk = Rows::of_part(spans, &bases, &part, &inner).settled(allowed_ns)?;
         for (place, &clock) in part.iter().enumerate() {
             let (Some(span), Some(Some(base))) = (spans.get(clock), bases.get(clock)) else {
                 continue;
             };
-            let upper = program.line(place, span, 1.0)?;
-            let lower = program.line(place, span, -1.0)?;
+            let upper = walk.line(place, span, 1.0)?;
+            let lower = walk.line(place, span, -1.0)?;
             courses[clock] = Some(Course {
                 base_ns: *base,
                 lower: lower.into_iter().map(|(at, by)| (at, -by)).collect(),
@@ -203,36 +212,21 @@ pub(super) fn solve(
 /// Whether all clocks may run evenly together that are tied to the reference. What is likely of packets
 /// between two is not asked here: how long those take each way others may tell.
 pub(super) fn fit(spans: &[Span], reference: usize, samples: &[Sample]) -> bool {
-    let tied = tied(spans.len(), reference, samples);
-    let is_tied = |clock: usize| tied.get(clock).copied().unwrap_or(false);
-    let those = samples.iter();
-    let inner: Vec<Sample> = those
-        .map(|it| Sample::new(it.from, it.to, it.crossed))
-        .filter(|it| it.from != it.to && is_tied(it.from) && is_tied(it.to))
-        .collect();
+    let mut inner = tied(spans.len(), reference, samples);
+    inner.iter_mut().for_each(|it| it.least_ns = 0.0);
     let inner = binding(&inner);
     let bases = bases(spans.len(), reference, &inner);
     let parts = parts(spans.len(), reference, &inner);
-    parts.iter().all(|part| {
-        let is_of = |clock: &usize| part.binary_search(clock).is_ok();
-        let own = inner.iter().filter(|it| is_of(&it.from) || is_of(&it.to));
-        let found = Program::new(spans, &bases, part, own, (SLOPE, ALLOWED_NS));
-        !matches!(found, Err(Disagreement(by_ns)) if by_ns.is_finite())
-    })
+    parts
+        .iter()
+        .all(|part| Rows::of_part(spans, &bases, part, &inner).are_even())
 }
 
 /// Whether two clocks may run evenly, both of them, as far as the packets between them tell.
 pub(super) fn agree(one: (usize, Span), other: (usize, Span), samples: &[Sample]) -> bool {
     let there = samples.iter().any(|it| it.from == one.0);
     let back = samples.iter().any(|it| it.from == other.0);
-    if !there || !back {
-        return true;
-    }
-    let samples = binding(&of_two(other.0, samples));
-    let bases = bases(2, 0, &samples);
-    let limits = (2.0 * SLOPE, ALLOWED_NS);
-    let found = Program::new(&[one.1, other.1], &bases, &[1], samples.iter(), limits);
-    !matches!(found, Err(Disagreement(by_ns)) if by_ns.is_finite())
+    !there || !back || Rows::of_two(one, other, samples).are_even()
 }
 
 /// For how long, in ns, every packet between two clocks may have been on its way at the least, where
@@ -242,9 +236,7 @@ pub(super) fn half_round(
     other: (usize, Span),
     samples: &[Sample],
 ) -> Option<f64> {
-    let samples = binding(&of_two(other.0, samples));
-    let bases = bases(2, 0, &samples);
-    let rows = Rows::new(&[one.1, other.1], &bases, &[1], samples.iter(), 2.0 * SLOPE);
+    let rows = Rows::of_two(one, other, samples);
     let mut walk = rows.walk(-rows.far)?;
     walk.greatest(&[(rows.late, -1.0)])
         .filter(|most| *most < rows.far)
@@ -265,17 +257,6 @@ pub(super) fn binding(samples: &[Sample]) -> Vec<Sample> {
         })
     });
     corners.collect()
-}
-
-/// The same packets, those of the one clock as of 0, and those of the other as of 1.
-fn of_two(other: usize, samples: &[Sample]) -> Vec<Sample> {
-    let place = |clock: usize| usize::from(clock == other);
-    let samples = samples.iter().map(|it| Sample {
-        from: place(it.from),
-        to: place(it.to),
-        ..*it
-    });
-    samples.collect()
 }
 
 /// The clocks beside the reference, taken apart into those that packets tie to each other past it.
@@ -387,39 +368,63 @@ impl Rows {
         }
     }
 
+    /// Of clocks that packets tie to each other past the reference.
+    fn of_part(spans: &[Span], bases: &[Option<i128>], part: &[usize], samples: &[Sample]) -> Rows {
+        let is_of = |clock: &usize| part.binary_search(clock).is_ok();
+        let own = samples.iter().filter(|it| is_of(&it.from) || is_of(&it.to));
+        Rows::new(spans, bases, part, own, SLOPE)
+    }
+
+    /// Of two clocks, by the packets between them alone.
+    fn of_two(one: (usize, Span), other: (usize, Span), samples: &[Sample]) -> Rows {
+        let place = |clock: usize| usize::from(clock == other.0);
+        let samples = samples.iter().map(|it| Sample {
+            from: place(it.from),
+            to: place(it.to),
+            ..*it
+        });
+        let samples = binding(&samples.collect::<Vec<_>>());
+        let bases = bases(2, 0, &samples);
+        Rows::new(&[one.1, other.1], &bases, &[1], samples.iter(), 2.0 * SLOPE)
+    }
+
     /// Where no packet comes later by less than this, a corner at which no packet is missed.
     fn walk(&self, given_ns: f64) -> Option<Walk> {
         let mut rows = self.all.clone();
         rows.get_mut(self.last)?.least = given_ns;
-        let start =
-            first_row(&rows, self.packets, &self.holding, self.late, given_ns).unwrap_or(self.last);
+        let start = self.most_missed(given_ns).unwrap_or(self.last);
         let begin: Vec<usize> = self.holding.iter().copied().chain([start]).collect();
         Walk::new(self.late + 1, rows, begin)
     }
-}
 
-/// Where some clocks may be.
-struct Program {
-    walk: Walk,
-}
+    /// Of the packets the one that the corner of the clocks alone misses most; `None` where packets that
+    /// come later by `given_ns` miss none.
+    fn most_missed(&self, given_ns: f64) -> Option<usize> {
+        let mut corner = vec![0.0; self.late + 1];
+        for row in self.holding.iter().filter_map(|&at| self.all.get(at)) {
+            for &(unknown, by) in &row.terms {
+                if let Some(value) = corner.get_mut(unknown) {
+                    *value = row.least / by;
+                }
+            }
+        }
+        let packets = self.all.iter().take(self.packets);
+        let missed = packets.map(|row| row.least - row.dot(&corner)).enumerate();
+        let worst = missed.max_by(|one, other| one.1.total_cmp(&other.1))?;
+        (worst.1 > given_ns).then_some(worst.0)
+    }
 
-impl Program {
-    fn new<'a>(
-        spans: &[Span],
-        bases: &[Option<i128>],
-        part: &[usize],
-        samples: impl Iterator<Item = &'a Sample>,
-        (slope, allowed_ns): (f64, f64),
-    ) -> Result<Program, Disagreement> {
-        let rows = Rows::new(spans, bases, part, samples, slope);
+    /// A corner of where the clocks may be, as long as packets arrive up to `allowed_ns` before they were
+    /// sent.
+    fn settled(&self, allowed_ns: f64) -> Result<Walk, Disagreement> {
         let mut given_ns = 0.0;
         // A second and a third time where nothing less than what was found will do.
         for _ in 0..3 {
             let unclear = Disagreement(f64::INFINITY);
-            let mut walk = rows.walk(given_ns).ok_or(unclear)?;
-            let least_ns = -walk.greatest(&[(rows.late, -1.0)]).ok_or(unclear)?;
-            if walk.fix(rows.last) {
-                return Ok(Program { walk });
+            let mut walk = self.walk(given_ns).ok_or(unclear)?;
+            let least_ns = -walk.greatest(&[(self.late, -1.0)]).ok_or(unclear)?;
+            if walk.fix(self.last) {
+                return Ok(walk);
             }
             if least_ns > allowed_ns {
                 return Err(Disagreement(least_ns));
@@ -429,6 +434,14 @@ impl Program {
         Err(Disagreement(f64::INFINITY))
     }
 
+    /// Whether the clocks may run evenly, or numbers are too far apart to tell.
+    fn are_even(&self) -> bool {
+        let found = self.settled(ALLOWED_NS);
+        !matches!(found, Err(Disagreement(by_ns)) if by_ns.is_finite())
+    }
+}
+
+impl Walk {
     /// The most that a clock may be off, over its span; with the sign -1 the most downwards.
     fn line(
         &mut self,
@@ -490,9 +503,9 @@ impl Program {
         sign: f64,
     ) -> Result<Touching, Disagreement> {
         let goal = [(2 * place, sign), (2 * place + 1, sign * span.place(at))];
-        let most = self.walk.greatest(&goal);
-        let missed = self.walk.missed();
-        let point = self.walk.point();
+        let most = self.greatest(&goal);
+        let missed = self.missed();
+        let point = self.point();
         match (most, point.get(2 * place), point.get(2 * place + 1)) {
             (Some(most), Some(offset), Some(drift)) if missed <= MISSED_NS => Ok(Touching {
                 most,
@@ -516,33 +529,4 @@ impl Touching {
     fn over(&self, span: &Span, at: u64) -> f64 {
         self.offset + self.drift * span.place(at)
     }
-}
-
-/// Of the first rows the one that the corner of `holding` misses most; `None` where packets that
-/// come later by `given_ns` miss none.
-fn first_row(
-    rows: &[Row],
-    packets: usize,
-    holding: &[usize],
-    late: usize,
-    given_ns: f64,
-) -> Option<usize> {
-    let mut corner = vec![0.0; late + 1];
-    for row in holding.iter().filter_map(|&at| rows.get(at)) {
-        for &(unknown, by) in &row.terms {
-            if let Some(value) = corner.get_mut(unknown) {
-                *value = row.least / by;
-            }
-        }
-    }
-    let missed = |row: &Row| {
-        let terms = row.terms.iter();
-        let sum: f64 = terms
-            .map(|&(at, by)| by * corner.get(at).copied().unwrap_or(0.0))
-            .sum();
-        row.least - sum
-    };
-    let missed = rows.iter().take(packets).map(missed).enumerate();
-    let worst = missed.max_by(|one, other| one.1.total_cmp(&other.1))?;
-    (worst.1 > given_ns).then_some(worst.0)
 }

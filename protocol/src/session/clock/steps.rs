@@ -94,8 +94,9 @@ pub(super) fn joined(mut gaps: Vec<Gap>) -> Vec<Gap> {
     gaps
 }
 
-/// Where clocks were set, each with its clock and epoch.
-type Steps = Vec<((usize, usize), Gap)>;
+/// Where a clock was set, with its number and its epoch.
+type ClockGap = ((usize, usize), Gap);
+type Steps = Vec<ClockGap>;
 
 /// The steps that explain the packets, each with its clock and epoch.
 fn all(
@@ -151,12 +152,7 @@ impl Search {
 
     /// Steps beside those that were found; this many times it is not the likeliest. `None` where none of
     /// these explain the packets.
-    fn steps(
-        &mut self,
-        apart: &Apart,
-        found: &[((usize, usize), Gap)],
-        doubts: usize,
-    ) -> Option<Steps> {
+    fn steps(&mut self, apart: &Apart, found: &[ClockGap], doubts: usize) -> Option<Steps> {
         let of_pairs = candidates((&apart.pieces, self), &apart.samples);
         let next = match of_pairs.is_empty() {
             false => of_pairs,
@@ -197,7 +193,7 @@ struct Apart {
 
 impl Apart {
     /// Takes clocks apart at some gaps.
-    fn at(pieces: &[Piece], samples: &[Sample], gaps: &[((usize, usize), Gap)]) -> Apart {
+    fn at(pieces: &[Piece], samples: &[Sample], gaps: &[ClockGap]) -> Apart {
         let mut apart = Apart {
             pieces: pieces.to_vec(),
             samples: samples.to_vec(),
@@ -239,8 +235,11 @@ impl Apart {
 
     /// Whether all pieces may run evenly together.
     fn fits(&self) -> bool {
-        let spans: Vec<Span> = self.pieces.iter().map(|piece| piece.span).collect();
-        fit(&spans, 0, &self.samples)
+        fit(&self.spans(), 0, &self.samples)
+    }
+
+    fn spans(&self) -> Vec<Span> {
+        self.pieces.iter().map(|piece| piece.span).collect()
     }
 
     /// Where each two pieces may run evenly and all together may not, those whose packets alone contradict
@@ -248,7 +247,7 @@ impl Apart {
     /// step to whoever heard neither in between, and to a third clock they are not. The one comes first
     /// whose step explains all and is known best.
     fn thirds(&self, without: Option<usize>) -> Vec<(usize, Gap)> {
-        let spans: Vec<Span> = self.pieces.iter().map(|piece| piece.span).collect();
+        let spans = self.spans();
         let pieces = self.pieces.iter().enumerate();
         let those = pieces.filter(|(_, piece)| Some(piece.clock) != without);
         let mut found: Vec<_> = those
@@ -262,12 +261,12 @@ impl Apart {
                 if !fits(&[]) {
                     return None;
                 }
-                own.sort_by_key(|it| (own_time(it, place), it.from, it.crossed));
+                own.sort_by_key(|it| (it.at(place), it.from, it.crossed));
                 let before = longest(own.len(), |count| fits(own.get(..count).unwrap_or(&[])));
                 let after = longest(own.len(), |count| {
                     fits(own.get(own.len() - count..).unwrap_or(&[]))
                 });
-                let time = |at: usize| own.get(at).map(|it| own_time(it, place));
+                let time = |at: usize| own.get(at).map(|it| it.at(place));
                 let first = time(before)?;
                 let last = time((own.len() - after).checked_sub(1)?)?;
                 let is_more = first <= last;
@@ -296,8 +295,7 @@ impl Apart {
 fn pairs(samples: &[Sample]) -> BTreeMap<(usize, usize), Vec<Sample>> {
     let mut pairs: BTreeMap<(usize, usize), Vec<Sample>> = BTreeMap::new();
     for sample in samples {
-        let pair = (sample.from.min(sample.to), sample.from.max(sample.to));
-        pairs.entry(pair).or_default().push(*sample);
+        pairs.entry(sample.pair()).or_default().push(*sample);
     }
     pairs.retain(|_, own| {
         let is_up = |it: &Sample| it.from < it.to;
@@ -406,8 +404,8 @@ impl View {
         is_even: bool,
     ) -> View {
         let mut samples = samples.to_vec();
-        samples.sort_by_key(|it| (own_time(it, chosen.0), it.from, it.crossed));
-        let time = |at: usize| samples.get(at).map(|it| own_time(it, chosen.0));
+        samples.sort_by_key(|it| (it.at(chosen.0), it.from, it.crossed));
+        let time = |at: usize| samples.get(at).map(|it| it.at(chosen.0));
         let times = Span {
             first: time(0).unwrap_or(0),
             last: time(samples.len().saturating_sub(1)).unwrap_or(0),
@@ -429,7 +427,7 @@ impl View {
         for _ in 1..runs {
             until -= longest(until, |count| view.agrees(until - count, until)).max(1);
         }
-        let time = |at: usize| view.samples.get(at).map(|it| own_time(it, chosen.0));
+        let time = |at: usize| view.samples.get(at).map(|it| it.at(chosen.0));
         if let (Some(last), Some(first)) = (until.checked_sub(1).and_then(time), time(after)) {
             let last = before_it(last, first);
             view.gap = Some(Gap { last, first });
@@ -458,13 +456,13 @@ impl View {
 
     /// Whether one line explains all up to a time.
     fn is_even_until(&self, last: u64) -> bool {
-        let is_before = |it: &Sample| own_time(it, self.chosen.0) <= last;
+        let is_before = |it: &Sample| it.at(self.chosen.0) <= last;
         self.agrees(0, self.samples.partition_point(is_before))
     }
 
     /// Whether there is a run less from a time on.
     fn explains_from(&self, first: u64) -> bool {
-        let is_before = |it: &Sample| own_time(it, self.chosen.0) < first;
+        let is_before = |it: &Sample| it.at(self.chosen.0) < first;
         self.runs(self.samples.partition_point(is_before)).0 < self.runs
     }
 }
@@ -476,14 +474,6 @@ fn before_it(last: u64, first: u64) -> u64 {
         last
     } else {
         first.saturating_sub(BACK_NS)
-    }
-}
-
-fn own_time(sample: &Sample, clock: usize) -> u64 {
-    if sample.from == clock {
-        sample.crossed.sent
-    } else {
-        sample.crossed.received
     }
 }
 

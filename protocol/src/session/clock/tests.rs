@@ -3,7 +3,7 @@
 use netreel_reel::EventNumber;
 
 use super::pieces::Gathered;
-use super::pieces::{Epoch, Moment, Pauses};
+use super::pieces::{Epoch, Moment};
 use super::solve::Span;
 use super::*;
 
@@ -51,10 +51,7 @@ fn aligned(anchors: &[ClockAnchor], packets: &[Packet]) -> Aligned {
     };
     let reels = Reels {
         gather: &gather,
-        pauses: &|_, _| Pauses::default(),
-        jumps: &|_, _, _| Vec::new(),
-        falls: &|_| Vec::new(),
-        epochs: &|_, _| Vec::new(),
+        scans: &[],
     };
     align(&readings, &reels)
 }

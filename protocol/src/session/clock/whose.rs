@@ -5,7 +5,7 @@
 
 use super::aligned::{Aligned, Step};
 use super::known::{Known, Reels};
-use super::pieces::{Gaps, Reading};
+use super::pieces::{Gaps, Reading, pauses};
 use super::solve::Span;
 
 /// Whether reels show that the session's clock was set.
@@ -142,7 +142,7 @@ fn fits(reel: usize, step: &Step, reels: &Reels<'_>) -> Fits {
         return Fits::Well;
     }
     let (first, last) = (step.last.0, step.first.0);
-    let pauses = (reels.pauses)(reel, Span { first, last });
+    let pauses = reels.of(reel, |scan| pauses(scan, Span { first, last }));
     let by_ns = u64::try_from(step.by_ns.unsigned_abs()).unwrap_or(u64::MAX);
     // How far the clock was set is known as well as the packets allow.
     let about_ns = by_ns - by_ns / 8;

@@ -144,22 +144,16 @@ impl Reading<'_> {
         if walking.told.get(packet as usize) != u64::from(id.0) {
             return self.asking.pass(side);
         }
-        let (connection, forward) = Ends::way_of(walking.ways.get(place));
-        let of = Of {
-            side,
-            number: record.number,
-            connection,
-            is_out: side.goes_out(forward),
-        };
-        let connection = known.connections.get(connection as usize);
+        let way = Ends::way_of(walking.ways.get(place));
+        let of = Of::new(side, record.number, way);
+        let connection = known.connections.get(way.0 as usize);
         let Some((connection, payload)) = connection.zip(payload(&record.event)) else {
             return self.asking.pass(side);
         };
         let asking = &mut self.asking;
         if !asking.ask_alone(self.wire, connection, of, payload) {
             self.left.push(packet);
-            self.left
-                .extend(self.rows.shared.get(&id).into_iter().flatten());
+            self.left.extend(self.rows.others(id));
         }
     }
 }

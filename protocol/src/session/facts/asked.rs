@@ -12,7 +12,6 @@ use super::pieces::Pieces;
 use super::reader::Reader;
 use crate::session::bits::Bits;
 use crate::session::read::ends::Side;
-use crate::session::weave::places::EndId;
 use crate::session::weave::rows::Rows;
 use crate::session::{PacketId, parallel};
 
@@ -111,7 +110,7 @@ fn take_told_elsewhere(rows: &Rows, open: &[(usize, bool)], depend: &mut Bits) {
     if is_open.contains(&false) {
         let ends = (0u32..).zip(rows.told.iter());
         for (packet, end) in ends {
-            let (track, ..) = rows.places.find(EndId(end as u32));
+            let (track, ..) = rows.find(end);
             if !is_open[track] {
                 depend.insert(packet);
             }

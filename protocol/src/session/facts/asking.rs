@@ -57,13 +57,17 @@ pub(crate) struct Of {
 }
 
 impl Of {
-    pub fn end(side: Side, raw: &RawEnd) -> Of {
+    pub fn new(side: Side, number: EventNumber, (connection, forward): (u32, bool)) -> Of {
         Of {
             side,
-            number: raw.number,
-            connection: raw.connection,
-            is_out: side.is_out(raw),
+            number,
+            connection,
+            is_out: side.goes_out(forward),
         }
+    }
+
+    pub fn end(side: Side, raw: &RawEnd) -> Of {
+        Of::new(side, raw.number, (raw.connection, raw.forward))
     }
 }
 
@@ -351,7 +355,7 @@ impl Telling {
         let (Some(raw), Some(payload)) = (raw, payload(&record.event)) else {
             return;
         };
-        let Some(connection) = scan.connections.get(raw.connection as usize) else {
+        let Some(connection) = scan.connection(&raw) else {
             return self.asking.pass(side);
         };
         self.connections = self.connections.max(raw.connection as usize + 1);

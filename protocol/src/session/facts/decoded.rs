@@ -125,7 +125,7 @@ impl Reading<'_> {
         if self.rows.is_told_by(track, side, place) {
             let own = known.packets[side as usize].get(place) as u32;
             let end = self.rows.places.id(track, side, place);
-            let others = self.rows.shared.get(&end).into_iter().flatten().copied();
+            let others = self.rows.others(end).iter().copied();
             let all = [own].into_iter().chain(others).map(PacketId);
             packets.extend(all.filter(|&packet| wanted(packet)));
         }

@@ -83,11 +83,11 @@ impl Dependent {
             }
             let numbers: Vec<EventNumber> = some.iter().map(|((number, ..), _)| *number).collect();
             payloads::read(reel, &numbers, |at, payload| {
-                let Some(&((number, side, place, packet), (connection, forward))) = some.get(at)
-                else {
+                let Some(&((number, side, place, packet), way)) = some.get(at) else {
                     return;
                 };
-                let Some(of) = known.connections.get(connection as usize) else {
+                let connection = way.0 as usize;
+                let Some(of) = known.connections.get(connection) else {
                     return;
                 };
                 while asking.next(side) < place {
@@ -96,17 +96,12 @@ impl Dependent {
                 let id = rows.places.id(self.track, side, place);
                 let tells = rows.told.get(packet as usize) == u64::from(id.0)
                     && !answered.is_answered((self.track, side, place));
-                let end = Of {
-                    side,
-                    number,
-                    connection,
-                    is_out: side.goes_out(forward),
-                };
+                let end = Of::new(side, number, way);
                 asking.ask(wire, of, end, payload, tells);
-                if let Some(left) = left.get_mut(connection as usize) {
+                if let Some(left) = left.get_mut(connection) {
                     *left -= 1;
                     if *left == 0 {
-                        asking.end(connection as usize);
+                        asking.end(connection);
                     }
                 }
             });

@@ -56,21 +56,16 @@ impl Looks {
     pub fn pass(&self, connection: ConnectionAt, before: usize, state: &ConnectionState) {
         let is_it = |left: &Left| left.connection == connection && left.before == before;
         if before.is_multiple_of(STAYS) && !lock(&self.states).iter().any(is_it) {
-            self.push(connection, before, (state.clone(), true));
+            self.push(connection, before, state.clone(), true);
         }
     }
 
     /// Keeps what a look left: the state in which this many packets of the connection are.
     pub fn put(&self, connection: ConnectionAt, before: usize, state: ConnectionState) {
-        self.push(connection, before, (state, false));
+        self.push(connection, before, state, false);
     }
 
-    fn push(
-        &self,
-        connection: ConnectionAt,
-        before: usize,
-        (state, stays): (ConnectionState, bool),
-    ) {
+    fn push(&self, connection: ConnectionAt, before: usize, state: ConnectionState, stays: bool) {
         let mut all = lock(&self.states);
         all.push(Left {
             connection,

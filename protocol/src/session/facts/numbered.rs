@@ -106,7 +106,7 @@ impl Numbered {
                     if !rows.is_told_by(track, side, place as usize) {
                         continue;
                     }
-                    let others = rows.shared.get(&end).into_iter().flatten().copied();
+                    let others = rows.others(end).iter().copied();
                     let packets = [own].into_iter().chain(others);
                     for packet in packets.filter(|&packet| packet < until) {
                         let first = numbers.first.get(packet as usize) as u32;

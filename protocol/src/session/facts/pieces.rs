@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::asking::Piece;
 use super::shape::Shapes;
 use crate::session::index::plain::indexed;
-use crate::session::read::ends::Side;
+use crate::session::weave::places::EndAt;
 use crate::session::weave::rows::Rows;
 
 /// See the module.
@@ -37,13 +37,13 @@ impl Pieces {
     }
 
     /// The facts of an end, and the shapes that read them.
-    pub fn facts(&self, rows: &Rows, end: (usize, Side, usize)) -> Option<(&Shapes, &[u8])> {
+    pub fn facts(&self, rows: &Rows, end: EndAt) -> Option<(&Shapes, &[u8])> {
         let (piece, bytes, _) = self.find(rows, end)?;
         Some((&piece.shapes, bytes))
     }
 
     /// The piece that an end is of, by its place among its track's.
-    pub fn piece(&self, (track, side, place): (usize, Side, usize)) -> Option<(usize, &Piece)> {
+    pub fn piece(&self, (track, side, place): EndAt) -> Option<(usize, &Piece)> {
         let pieces = self.tracks.get(track)?;
         let starts = |piece: &Arc<Piece>| piece.rows[side as usize].start <= place;
         let at = pieces.partition_point(starts).checked_sub(1)?;
@@ -52,11 +52,7 @@ impl Pieces {
 
     /// The piece that has the facts of an end, those, and where they are: the piece by its place among its
     /// track's, and the row there.
-    pub fn find(
-        &self,
-        rows: &Rows,
-        end: (usize, Side, usize),
-    ) -> Option<(&Piece, &[u8], (usize, usize))> {
+    pub fn find(&self, rows: &Rows, end: EndAt) -> Option<(&Piece, &[u8], (usize, usize))> {
         let (track, side, place) = end;
         let at_row = |at: usize, piece: &'_ Piece| {
             let row = place.checked_sub(piece.rows[side as usize].start)?;
@@ -77,7 +73,7 @@ impl Pieces {
     }
 
     /// Whether it is known what the wire says of the packet of an end.
-    pub fn is_answered(&self, end: (usize, Side, usize)) -> bool {
+    pub fn is_answered(&self, end: EndAt) -> bool {
         let facts = self.piece(end).map(|(_, piece)| {
             let row = end.2.saturating_sub(piece.rows[end.1 as usize].start);
             piece.facts[end.1 as usize].get(row)

@@ -11,7 +11,7 @@ use super::pieces::Pieces;
 use super::said::Said;
 use super::shape::{Messages, Shapes};
 use crate::session::read::ends::{Cursors, Side};
-use crate::session::weave::places::EndId;
+use crate::session::weave::places::EndAt;
 use crate::session::weave::rows::Rows;
 use crate::session::{NodeId, PacketId, SessionTime};
 
@@ -56,9 +56,9 @@ impl<'a> Reader<'a> {
     }
 
     /// The track of the end that tells a packet, its side and its place there.
-    pub fn end(&mut self, packet: PacketId) -> (usize, Side, usize) {
+    pub fn end(&mut self, packet: PacketId) -> EndAt {
         let end = self.ends.get(packet.0 as usize);
-        self.rows.places.find(EndId(end as u32))
+        self.rows.find(end)
     }
 
     /// Who sent a packet, and to whom.
@@ -118,7 +118,7 @@ impl<'a> Reader<'a> {
     }
 
     /// When an end was.
-    fn time(&mut self, (track, side, place): (usize, Side, usize)) -> Option<SessionTime> {
+    fn time(&mut self, (track, side, place): EndAt) -> Option<SessionTime> {
         let known = self.rows.tracks.get(track)?;
         let ends = known.side(side);
         let time = match ends.len() < SHORT {
@@ -129,7 +129,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The facts of an end, and the shapes that read them.
-    fn facts(&mut self, end: (usize, Side, usize)) -> Option<(&'a Shapes, &'a [u8])> {
+    fn facts(&mut self, end: EndAt) -> Option<(&'a Shapes, &'a [u8])> {
         let (track, side, place) = end;
         if self.rows.tracks.get(track)?.side(side).len() < SHORT {
             return self.pieces.facts(self.rows, end);

@@ -24,7 +24,7 @@ use super::said::Said;
 use super::shape::Messages;
 use super::values::Values;
 use crate::session::index::plain::indexed;
-use crate::session::read::ends::Side;
+use crate::session::weave::places::EndAt;
 use crate::session::weave::rows::Rows;
 use crate::session::{MessageId, PacketId, Session};
 
@@ -167,7 +167,7 @@ impl Told {
         &self,
         rows: &Rows,
         packet: PacketId,
-        end: (usize, Side, usize),
+        end: EndAt,
         said: &mut Said,
     ) -> Option<Messages<'_>> {
         let first = self.numbers.first.get(packet.0 as usize) as u32;

@@ -65,6 +65,11 @@ impl Connection {
         if forward { Some(self.peer) } else { self.local }
     }
 
+    /// Its ends, as far as they are known.
+    pub(crate) fn ends(&self) -> impl Iterator<Item = Endpoint> + use<> {
+        self.local.into_iter().chain([self.peer])
+    }
+
     /// Whether an event of the reel is a packet of this connection, and goes out of its near end:
     /// the socket, or the end that was seen to send first, or the end that a proxy tells of.
     pub(crate) fn is_out(&self, record: &Record<'_>) -> Option<bool> {

@@ -11,6 +11,7 @@ use super::payloads;
 use super::scan::hash;
 use super::source::Source;
 use crate::session::weave::end::End;
+use crate::session::weave::places::EndAt;
 use crate::session::who::roads::{EndKey, Roads};
 use crate::session::who::shares::Share;
 
@@ -29,8 +30,8 @@ pub(crate) fn trim(roads: &Roads<'_>, sources: &[Source]) -> BTreeMap<EndKey, u6
     let ends: Vec<End> = all.iter().flat_map(Share::ends).collect();
     let class = |end: &End| (end.from, end.to, end.whole);
     let kept = |end: &End| {
-        let scan = roads.scans.get(usize::from(end.reel));
-        scan.map_or(0, |scan| scan.side(end.side).length(end.place as usize))
+        let ends = end.ends(roads.scans);
+        ends.map_or(0, |ends| ends.length(end.place as usize))
     };
     let cut = ends.iter().filter(|end| kept(end) < end.whole);
     let classes: BTreeSet<(u16, u16, u32)> = cut.map(class).collect();
@@ -39,7 +40,10 @@ pub(crate) fn trim(roads: &Roads<'_>, sources: &[Source]) -> BTreeMap<EndKey, u6
         .filter(|end| classes.contains(&class(end)))
         .map(|end| (end, Vec::new()))
         .collect();
-    read(&mut some, roads, sources);
+    let places: Vec<EndAt> = some.iter().map(|(end, _)| end.at()).collect();
+    payloads::of_ends((sources, roads.scans), &places, |nth, _, payload| {
+        some[nth].1.extend_from_slice(payload);
+    });
     some.sort_by(|(a, a_bytes), (b, b_bytes)| {
         let place = |end: &End| (end.side, end.reel, end.place);
         let bytes = || a_bytes.cmp(b_bytes);
@@ -72,24 +76,6 @@ pub(crate) fn trim(roads: &Roads<'_>, sources: &[Source]) -> BTreeMap<EndKey, u6
         }
     }
     trimmed
-}
-
-/// Fills in the bytes of ends.
-fn read(ends: &mut [(End, Vec<u8>)], roads: &Roads<'_>, sources: &[Source]) {
-    for (reel, (source, scan)) in sources.iter().zip(roads.scans).enumerate() {
-        let mut own: Vec<_> = ends
-            .iter_mut()
-            .filter(|(end, _)| usize::from(end.reel) == reel)
-            .map(|(end, bytes)| (scan.side(end.side).number(end.place as usize), bytes))
-            .collect();
-        own.sort_by_key(|(number, _)| *number);
-        let numbers: Vec<_> = own.iter().map(|(number, _)| *number).collect();
-        payloads::read(&source.reel, &numbers, |place, payload| {
-            if let Some((_, bytes)) = own.get_mut(place) {
-                bytes.extend_from_slice(payload);
-            }
-        });
-    }
 }
 
 /// Whether the ends that sent or received are all whole, and not all of equal packets.

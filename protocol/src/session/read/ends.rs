@@ -231,6 +231,11 @@ impl Ends {
         rows.map(|((number, time), way)| (EventNumber(number), Time(time), way))
     }
 
+    /// The same of one.
+    pub fn row_at(&self, place: usize) -> (EventNumber, Time, (u32, bool)) {
+        (self.number(place), self.time(place), self.way(place))
+    }
+
     /// The events from a place on.
     pub fn numbers_from(&self, place: usize) -> impl Iterator<Item = EventNumber> + '_ {
         self.numbers.iter_from(place).map(EventNumber)

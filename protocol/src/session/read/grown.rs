@@ -31,7 +31,7 @@ struct Asked<'a> {
 impl Asked<'_> {
     /// Takes the next end of a side.
     fn take(&mut self, scan: &Scan, (side, raw): (Side, &RawEnd), record: &Record<'_>) {
-        let connection = scan.connections.get(raw.connection as usize);
+        let connection = scan.connection(raw);
         // What a socket sends before it is bound is asked about when its port is known.
         let connection = connection.filter(|it| side == Side::Send && it.port != 0);
         let Some((connection, payload)) = connection.zip(payload(&record.event)) else {

@@ -149,7 +149,11 @@ impl Pass {
                 taken = Some((Side::Send, end(record, connection, true, payload)));
                 self.captured(record.thread);
             }
-            Event::SendResult { of, outcome } => self.result(of, outcome),
+            Event::SendResult { of, outcome } => {
+                if outcome != SendOutcome::Sent {
+                    self.scan.sends.note_failed(of);
+                }
+            }
             Event::Received {
                 socket,
                 from,
@@ -281,7 +285,11 @@ impl Pass {
             Event::Interface { link_type, name } => {
                 self.scan.interfaces.told(record.thread, link_type, name);
             }
-            Event::Cut { of, length } => self.cut(of, length),
+            // The reel has only the first bytes of a packet.
+            Event::Cut { of, length } => {
+                let sides = self.scan.sides_mut().into_iter();
+                sides.for_each(|ends| ends.note_whole(of, length));
+            }
             Event::Note { text } if self.scan.notes.len() < NOTES_MAX => {
                 let text = String::from_utf8_lossy(text).into_owned();
                 if !self.scan.notes.contains(&text) {
@@ -401,20 +409,6 @@ impl Pass {
         self.passing.insert((at, to, from), (place, false));
         self.passing.insert((at, from, to), (place, true));
         (place, true)
-    }
-
-    /// Notes that the reel has only the first bytes of a packet.
-    fn cut(&mut self, of: EventNumber, length: u32) {
-        for ends in self.scan.sides_mut() {
-            ends.note_whole(of, length);
-        }
-    }
-
-    fn result(&mut self, of: EventNumber, outcome: SendOutcome) {
-        match outcome {
-            SendOutcome::Sent => {}
-            SendOutcome::Short(_) | SendOutcome::Failed(_) => self.scan.sends.note_failed(of),
-        }
     }
 
     fn hole(&mut self, from: Option<Time>, until: Time, before: EventNumber, why: String) {

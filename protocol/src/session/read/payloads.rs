@@ -3,6 +3,10 @@
 use netreel_reel::{EventNumber, Record, Reel};
 
 use super::connections::payload;
+use super::ends::RawEnd;
+use super::scan::Scan;
+use super::source::Source;
+use crate::session::weave::places::EndAt;
 
 /// Shows events, whose numbers are in order. What cannot be read any more is passed over.
 pub(crate) fn records(reel: &Reel, numbers: &[EventNumber], mut show: impl FnMut(&Record<'_>)) {
@@ -16,6 +20,26 @@ pub(crate) fn read(reel: &Reel, numbers: &[EventNumber], mut show: impl FnMut(us
             show(place, payload);
         }
     });
+}
+
+/// Shows the payloads of ends, with the place of each among `ends`; of each reel in its order.
+pub(crate) fn of_ends(
+    (sources, scans): (&[Source], &[Scan]),
+    ends: &[EndAt],
+    mut show: impl FnMut(usize, &RawEnd, &[u8]),
+) {
+    for (reel, (source, scan)) in sources.iter().zip(scans).enumerate() {
+        let own = ends.iter().enumerate().filter(|(_, end)| end.0 == reel);
+        let raw = |(nth, &(_, side, at)): (usize, &EndAt)| Some((scan.side(side).get(at)?, nth));
+        let mut own: Vec<(RawEnd, usize)> = own.filter_map(raw).collect();
+        own.sort_by_key(|(raw, _)| raw.number);
+        let numbers: Vec<_> = own.iter().map(|(raw, _)| raw.number).collect();
+        read(&source.reel, &numbers, |place, payload| {
+            if let Some((raw, nth)) = own.get(place) {
+                show(*nth, raw, payload);
+            }
+        });
+    }
 }
 
 fn each(reel: &Reel, numbers: &[EventNumber], mut show: impl FnMut(usize, &Record<'_>)) {

@@ -135,20 +135,29 @@ impl Scan {
         [&mut self.sends, &mut self.receives, &mut self.seen]
     }
 
+    /// The connection of a packet.
+    pub fn connection(&self, raw: &RawEnd) -> Option<&Connection> {
+        self.connections.get(raw.connection as usize)
+    }
+
+    /// The port of the node's socket that a packet left or reached; 0 where the reel does not say.
+    pub fn port(&self, raw: &RawEnd) -> u16 {
+        self.connection(raw).map_or(0, |connection| connection.port)
+    }
+
+    /// What was done to a packet on its way, by the event that tells it.
+    pub fn faults_of(&self, number: EventNumber) -> &[ProxyFault] {
+        self.faults.get(&number).map_or(&[], Vec::as_slice)
+    }
+
     /// Whom a packet was sent to, or who it came from; of one that passed by, whom it was sent to.
     pub fn peer(&self, raw: &RawEnd) -> Option<Endpoint> {
-        let connection = self.connections.get(raw.connection as usize)?;
-        connection.far(raw.forward)
+        self.connection(raw)?.far(raw.forward)
     }
 
     /// Who sent a packet that passed by.
     pub fn source(&self, seen: &RawEnd) -> Option<Endpoint> {
-        let connection = self.connections.get(seen.connection as usize)?;
-        if seen.forward {
-            connection.local
-        } else {
-            Some(connection.peer)
-        }
+        self.connection(seen)?.far(!seen.forward)
     }
 
     /// Gives connections the ports that were told of behind their first packets: what a socket sends

@@ -1,6 +1,7 @@
 //! One end of a packet's way: what is compared of it, and where it stands.
 
-use crate::session::read::ends::{RawEnd, Side};
+use super::places::EndAt;
+use crate::session::read::ends::{Ends, RawEnd, Side};
 use crate::session::read::scan::Scan;
 
 /// One end of a packet's way.
@@ -35,16 +36,29 @@ impl End {
         shared: false,
     };
 
+    /// Its reel, its side, and its place there.
+    pub fn at(&self) -> EndAt {
+        (usize::from(self.reel), self.side, self.place as usize)
+    }
+
+    /// The scan of its reel.
+    pub fn scan<'a>(&self, scans: &'a [Scan]) -> Option<&'a Scan> {
+        scans.get(usize::from(self.reel))
+    }
+
+    /// The ends of its side.
+    pub fn ends<'a>(&self, scans: &'a [Scan]) -> Option<&'a Ends> {
+        Some(self.scan(scans)?.side(self.side))
+    }
+
     /// The packet in its reel.
     pub fn raw(&self, scans: &[Scan]) -> Option<RawEnd> {
-        let scan = scans.get(usize::from(self.reel))?;
-        scan.side(self.side).get(self.place as usize)
+        self.ends(scans)?.get(self.place as usize)
     }
 
     /// Whether a proxy tells of it.
     pub fn is_told(&self, scans: &[Scan]) -> bool {
-        let scan = scans.get(usize::from(self.reel));
-        scan.is_some_and(|scan| scan.told)
+        self.scan(scans).is_some_and(|scan| scan.told)
     }
 
     /// What ends of one group have in common.

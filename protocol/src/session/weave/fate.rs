@@ -69,7 +69,7 @@ impl Margins {
         let mut margins = vec![Margins::default(); order.nodes.len()];
         let members = order.roads.cast.members.iter().zip(order.node_of);
         for (member, node) in members.filter(|(member, _)| !member.observer) {
-            if let Some(slot) = margins.get_mut(usize::from(node.0))
+            if let Some(slot) = node.of_mut(&mut margins)
                 && let Some(reel) = member.reel
                 && let (Some(scan), Some(clock)) =
                     (order.roads.scans.get(reel), order.clocks.get(reel))

@@ -8,7 +8,7 @@ use netreel_table::Column;
 use super::fate::{Fates, Margins, Missing};
 use super::odd::Odd;
 use super::order::{Key, Next, Order, Ordered};
-use super::places::EndId;
+use super::places::{EndAt, EndId};
 use super::rows::{DOUBTFUL, ODD, Rows, Track};
 use super::woven::Woven;
 use crate::session::read::ends::{Cursors, Side};
@@ -133,7 +133,7 @@ pub(super) struct Filling<'a, 'b> {
 struct LoneEnd {
     told: EndId,
     /// Its reel, its side, and its place there.
-    at: (usize, Side, usize),
+    at: EndAt,
     /// Its event.
     number: EventNumber,
     departed: SessionTime,
@@ -228,7 +228,7 @@ impl<'a, 'b> Filling<'a, 'b> {
                     departed,
                 };
                 let missing = self.missing(&lone, (at, link.1));
-                let receiver = self.order.nodes.get(usize::from(link.1.0));
+                let receiver = link.1.of(self.order.nodes);
                 match receiver.is_some_and(|node| node.recorded) || self.before.is_some() {
                     true => self.filled.missing.push((id, missing)),
                     // Nothing that comes later tells more of it.
@@ -327,7 +327,7 @@ impl<'a, 'b> Filling<'a, 'b> {
 
     /// Whether the socket that a send went to was closed after it with packets that were not read.
     fn is_unread(&self, to: NodeId, (reel, place): (usize, usize), departed: SessionTime) -> bool {
-        let unread = self.order.unread.get(usize::from(to.0));
+        let unread = to.of(self.order.unread);
         let Some(unread) = unread.filter(|unread| !unread.is_empty()) else {
             return false;
         };
@@ -356,7 +356,7 @@ impl<'a, 'b> Filling<'a, 'b> {
                 *span = (span.0.min(time), span.1.max(time));
             }
         }
-        let sender = self.order.nodes.get(usize::from(link.0.0));
+        let sender = link.0.of(self.order.nodes);
         match (side, received) {
             (Side::Send, Some(received)) if received < first => {
                 let (count, worst_ns) = self.filled.ordered.early.entry(link).or_insert((0, 0));
@@ -381,20 +381,20 @@ impl<'a, 'b> Filling<'a, 'b> {
         odd: Option<&Odd>,
     ) {
         let watched = |node: NodeId| {
-            let node = self.order.nodes.get(usize::from(node.0));
+            let node = node.of(self.order.nodes);
             !node.is_some_and(|node| node.recorded)
         };
         let is_seen = side == Side::Seen || odd.is_some_and(|odd| !odd.seen.is_empty());
         let passing = &mut self.filled.ordered.rows.passing;
         if (side != Side::Receive || is_seen)
             && watched(from)
-            && let Some(list) = passing.get_mut(usize::from(from.0))
+            && let Some(list) = from.of_mut(passing)
         {
             list.push(u64::from(id) << 1);
         }
         if is_seen
             && watched(to)
-            && let Some(list) = passing.get_mut(usize::from(to.0))
+            && let Some(list) = to.of_mut(passing)
         {
             list.push(u64::from(id) << 1 | 1);
         }

@@ -15,7 +15,7 @@ use super::merge::{Merge, PacketSource, Stream};
 use super::odd::Odd;
 use super::order::{Key, Order, Ordered};
 use super::ordering::BATCH;
-use super::places::EndId;
+use super::places::{EndAt, EndId};
 use super::rows::{DOUBTFUL, ODD, Track};
 use super::settled::Settled;
 use super::woven::Woven;
@@ -123,7 +123,7 @@ impl Kept {
     }
 
     /// The packet of an end, where it is kept.
-    fn packet(&self, (reel, side, place): (usize, Side, usize), end: EndId) -> Option<u32> {
+    fn packet(&self, (reel, side, place): EndAt, end: EndId) -> Option<u32> {
         let packets = &self.packets.get(reel)?[side as usize];
         match place < packets.len() {
             true => Some(packets.get(place) as u32),
@@ -140,7 +140,7 @@ impl Kept {
         let odd = woven.odd.iter();
         let odd: BTreeMap<EndId, &Odd> = odd.filter_map(|it| Some((it.source()?, it))).collect();
         let rows = &self.filled.ordered.rows;
-        let is_same = |(reel, side, place): (usize, Side, usize)| {
+        let is_same = |(reel, side, place): EndAt| {
             let end = order.places.id(reel, side, place);
             let Some(packet) = self.packet((reel, side, place), end) else {
                 return true;
@@ -252,7 +252,7 @@ impl Kept {
     /// The tracks of all reels: what is kept of the packets of their ends, and behind that what stands for
     /// those that are new.
     fn tracks(&self, order: &Order<'_>, partners: &[u32]) -> Vec<Track> {
-        let of_end = |(reel, side, place): (usize, Side, usize)| {
+        let of_end = |(reel, side, place): EndAt| {
             let end = order.places.id(reel, side, place);
             let known = self.packet((reel, side, place), end);
             known.or_else(|| partners.get(end.0 as usize).copied())
@@ -290,12 +290,7 @@ impl Kept {
                     if !tells(side, partner) || self.strewn.contains_key(&told) {
                         return None;
                     }
-                    let (from, to) = order.roads.link(reel, side, place, ends.way(place))?;
-                    let link = order.link(from, to);
-                    let (number, time) = (ends.number(place), ends.time(place));
-                    let key = order.key_of((reel, side), number, time, link);
-                    let at = (reel as u16, side, place as u32);
-                    Some((key, PacketSource::End(told, at, link)))
+                    order.source((reel, side), told, (place, ends.row_at(place)))
                 });
                 let mut made: Vec<(Key, PacketSource)> = made.collect();
                 // In the order of the reel where times are equal.

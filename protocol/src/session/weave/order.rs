@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use netreel_reel::{EventNumber, Header, Time};
 use netreel_system::Cancel;
 
+use super::merge::PacketSource;
 use super::odd::Odd;
-use super::places::{EndId, Places};
+use super::places::{EndAt, EndId, Places};
 use super::rows::Rows;
 use crate::session::clock::Alignment;
 use crate::session::clock::map::ClockMap;
@@ -53,12 +54,15 @@ pub(crate) struct Ordered {
 /// Where a packet stands among the others.
 pub(super) type Key = (SessionTime, NodeId, EventNumber, NodeId);
 
+/// The number, the time and the connection of an end, and whether it went that one's way.
+pub(super) type Row = (EventNumber, Time, (u32, bool));
+
 /// A packet under way.
 pub(super) struct Next {
     pub link: (NodeId, NodeId),
     pub told: EndId,
     /// The reel of that end, its side, and its place there.
-    pub at: (usize, Side, usize),
+    pub at: EndAt,
     pub receipt: Option<EndId>,
     pub odd: Option<Box<Odd>>,
 }
@@ -102,13 +106,24 @@ impl Order<'_> {
         (time, by, number, to)
     }
 
+    /// What an end of a side tells, by its place there, its event and its connection.
+    pub(super) fn source(
+        &self,
+        (reel, side): (usize, Side),
+        told: EndId,
+        (place, (number, time, way)): (usize, Row),
+    ) -> Option<(Key, PacketSource)> {
+        let (from, to) = self.roads.link(reel, side, place, way)?;
+        let link = self.link(from, to);
+        let key = self.key_of((reel, side), number, time, link);
+        let at = (reel as u16, side, place as u32);
+        Some((key, PacketSource::End(told, at, link)))
+    }
+
     /// What was done to a packet on its way, by the event that tells it.
     pub(super) fn faults(&self, reel: usize, number: EventNumber) -> &[ProxyFault] {
-        let faults = self.roads.scans.get(reel).map(|scan| &scan.faults);
-        let faults = faults.filter(|faults| !faults.is_empty());
-        faults
-            .and_then(|faults| faults.get(&number))
-            .map_or(&[], Vec::as_slice)
+        let scan = self.roads.scans.get(reel);
+        scan.map_or(&[], |scan| scan.faults_of(number))
     }
 
     /// Whether a packet's send and its receipt are what one capture, of which both reels were made,

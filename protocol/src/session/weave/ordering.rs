@@ -2,12 +2,10 @@
 
 use std::sync::mpsc::sync_channel;
 
-use netreel_reel::{EventNumber, Time};
-
 use super::filling::{Filled, Filling};
 use super::merge::{Merge, PacketSource, Stream, Tells};
 use super::odd::Odd;
-use super::order::{Key, Next, Order, Ordered};
+use super::order::{Key, Next, Order, Ordered, Row};
 use super::places::EndId;
 use super::woven::Woven;
 use crate::session::SessionError;
@@ -22,9 +20,6 @@ const SPARSE: usize = 8;
 
 /// How many batches wait at most until they are taken.
 const BATCHES: usize = 4;
-
-/// The number, the time and the connection of an end, and whether it went that one's way.
-type Row = (EventNumber, Time, (u32, bool));
 
 impl Order<'_> {
     /// All packets, in order.
@@ -112,10 +107,7 @@ impl Order<'_> {
                     ClockMap::Shift(_) => ends.rhythm().is_sorted,
                     ClockMap::Stretches(_) => clock.times(ends).is_sorted(),
                 };
-                let row = |place: usize| {
-                    let row = (ends.number(place), ends.time(place), ends.way(place));
-                    (place, row)
-                };
+                let row = |place: usize| (place, ends.row_at(place));
                 let stretches = || self.places.numbers((reel, side), ends.len());
                 let is_sparse =
                     stretches().map(|own| tells.count(own)).sum::<usize>() < ends.len() / SPARSE;
@@ -147,16 +139,10 @@ impl Order<'_> {
         rows: impl Iterator<Item = (usize, Row)> + Send + 's,
         tells: &'s Tells,
     ) -> Stream<'s> {
-        Box::new(rows.filter_map(move |(place, (number, time, way))| {
+        Box::new(rows.filter_map(move |(place, row)| {
             let told = self.places.id(reel, side, place);
-            if !tells.get(told) {
-                return None;
-            }
-            let (from, to) = self.roads.link(reel, side, place, way)?;
-            let link = self.link(from, to);
-            let key = self.key_of((reel, side), number, time, link);
-            let at = (reel as u16, side, place as u32);
-            Some((key, PacketSource::End(told, at, link)))
+            let tells = tells.get(told);
+            tells.then(|| self.source((reel, side), told, (place, row)))?
         }))
     }
 

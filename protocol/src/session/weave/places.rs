@@ -12,6 +12,9 @@ use crate::session::read::scan::Scan;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub(crate) struct EndId(pub u32);
 
+/// Where an end stands: its reel, its side, and its place there.
+pub(crate) type EndAt = (usize, Side, usize);
+
 impl EndId {
     /// Numbers from here on are no ends.
     pub const END: u32 = u32::MAX - 1;
@@ -140,12 +143,13 @@ impl Places {
     }
 
     pub fn of(&self, end: &End) -> EndId {
-        self.id(usize::from(end.reel), end.side, end.place as usize)
+        let (reel, side, place) = end.at();
+        self.id(reel, side, place)
     }
 
     /// Its reel, its side, and its place there.
     #[inline]
-    pub fn find(&self, end: EndId) -> (usize, Side, usize) {
+    pub fn find(&self, end: EndId) -> EndAt {
         let Stretches { starts, of, .. } = &self.stretches;
         let nearby = self.nearby.get((end.0 >> self.shift) as usize);
         let mut at = nearby.map_or(0, |&at| at as usize);

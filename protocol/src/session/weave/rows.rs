@@ -7,7 +7,7 @@ use netreel_reel::{EventNumber, Reel, Time};
 use netreel_table::Column;
 
 use super::odd::Odd;
-use super::places::{EndId, Places};
+use super::places::{EndAt, EndId, Places};
 use crate::session::clock::map::ClockMap;
 use crate::session::read::beliefs::GameWords;
 use crate::session::read::connections::Connection;
@@ -112,9 +112,6 @@ impl Track {
     }
 
     pub fn faults(&self, number: EventNumber) -> &[ProxyFault] {
-        if self.faults.is_empty() {
-            return &[];
-        }
         self.faults.get(&number).map_or(&[], Vec::as_slice)
     }
 }
@@ -163,12 +160,26 @@ impl Rows {
     }
 
     /// The end that tells a packet: its track, its side, its place there.
-    pub fn told(&self, packet: PacketId) -> Option<(usize, Side, usize)> {
+    pub fn told(&self, packet: PacketId) -> Option<EndAt> {
         let row = packet.0 as usize;
-        if row >= self.len() {
-            return None;
-        }
-        Some(self.places.find(EndId(self.told.get(row) as u32)))
+        (row < self.len()).then(|| self.find(self.told.get(row)))
+    }
+
+    /// The same, with the track itself.
+    pub fn teller(&self, packet: PacketId) -> Option<(&Track, Side, usize)> {
+        let (track, side, place) = self.told(packet)?;
+        Some((self.tracks.get(track)?, side, place))
+    }
+
+    /// The track of an end, by what stands for that in a column, its side, its place there.
+    pub fn find(&self, end: u64) -> EndAt {
+        self.places.find(EndId(end as u32))
+    }
+
+    /// The same, with the track itself.
+    pub fn end(&self, end: EndId) -> Option<(&Track, Side, usize)> {
+        let (track, side, place) = self.places.find(end);
+        Some((self.tracks.get(track)?, side, place))
     }
 
     /// Whether an end tells its packet.
@@ -180,13 +191,12 @@ impl Rows {
     }
 
     pub fn stamp(&self, end: EndId) -> Option<Stamp> {
-        let (track, side, place) = self.places.find(end);
-        Some(self.tracks.get(track)?.stamp(side, place))
+        let (track, side, place) = self.end(end)?;
+        Some(track.stamp(side, place))
     }
 
     fn sighting(&self, end: EndId) -> Option<Sighting> {
-        let (track, side, place) = self.places.find(end);
-        let track = self.tracks.get(track)?;
+        let (track, side, place) = self.end(end)?;
         Some(Sighting {
             observer: track.observer?,
             stamp: track.stamp(side, place),
@@ -213,8 +223,7 @@ impl Rows {
     /// A packet, put together from its columns.
     pub fn get(&self, id: PacketId) -> Option<Packet> {
         let row = id.0 as usize;
-        let (track, side, place) = self.told(id)?;
-        let told = self.tracks.get(track)?;
+        let (told, side, place) = self.teller(id)?;
         let (from, to) = self.links.get(self.link.get(row) as usize).copied()?;
         let state = self.state.get(row);
         let ends = told.side(side);
@@ -300,7 +309,7 @@ impl Rows {
     }
 
     /// All but the first of the packets of an end.
-    fn others(&self, end: EndId) -> &[u32] {
+    pub fn others(&self, end: EndId) -> &[u32] {
         self.shared.get(&end).map_or(&[], Vec::as_slice)
     }
 
@@ -358,13 +367,11 @@ impl Rows {
     /// The packet that an event of a track sent, received or saw; the first, where it is of several.
     pub fn packet_of(&self, track: usize, number: EventNumber) -> Option<PacketId> {
         let known = self.tracks.get(track)?;
-        [Side::Send, Side::Receive, Side::Seen]
-            .into_iter()
-            .find_map(|side| {
-                let place = known.side(side).find(number)?;
-                let packet = known.packets[side as usize].get(place);
-                Some(PacketId(packet as u32))
-            })
+        Side::ALL.into_iter().find_map(|side| {
+            let place = known.side(side).find(number)?;
+            let packet = known.packets[side as usize].get(place);
+            Some(PacketId(packet as u32))
+        })
     }
 
     /// How many bytes of memory each part takes, with its name.

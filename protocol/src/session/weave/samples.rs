@@ -6,7 +6,7 @@ use super::end::End;
 use super::matching::{certain, groups};
 use super::places::Places;
 use super::weaver::parts;
-use crate::session::clock::pieces::{Gathered, Pieces};
+use crate::session::clock::pieces::{Gathered, Moment, Pieces};
 use crate::session::parallel;
 use crate::session::read::ends::Side;
 use crate::session::read::scan::Scan;
@@ -56,9 +56,6 @@ pub(crate) fn samples(
     }
     all
 }
-
-/// An event of a reel, and when it was there.
-type Moment = (usize, EventNumber, Time);
 
 /// Where a packet's end stands: there may be one for each packet.
 #[derive(Clone, Copy)]

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::odd::Odd;
 use super::order::Order;
-use super::places::{EndId, Places};
+use super::places::{EndAt, EndId, Places};
 use super::woven::Woven;
 use crate::session::ask::firm::Firm;
 use crate::session::bits::Bits;
@@ -123,10 +123,7 @@ impl Settled {
     }
 
     /// The ends that do not stay in packets: the reel, the side, and the place there.
-    pub fn free<'a>(
-        &'a self,
-        scans: &'a [Scan],
-    ) -> impl Iterator<Item = (usize, Side, usize)> + 'a {
+    pub fn free<'a>(&'a self, scans: &'a [Scan]) -> impl Iterator<Item = EndAt> + 'a {
         let sides = scans
             .iter()
             .zip(&self.ends)

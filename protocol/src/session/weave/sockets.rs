@@ -83,7 +83,7 @@ impl BySockets {
 
 /// The ports that the packet of an end left and reached, where they are known.
 fn ports(end: &End, scans: &[Scan]) -> Option<Ports> {
-    let scan = scans.get(usize::from(end.reel)).filter(|it| !it.told)?;
+    let scan = end.scan(scans).filter(|it| !it.told)?;
     let place = scan.side(end.side).connection(end.place as usize);
     let connection = scan.connections.get(place as usize)?;
     let (near, far) = (connection.port, connection.peer.port());

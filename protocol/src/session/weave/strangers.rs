@@ -8,7 +8,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use super::end::End;
-use super::odd::Odd;
 use super::places::EndId;
 use super::woven::Woven;
 use crate::session::read::ends::Side;
@@ -144,13 +143,12 @@ pub(super) fn mark(woven: &mut Woven, suspects: &[EndId], is_receipt: impl Fn(En
         }
     }
     let (mut doubtful, mut elsewhere) = (Vec::new(), Vec::new());
-    let source = |odd: &Odd| odd.source();
     for odd in &woven.odd {
         let is_lost = odd.received.is_empty() && odd.sent.as_ref().is_some_and(is_suspect);
         if odd.received.iter().any(is_suspect) {
-            doubtful.extend(source(odd));
+            doubtful.extend(odd.source());
         } else if is_lost {
-            elsewhere.extend(source(odd));
+            elsewhere.extend(odd.source());
         }
     }
     woven.doubtful.append(&mut doubtful);

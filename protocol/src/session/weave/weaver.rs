@@ -24,6 +24,7 @@ use crate::session::clock::Alignment;
 use crate::session::parallel;
 use crate::session::read::ends::Side;
 use crate::session::read::scan::Scan;
+use crate::session::who::cast::utc_ns;
 use crate::session::who::meeting::Met;
 use crate::session::who::proxied::is_dropped;
 use crate::session::who::roads::Roads;
@@ -125,14 +126,7 @@ impl Weaver<'_> {
         // An end is of one part, and nobody else notes its partner. One that was sent to several may be
         // of several parts: all of them note that it is taken.
         let partners: Vec<AtomicU32> = partners.into_iter().map(AtomicU32::new).collect();
-        let mut woven = Woven {
-            partners: Vec::new(),
-            odd: Vec::new(),
-            met: BTreeSet::new(),
-            doubtful: Vec::new(),
-            elsewhere: Vec::new(),
-            stay: Stays::new(),
-        };
+        let mut woven = Woven::default();
         if let Some(settled) = self.settled {
             woven.met.extend(settled.met());
         }
@@ -321,10 +315,7 @@ impl Weaver<'_> {
         if matched.len() < 2 || self.clocks.iter().all(|clock| clock.steps.is_empty()) {
             return;
         }
-        let ends = |each: &Matched| {
-            let ends: Vec<End> = each.sent.into_iter().chain(each.received.clone()).collect();
-            ends
-        };
+        let ends = |each: &Matched| each.sent.into_iter().chain(each.received.clone());
         let unsure: Vec<(i64, i64)> = matched
             .iter()
             .flat_map(ends)
@@ -345,7 +336,7 @@ impl Weaver<'_> {
                     time.saturating_sub(at).saturating_abs() <= reach_ns
                 })
             };
-            each.doubtful |= ends(each).iter().any(near);
+            each.doubtful |= ends(each).any(|end| near(&end));
         }
     }
 
@@ -419,8 +410,8 @@ impl Weaver<'_> {
 
     /// When an end was, on the session's clock.
     pub(super) fn time(&self, end: &End) -> i64 {
-        let (reel, place) = (usize::from(end.reel), end.place as usize);
-        let ends = self.roads.scans.get(reel).map(|scan| scan.side(end.side));
+        let (reel, _, place) = end.at();
+        let ends = end.ends(self.roads.scans);
         let number = || ends.map_or(EventNumber(0), |ends| ends.number(place));
         ends.map_or(0, |ends| self.at(reel, ends.time(place), number).0)
     }
@@ -511,7 +502,7 @@ impl Weaver<'_> {
             let (reel, side, place) = self.places.find(end);
             let scan = self.roads.scans.get(reel)?;
             let raw = scan.side(side).get(place)?;
-            let utc = crate::session::who::cast::utc_ns(self.roads.headers.get(reel)?, raw.time);
+            let utc = utc_ns(self.roads.headers.get(reel)?, raw.time);
             self.roads.cast.group_at(scan.peer(&raw)?, utc)
         };
         let heard = odd.iter().filter(|each| !each.received.is_empty());
@@ -549,27 +540,20 @@ impl Weaver<'_> {
     }
 
     fn dropped(&self, end: &End) -> bool {
-        let Some(scan) = self.roads.scans.get(usize::from(end.reel)) else {
-            return false;
-        };
-        if scan.faults.is_empty() {
-            return false;
-        }
-        let number = scan.side(end.side).number(end.place as usize);
-        let faults = scan.faults.get(&number);
-        faults.is_some_and(|faults| is_dropped(faults))
+        let scan = end.scan(self.roads.scans);
+        scan.filter(|scan| !scan.faults.is_empty())
+            .is_some_and(|scan| {
+                let number = scan.side(end.side).number(end.place as usize);
+                is_dropped(scan.faults_of(number))
+            })
     }
 
     /// Whether a receipt that comes before every send was of a send that is not there: the
     /// sender's reel lacks some, and its clock is known.
     fn lacks_sends(&self, from: u16, to: u16) -> bool {
-        let sender = self
-            .roads
-            .cast
-            .members
-            .get(usize::from(from))
-            .and_then(|member| member.reel);
-        let is_holed = sender.is_some_and(|reel| self.missing.is_holed(reel as u16));
+        let sender = self.roads.cast.members.get(usize::from(from));
+        let reel = sender.and_then(|member| member.reel);
+        let is_holed = reel.is_some_and(|reel| self.missing.is_holed(reel as u16));
         is_holed && self.tolerance_ns((from, to), &[]) < i64::MAX
     }
 }

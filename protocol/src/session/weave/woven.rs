@@ -16,6 +16,7 @@ pub(super) type PacketEnds = SmallVec<[(u16, Side, u32); 2]>;
 pub(super) type Stays = SmallVec<[(PacketEnds, u64); 1]>;
 
 /// Which ends are of one packet.
+#[derive(Default)]
 pub(crate) struct Woven {
     /// For each end the first receipt of its packet, or [`Woven::ALONE`] where its packet has no
     /// other end, or [`Woven::TAKEN`] where the packet is told by another end. While ends are put

@@ -4,6 +4,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use netreel_reel::Endpoint;
 
+use crate::session::read::scan::Scan;
+
 /// An endpoint as it is looked up: with its IPv4 address where it has one in IPv6.
 pub(super) fn canonical(endpoint: Endpoint) -> Endpoint {
     // What is sent to the unspecified address goes to the machine itself.
@@ -14,4 +16,9 @@ pub(super) fn canonical(endpoint: Endpoint) -> Endpoint {
         ip @ IpAddr::V4(_) => SocketAddr::new(ip, endpoint.port()),
         IpAddr::V6(_) => endpoint,
     }
+}
+
+/// With whom a reel's sockets talk.
+pub(super) fn peers(scan: &Scan) -> impl Iterator<Item = Endpoint> {
+    scan.connections.iter().map(|each| canonical(each.peer))
 }

@@ -5,9 +5,9 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use netreel_reel::{Endpoint, Header, Time};
 
-use super::canonical::canonical;
+use super::canonical::{canonical, peers};
 use super::votes::{SENT_MIN, Votes, most, only_sender, senders, translated};
-use crate::session::read::ends::RawEnd;
+use crate::session::read::connections::Connection;
 use crate::session::read::scan::Scan;
 
 /// A node with a whole reel that did not send this many of an endpoint's packets does not have the
@@ -170,7 +170,7 @@ impl Cast {
         warnings: &mut Vec<String>,
     ) {
         let connections = scans.iter().flat_map(|scan| &scan.connections);
-        let ends = connections.flat_map(|each| each.local.into_iter().chain([each.peer]));
+        let ends = connections.flat_map(Connection::ends);
         let foreign: BTreeSet<Endpoint> = ends
             .map(canonical)
             .filter(|end| !self.owners.contains_key(end))
@@ -264,8 +264,7 @@ impl Cast {
     /// that had its port open to every address before or after: systems give ports out again.
     fn at_other_times(&mut self, headers: &[&Header], scans: &[Scan], open_ports: &Ports) {
         let boot = |reel: usize| boot(headers, reel);
-        let connections = scans.iter().flat_map(|scan| &scan.connections);
-        let peers: BTreeSet<Endpoint> = connections.map(|each| canonical(each.peer)).collect();
+        let peers: BTreeSet<Endpoint> = scans.iter().flat_map(peers).collect();
         for peer in peers.into_iter().filter(|peer| peer.ip().is_loopback()) {
             let owners = self.owners.get(&peer).cloned().unwrap_or_default();
             if owners.is_empty() {
@@ -293,8 +292,7 @@ impl Cast {
         let boot = |reel: usize| boot(headers, reel);
         let mut unknown: BTreeMap<(&str, Endpoint), usize> = BTreeMap::new();
         for (reel, scan) in scans.iter().enumerate() {
-            let peers = scan.connections.iter().map(|each| canonical(each.peer));
-            for peer in peers.filter(|peer| peer.ip().is_loopback()) {
+            for peer in peers(scan).filter(|peer| peer.ip().is_loopback()) {
                 let explicit: Vec<usize> = self.owners.get(&peer).cloned().unwrap_or_default();
                 let is_bound = !explicit.is_empty();
                 let open = open_ports.get(&peer.port()).into_iter().flatten();
@@ -341,8 +339,7 @@ impl Cast {
     /// Which reels are known to others by an endpoint of their own: the one that sees it first.
     fn direct(&self, scans: &[Scan], contested: &Contested) -> BTreeSet<(usize, usize)> {
         let all = scans.iter().enumerate().flat_map(|(reel, scan)| {
-            let peers = scan.connections.iter().map(|each| canonical(each.peer));
-            let own = peers.filter(|peer| !contested.contains_key(peer));
+            let own = peers(scan).filter(|peer| !contested.contains_key(peer));
             let owners = own.filter_map(|peer| self.owners.get(&peer)).flatten();
             owners.map(move |&owner| (reel, owner))
         });
@@ -352,8 +349,7 @@ impl Cast {
     /// The private endpoints that reels of several machines may have, with these.
     fn contested(&self, headers: &[&Header], scans: &[Scan], open_ports: &Ports) -> Contested {
         let boot = |reel: &usize| boot(headers, *reel);
-        let connections = scans.iter().flat_map(|scan| &scan.connections);
-        let peers: BTreeSet<Endpoint> = connections.map(|each| canonical(each.peer)).collect();
+        let peers: BTreeSet<Endpoint> = scans.iter().flat_map(peers).collect();
         let its = self.owners.iter();
         let private =
             its.filter(|(endpoint, _)| peers.contains(endpoint) && is_private(**endpoint));
@@ -404,8 +400,7 @@ fn at_own_port(
 ) -> Vec<usize> {
     let talks = |reel: &&usize| {
         let scan = scans.get(**reel);
-        let mut connections = scan.into_iter().flat_map(|scan| &scan.connections);
-        connections.any(|each| canonical(each.peer) == endpoint)
+        scan.is_some_and(|scan| peers(scan).any(|peer| peer == endpoint))
     };
     let speaker = open
         .iter()
@@ -418,7 +413,7 @@ fn at_own_port(
 }
 
 /// Which start of which machine a reel is of.
-fn boot<'a>(headers: &[&'a Header], reel: usize) -> &'a str {
+pub(super) fn boot<'a>(headers: &[&'a Header], reel: usize) -> &'a str {
     headers.get(reel).map_or("", |it| it.clock.boot_id.as_str())
 }
 
@@ -434,10 +429,7 @@ fn is_another((endpoint, reel): (Endpoint, usize), scan: &Scan, votes: Option<&V
     if endpoint.ip().is_loopback() {
         return false;
     }
-    let talks = scan
-        .connections
-        .iter()
-        .any(|each| canonical(each.peer) == endpoint);
+    let talks = peers(scan).any(|peer| peer == endpoint);
     let has_sent = scan.sends.len() >= OTHERS_MIN;
     let heard: usize = votes.map_or(0, |votes| votes.iter().map(|it| it.senders.len()).sum());
     let own: usize = votes.map_or(0, |votes| votes.iter().map(|it| it.own).sum());
@@ -469,17 +461,13 @@ fn by_port(
 /// Which recorded nodes received, at its port, what was sent to each foreign endpoint alone. What
 /// came from there was relayed.
 fn hearers(scans: &[Scan], foreign: &BTreeSet<Endpoint>) -> BTreeMap<Endpoint, BTreeSet<usize>> {
-    let port = |scan: &Scan, raw: &RawEnd| {
-        let connection = scan.connections.get(raw.connection as usize);
-        connection.map_or(0, |connection| connection.port)
-    };
     let mut sent: HashMap<(u64, u32, u16), Option<Endpoint>> = HashMap::new();
     for scan in scans {
         for send in scan.sends.iter() {
             let Some(to) = scan.peer(&send).map(canonical) else {
                 continue;
             };
-            sent.entry((send.hash, send.length, port(scan, &send)))
+            sent.entry((send.hash, send.length, scan.port(&send)))
                 .and_modify(|known| *known = known.filter(|&known| known == to))
                 .or_insert(Some(to));
         }
@@ -493,7 +481,7 @@ fn hearers(scans: &[Scan], foreign: &BTreeSet<Endpoint>) -> BTreeMap<Endpoint, B
             let payload = (receive.hash, receive.length, from.port());
             if let Some(&Some(to)) = sent.get(&payload)
                 && foreign.contains(&to)
-                && to.port() == port(scan, &receive)
+                && to.port() == scan.port(&receive)
                 && to != canonical(from)
             {
                 hearers.entry(to).or_default().insert(reel);

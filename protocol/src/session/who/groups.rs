@@ -6,6 +6,7 @@ use netreel_reel::{Endpoint, Header};
 
 use super::cast::{Cast, is_group, utc_ns};
 use super::holders::Holders;
+use crate::session::read::connections::Connection;
 use crate::session::read::ends::{RawEnd, Side};
 use crate::session::read::scan::Scan;
 
@@ -22,10 +23,7 @@ impl Listeners {
     pub fn new(cast: &Cast, headers: &[&Header], scans: &[Scan], holders: &Holders) -> Listeners {
         let mut ports = BTreeSet::new();
         for (scan, header) in scans.iter().zip(headers) {
-            let mut groups = scan
-                .connections
-                .iter()
-                .flat_map(|each| each.local.into_iter().chain([each.peer]));
+            let mut groups = scan.connections.iter().flat_map(Connection::ends);
             if !groups.any(is_group) {
                 continue;
             }
@@ -43,8 +41,7 @@ impl Listeners {
         }
         for (reel, (scan, header)) in scans.iter().zip(headers).enumerate() {
             for (place, raw) in scan.receives.iter().enumerate() {
-                let connection = scan.connections.get(raw.connection as usize);
-                let port = connection.map_or(0, |connection| connection.port);
+                let port = scan.port(&raw);
                 let sender = match holders.of(reel, Side::Receive, place) {
                     Some((sender, _)) => Some(sender),
                     None => scan

@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use netreel_reel::{Endpoint, Header};
 
-use super::cast::{Cast, utc_ns};
+use super::cast::{Cast, boot, utc_ns};
 use crate::session::read::ends::Side;
 use crate::session::read::scan::Scan;
+use crate::session::weave::places::EndAt;
 
 /// A member by itself, with port 0; or one of those who hold a port together, with that port.
 type Party = (usize, u16);
@@ -15,34 +16,26 @@ type Party = (usize, u16);
 /// By a member and a port, the one who stands for all that hold it together.
 type Shared = BTreeMap<Party, Party>;
 
-/// An end of a packet: its reel, its side, and its place there.
-type Place = (usize, Side, usize);
-
 /// Who sent each packet that came from such an endpoint or went there, and whom it reached.
 ///
 /// The one that recorded the other end: of equal payloads between the same two, the first receipt
 /// is of the first send. Where nobody did, the one that last or next used the endpoint.
 #[derive(Default)]
 pub(crate) struct Holders {
-    ends: HashMap<Place, (usize, usize)>,
+    ends: HashMap<EndAt, (usize, usize)>,
 }
 
 /// One end of a packet under way.
 struct Crossed<'a> {
-    place: Place,
+    place: EndAt,
     /// On the calendar.
     at: i128,
     /// The clock that it was told by.
     boot: &'a str,
 }
 
-/// Equal payloads between two parties.
-#[derive(Default)]
-struct Exchange<'a> {
-    sends: Vec<Crossed<'a>>,
-    receives: Vec<Crossed<'a>>,
-    seen: Vec<Crossed<'a>>,
-}
+/// Equal payloads between two parties, of each side.
+type Exchange<'a> = [Vec<Crossed<'a>>; 3];
 
 /// When which member used an endpoint.
 type Uses = BTreeMap<Party, Vec<(i128, usize)>>;
@@ -68,8 +61,7 @@ impl Holders {
                         Some(party(cast.member_at(endpoint, at)?, endpoint.port()))
                     };
                     let peer = scan.peer(&raw);
-                    let connection = scan.connections.get(raw.connection as usize);
-                    let own = party(reel, connection.map_or(0, |each| each.port));
+                    let own = party(reel, scan.port(&raw));
                     let (from, to) = match side {
                         Side::Send => (Some(own), peer.and_then(behind)),
                         Side::Receive => (peer.and_then(behind), Some(own)),
@@ -85,7 +77,7 @@ impl Holders {
                         uses.entry(own).or_default().push((at, reel));
                     }
                     let exchange = exchanges.entry((from, to, raw.hash, raw.length));
-                    exchange.or_default().side(side).push(Crossed {
+                    exchange.or_default()[side as usize].push(Crossed {
                         place: (reel, side, place),
                         at,
                         boot: &header.clock.boot_id,
@@ -112,15 +104,16 @@ impl Holders {
         self.ends.get(&(reel, side, place)).copied()
     }
 
-    fn settle(&mut self, (from, to): (Party, Party), mut exchange: Exchange<'_>, uses: &Uses) {
-        for side in [&mut exchange.sends, &mut exchange.receives] {
+    fn settle(&mut self, (from, to): (Party, Party), exchange: Exchange<'_>, uses: &Uses) {
+        let [mut sends, mut receives, seen] = exchange;
+        for side in [&mut sends, &mut receives] {
             side.sort_unstable_by_key(|each| (each.at, each.place));
         }
-        let mut reached = vec![None; exchange.sends.len()];
+        let mut reached = vec![None; sends.len()];
         let mut known = Vec::new();
         let mut taken = 0;
-        for receive in &exchange.receives {
-            let next = exchange.sends.get(taken);
+        for receive in &receives {
+            let next = sends.get(taken);
             let possible = next.filter(|send| {
                 let one_clock = !send.boot.is_empty() && send.boot == receive.boot;
                 taken == 0 || !one_clock || send.at <= receive.at
@@ -130,21 +123,19 @@ impl Holders {
                 taken += 1;
             }
             // What is left is a further receipt of the last one.
-            let sent = taken
-                .checked_sub(1)
-                .and_then(|last| exchange.sends.get(last));
+            let sent = taken.checked_sub(1).and_then(|last| sends.get(last));
             let sender = match sent {
                 Some(sent) => sent.place.0,
                 None => user(from, receive.at, uses),
             };
             known.push((receive, (sender, receive.place.0)));
         }
-        for (send, receiver) in exchange.sends.iter().zip(reached) {
+        for (send, receiver) in sends.iter().zip(reached) {
             let receiver = receiver.unwrap_or_else(|| user(to, send.at, uses));
             known.push((send, (send.place.0, receiver)));
         }
         known.sort_unstable_by_key(|(end, _)| (end.at, end.place));
-        for seen in &exchange.seen {
+        for seen in &seen {
             let ends = match nearest(&known, |(end, _)| end.at, seen.at) {
                 Some(&(_, ends)) => ends,
                 None => (user(from, seen.at, uses), user(to, seen.at, uses)),
@@ -153,16 +144,6 @@ impl Holders {
         }
         let known = known.into_iter().map(|(end, ends)| (end.place, ends));
         self.ends.extend(known);
-    }
-}
-
-impl<'a> Exchange<'a> {
-    fn side(&mut self, side: Side) -> &mut Vec<Crossed<'a>> {
-        match side {
-            Side::Send => &mut self.sends,
-            Side::Receive => &mut self.receives,
-            Side::Seen => &mut self.seen,
-        }
     }
 }
 
@@ -184,7 +165,7 @@ fn nearest<T>(ordered: &[T], time: impl Fn(&T) -> i128, at: i128) -> Option<&T> 
 /// The recorded nodes that hold an endpoint at the same time: their reels overlap, and may be of one
 /// machine. On two machines it is a private address in two networks.
 fn shared(cast: &Cast, headers: &[&Header], scans: &[Scan]) -> Shared {
-    let boot = |reel: usize| headers.get(reel).map_or("", |it| it.clock.boot_id.as_str());
+    let boot = |reel: usize| boot(headers, reel);
     let mut first = Shared::new();
     for (endpoint, owners) in cast.owners().filter(|(_, owners)| owners.len() > 1) {
         let port = endpoint.port();

@@ -54,7 +54,7 @@ fn beside(sources: &[Source], scans: &[Scan]) -> Vec<(usize, usize)> {
             continue;
         }
         for connection in &scan.connections {
-            for end in connection.local.into_iter().chain([connection.peer]) {
+            for end in connection.ends() {
                 let other = *first.entry((boot, end)).or_insert(place);
                 if other != place {
                     pairs.insert((other, place));

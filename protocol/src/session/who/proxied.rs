@@ -101,7 +101,7 @@ fn tell_senders(ends: &mut [Source]) {
     let mut sends: HashMap<Alike, Vec<(Time, usize, EventNumber)>> = HashMap::new();
     for (place, node) in nodes.iter().enumerate() {
         for raw in node.scan.sends.iter().filter(|raw| !raw.failed) {
-            if let Some(of) = node.scan.connections.get(raw.connection as usize) {
+            if let Some(of) = node.scan.connection(&raw) {
                 let alike = (of.port, of.peer, raw.hash, raw.length);
                 let sent = (raw.time, place, raw.number);
                 sends.entry(alike).or_default().push(sent);
@@ -119,9 +119,9 @@ fn tell_senders(ends: &mut [Source]) {
     for network in networks {
         let scan = &mut network.scan;
         for raw in scan.seen.iter() {
-            let of = scan.connections.get(raw.connection as usize);
-            let ends = of.and_then(|of| Some((of.far(!raw.forward)?, of.far(raw.forward)?)));
-            let Some((from, to)) = ends else { continue };
+            let Some((from, to)) = scan.source(&raw).zip(scan.peer(&raw)) else {
+                continue;
+            };
             let alike = (from.port(), to, raw.hash, raw.length);
             let sent = sends.get_mut(&alike).and_then(VecDeque::pop_front);
             let Some((_, place, number)) = sent else {
@@ -257,7 +257,7 @@ fn parts(id: ProxyId, proxy: Source) -> Vec<(Endpoint, Source)> {
         let Some(raw) = next.filter(|raw| !raw.failed) else {
             continue;
         };
-        let Some(socket) = scan.connections.get(raw.connection as usize) else {
+        let Some(socket) = scan.connection(&raw) else {
             continue;
         };
         let (socket, peer) = (socket.socket, socket.peer);

@@ -10,6 +10,7 @@ use super::holders::Holders;
 use crate::session::read::ends::{RawEnd, Side};
 use crate::session::read::scan::Scan;
 use crate::session::weave::end::End;
+use crate::session::weave::places::EndAt;
 
 /// An end of one of a packet's links: its reel, its side, its place there, and the receiver.
 pub(crate) type EndKey = (u16, Side, u32, u16);
@@ -180,11 +181,7 @@ impl<'a> Roads<'a> {
 
     /// The end that an event of a [plain](Roads::is_plain) side is.
     #[inline(always)]
-    pub(super) fn only_end(
-        &self,
-        (reel, side, place): (usize, Side, usize),
-        hash: u64,
-    ) -> Option<End> {
+    pub(super) fn only_end(&self, (reel, side, place): EndAt, hash: u64) -> Option<End> {
         let rows = self.scans.get(reel)?.side(side);
         let (from, to) = match self.fixed(reel, side, rows.way(place)) {
             Some(link) => link,
@@ -203,56 +200,36 @@ impl<'a> Roads<'a> {
     }
 
     /// All ends that an event of a reel is: one for each receiver of its packet.
-    pub(super) fn ends_at(&self, (reel, side, place): (usize, Side, usize), ends: &mut Vec<End>) {
+    pub(super) fn ends_at(&self, (reel, side, place): EndAt, ends: &mut Vec<End>) {
         let raw = self.scans.get(reel).map(|scan| scan.side(side).get(place));
         let Some(raw) = raw.flatten() else { return };
-        let first = ends.len();
-        self.ends_of(reel, side, place, &raw, ends);
-        if self.is_trimmed() {
-            for end in ends.iter_mut().skip(first) {
-                *end = self.trimmed(end);
+        let (from, to) = self.link_of(reel, side, place, &raw);
+        let end = |to: u16, shared: bool| {
+            let key = (reel as u16, side, place as u32, to);
+            End {
+                hash: self.known.trimmed.get(&key).copied().unwrap_or(raw.hash),
+                whole: raw.whole,
+                place: place as u32,
+                from,
+                to,
+                reel: reel as u16,
+                side,
+                shared,
             }
+        };
+        let reached = match side {
+            Side::Receive => &[],
+            Side::Send | Side::Seen => self.reached(reel, usize::from(from), &raw),
+        };
+        if reached.is_empty() {
+            ends.push(end(to, false));
         }
-    }
-
-    /// Whether some ends are compared by other bytes than their reels have of them.
-    fn is_trimmed(&self) -> bool {
-        !self.known.trimmed.is_empty()
+        ends.extend(reached.iter().map(|&to| end(to as u16, true)));
     }
 
     /// Whether each end of this side is compared by all its bytes, and is of one packet.
     pub(super) fn is_plain(&self, side: Side) -> bool {
         self.known.trimmed.is_empty() && (side == Side::Receive || self.known.listeners.is_empty())
-    }
-
-    /// An end with the hash of the bytes that it is compared by.
-    fn trimmed(&self, end: &End) -> End {
-        let key = (end.reel, end.side, end.place, end.to);
-        let hash = self.known.trimmed.get(&key).copied().unwrap_or(end.hash);
-        End { hash, ..*end }
-    }
-
-    /// An end for each receiver.
-    fn ends_of(&self, reel: usize, side: Side, place: usize, raw: &RawEnd, ends: &mut Vec<End>) {
-        let (from, to) = self.link_of(reel, side, place, raw);
-        let end = |to: u16, shared: bool| End {
-            hash: raw.hash,
-            whole: raw.whole,
-            place: place as u32,
-            from,
-            to,
-            reel: reel as u16,
-            side,
-            shared,
-        };
-        if side == Side::Receive || self.known.listeners.is_empty() {
-            return ends.push(end(to, false));
-        }
-        let reached = self.reached(reel, usize::from(from), raw);
-        if reached.is_empty() {
-            ends.push(end(to, false));
-        }
-        ends.extend(reached.iter().map(|&to| end(to as u16, true)));
     }
 
     /// The reels that received what went to a group.

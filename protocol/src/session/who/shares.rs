@@ -8,6 +8,7 @@ use super::roads::Roads;
 use crate::session::bits::Bits;
 use crate::session::read::ends::Side;
 use crate::session::weave::end::{End, sort};
+use crate::session::weave::places::EndAt;
 
 /// How many parts are gathered in one pass over all hashes at most. More take more memory.
 const TOGETHER: usize = 6;
@@ -148,7 +149,7 @@ impl Gathering<'_> {
     }
 
     /// Takes the ends of an event, whose bytes in the reel have this hash.
-    fn take(&mut self, of: (usize, Side, usize), hash: u64) {
+    fn take(&mut self, of: EndAt, hash: u64) {
         if self.roads.is_plain(of.1) {
             if let Some(end) = self.roads.only_end(of, hash) {
                 self.push(&end);

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use netreel_reel::Endpoint;
 
-use super::canonical::canonical;
+use super::canonical::{canonical, peers};
 use crate::session::read::ends::{Ends, RawEnd};
 use crate::session::read::scan::Scan;
 
@@ -151,10 +151,8 @@ enum Sender {
 
 /// For each connection of a reel its far end, where that is foreign.
 fn foreign_peers(scan: &Scan, foreign: &BTreeSet<Endpoint>) -> Vec<Option<Endpoint>> {
-    let peers = scan.connections.iter().map(|each| canonical(each.peer));
-    peers
-        .map(|peer| foreign.contains(&peer).then_some(peer))
-        .collect()
+    let own = peers(scan).map(|peer| foreign.contains(&peer).then_some(peer));
+    own.collect()
 }
 
 /// The one that sent most of what came from an endpoint.

@@ -47,7 +47,7 @@ pub(crate) fn observer(scans: &[Scan], reel: usize) -> Option<ObserverId> {
 /// Says of each node that was not recorded when packets of it were seen first and last.
 pub(crate) fn note_seen(nodes: &mut [Node], seen: &BTreeMap<NodeId, (SessionTime, SessionTime)>) {
     for (node, &(first, last)) in seen {
-        if let Some(node) = nodes.get_mut(usize::from(node.0)) {
+        if let Some(node) = node.of_mut(nodes) {
             if !node.recorded {
                 node.span = first..last;
             }
