@@ -317,14 +317,12 @@ impl<'a> Builder<'a> {
 
     /// The session's time of what is known by its time alone.
     fn time(&self, reel: usize, time: Time) -> SessionTime {
-        let clock = self.clocks.get(reel);
-        clock.map_or(SessionTime::of(time, 0), |clock| clock.map.time_alone(time))
+        self.clocks[reel].map.time_alone(time)
     }
 
     /// From when to when a reel reaches.
     fn span(&self, reel: usize, (first, last): (Time, Time)) -> Range<SessionTime> {
-        let clock = self.clocks.get(reel).map(|clock| &clock.map);
-        let (first, last) = clock.map_or((0, 0), |clock| clock.span_ns(first, last));
+        let (first, last) = self.clocks[reel].map.span_ns(first, last);
         SessionTime::of_ns(first)..SessionTime::of_ns(last)
     }
 
@@ -332,8 +330,8 @@ impl<'a> Builder<'a> {
     fn unread(&self, roads: &Roads<'_>) -> Vec<BTreeMap<u16, SessionTime>> {
         let mut unread = vec![BTreeMap::new(); self.session.nodes.len()];
         for (reel, node) in self.recorded().filter(|_| !roads.is_shared()) {
-            if let (Some(scan), Some(ports)) = (self.scans.get(reel), node.of_mut(&mut unread)) {
-                let closed = scan.unread.iter();
+            if let Some(ports) = node.of_mut(&mut unread) {
+                let closed = self.scans[reel].unread.iter();
                 ports.extend(closed.map(|(&port, &at)| (port, self.time(reel, at))));
             }
         }
@@ -343,9 +341,9 @@ impl<'a> Builder<'a> {
     /// For each node whether nothing can have reached it before its reel began.
     fn recorded_from_start(&self) -> Vec<bool> {
         let mut from_start = vec![false; self.session.nodes.len()];
-        for (scan, node) in self.recorded() {
-            if let (Some(scan), Some(slot)) = (self.scans.get(scan), node.of_mut(&mut from_start)) {
-                *slot = scan.from_start;
+        for (reel, node) in self.recorded() {
+            if let Some(slot) = node.of_mut(&mut from_start) {
+                *slot = self.scans[reel].from_start;
             }
         }
         from_start

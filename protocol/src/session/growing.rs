@@ -119,7 +119,7 @@ impl Growing {
     /// wire is asked about what they sent.
     fn scanned(&self, reels: &[ReelInput], wire: Option<&Arc<Wire>>) -> Vec<Look> {
         let workers = self.how.processors();
-        let length = |at: usize| reels.get(at).map_or(0, |each| each.reel.len());
+        let length = |at: usize| reels[at].reel.len();
         let mut order: Vec<usize> = (0..reels.len()).collect();
         order.sort_by_key(|&at| Reverse(length(at)));
         let all: u64 = (0..reels.len()).map(length).sum();
@@ -129,19 +129,13 @@ impl Growing {
             let is_long = length(at) > all / 2 + all / 8;
             // All processors ask about such a one later.
             let wire = wire.filter(|_| !is_long);
-            let reel = reels.get(at).map(|each| each.reel.clone())?;
+            let reel = reels[at].reel.clone();
             let ahead = is_long && workers > 1;
-            Some(Grown::whole(
-                reel,
-                ahead,
-                wire,
-                reels.len(),
-                &self.how.cancel,
-            ))
+            Grown::whole(reel, ahead, wire, reels.len(), &self.how.cancel)
         });
-        let mut looks: Vec<(usize, Option<Look>)> = order.into_iter().zip(scanned).collect();
+        let mut looks: Vec<(usize, Look)> = order.into_iter().zip(scanned).collect();
         looks.sort_by_key(|&(at, _)| at);
-        looks.into_iter().filter_map(|(_, look)| look).collect()
+        looks.into_iter().map(|(_, look)| look).collect()
     }
 
     /// The wire that packets are read by, and what there is to say of it.

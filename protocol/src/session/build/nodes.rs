@@ -40,10 +40,8 @@ impl Builder<'_> {
             let node = self.node(member, peer, rules);
             self.session.nodes.push(node);
             let reel = self.cast.members[member].reel;
-            self.session.reels.push(
-                reel.and_then(|reel| self.sources.get(reel))
-                    .map(|each| each.reel.clone()),
-            );
+            let reel = reel.map(|reel| self.sources[reel].reel.clone());
+            self.session.reels.push(reel);
         }
         let node = |reel| self.node(reel, None, None);
         self.session.observers = watched::observers(self.sources, self.scans, node);
@@ -150,10 +148,7 @@ impl Builder<'_> {
             let mut heard = vec![[false; 2]; scan.connections.len()];
             for (side, ends) in [(Side::Seen, &scan.seen), (Side::Receive, &scan.receives)] {
                 for (place, (connection, forward)) in ends.ways().enumerate() {
-                    let known = heard.get_mut(connection as usize);
-                    let Some(known) = known.map(|both| &mut both[usize::from(forward)]) else {
-                        continue;
-                    };
+                    let known = &mut heard[connection as usize][usize::from(forward)];
                     if *known {
                         continue;
                     }
@@ -194,10 +189,7 @@ impl Words {
         (source, scan): (&Source, &Scan),
         (raw, out): (&RawEnd, bool),
     ) -> bool {
-        let said = self.said.get_mut(member);
-        let (Some(said), Some(looked_at)) = (said, self.looked_at.get_mut(member)) else {
-            return false;
-        };
+        let (said, looked_at) = (&mut self.said[member], &mut self.looked_at[member]);
         if *looked_at >= LOOKED_AT || (said.0.is_some() && said.1.is_some()) {
             return false;
         }

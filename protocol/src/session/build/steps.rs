@@ -1,7 +1,5 @@
 //! Where clocks were set, on the session's clock.
 
-use netreel_reel::Time;
-
 use super::Builder;
 use crate::session::clock::Step;
 use crate::session::clock::map::ClockMap;
@@ -44,8 +42,7 @@ impl Builder<'_> {
 
     /// Where a reel's clock was set.
     pub(super) fn steps(&self, reel: usize) -> Vec<ClockStep> {
-        let steps = self.clocks.get(reel).map_or(&[][..], |clock| &clock.steps);
-        let told = steps.iter().map(|step| ClockStep {
+        let told = self.clocks[reel].steps.iter().map(|step| ClockStep {
             time: self.time(reel, step.last)..self.time(reel, step.first),
             by_ns: i64::try_from(step.by_ns).unwrap_or(i64::MAX),
             or_else: self.or_else(reel, step),
@@ -55,12 +52,8 @@ impl Builder<'_> {
 
     /// Whether a reel is on the clock of the first one, on which the session is told.
     fn is_own(&self, reel: usize) -> bool {
-        let boot = |reel: usize| {
-            self.sources
-                .get(reel)
-                .map(|it| &it.reel.header().clock.boot_id)
-        };
-        reel == 0 || boot(reel) == boot(0) && boot(0).is_some_and(|boot| !boot.is_empty())
+        let boot = |reel: usize| &self.sources[reel].reel.header().clock.boot_id;
+        reel == 0 || boot(reel) == boot(0) && !boot(0).is_empty()
     }
 
     /// Whether it may be the other way round, see [`ClockStep::or_else`]: the reels leave it open, or it
@@ -76,7 +69,7 @@ impl Builder<'_> {
             return false;
         }
         let at = self.moments(reel, step);
-        let error_ns = |reel: usize| self.clocks.get(reel).map_or(u64::MAX, |it| it.error_ns);
+        let error_ns = |reel: usize| self.clocks[reel].error_ns;
         let is_alike = |other: usize, its: &Step| {
             let its_at = self.moments(other, its);
             let apart_ns = its.by_ns.abs_diff(step.by_ns);
@@ -101,8 +94,7 @@ impl Builder<'_> {
 
     /// Whether a reel reaches over a stretch of the session.
     fn covers(&self, reel: usize, (begin, end): (SessionTime, SessionTime)) -> bool {
-        let span: Option<(Time, Time)> = self.scans.get(reel).and_then(|scan| scan.span);
-        let span = span.map(|span| self.span(reel, span));
+        let span = self.scans[reel].span.map(|span| self.span(reel, span));
         span.is_some_and(|span| span.start <= begin && end <= span.end)
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::hull::Crossed;
 use super::known::{Known, Reels};
 use super::pieces::{Gap, Gaps, Pieces, Reading};
-use super::place::{Placed, time};
+use super::place::Placed;
 use super::solve::{Sample, Span};
 use super::steps::joined;
 
@@ -46,7 +46,6 @@ pub(super) fn all_at(
     known: &Known,
 ) -> Gaps {
     let (pieces, placed) = (&known.pieces, &known.placed);
-    let time = |place: usize, at: u64| time(placed, place, at);
     // When clocks were set, between these times.
     let mut set: Vec<(i128, i128)> = Vec::new();
     for (place, pair) in pieces.all.windows(2).enumerate() {
@@ -56,10 +55,9 @@ pub(super) fn all_at(
             continue;
         }
         let after = place + if other.is_gap { 2 } else { 1 };
-        let first = pieces.all.get(after).map_or(0, |piece| piece.span.first);
-        if let (Some(last), Some(first)) = (time(place, one.span.last), time(after, first)) {
-            set.push((last.min(first), last.max(first)));
-        }
+        let last = placed[place].time(one.span.last);
+        let first = placed[after].time(pieces.all[after].span.first);
+        set.push((last.min(first), last.max(first)));
     }
     let mut gaps = known.gaps.clone();
     for (place, own) in whole.all.iter().enumerate() {
@@ -71,7 +69,7 @@ pub(super) fn all_at(
             let ends = [(it.from, it.crossed.sent), (it.to, it.crossed.received)];
             for (_, at) in ends.into_iter().filter(|end| end.0 == place) {
                 let piece = pieces.at(own.clock, own.epoch, at);
-                times.extend(piece.and_then(|piece| Some((time(piece, at)?, at))));
+                times.extend(piece.map(|piece| (placed[piece].time(at), at)));
             }
         }
         times.sort_unstable();
@@ -94,8 +92,7 @@ pub(super) fn all_at(
             let room = |count: usize| AROUND.min(count / 3).min(count.saturating_sub(LEFT));
             let from = before - room(before - least);
             let until = after + room(most - after);
-            let those = times.get(from..until).unwrap_or(&[]).iter();
-            let those = those.map(|it| it.1);
+            let those = times[from..until].iter().map(|it| it.1);
             if let (Some(last), Some(first)) = (those.clone().min(), those.max()) {
                 let gap = Gap { last, first };
                 gaps.entry((own.clock, own.epoch)).or_default().push(gap);
@@ -136,7 +133,7 @@ pub(super) fn cut(
         })
     };
     let is_early = |it: &Sample| {
-        time(placed, it.to, it.crossed.received) < time(placed, it.from, it.crossed.sent)
+        placed[it.to].time(it.crossed.received) < placed[it.from].time(it.crossed.sent)
     };
     let gaps = (0..pieces.all.len()).filter(|&place| pieces.is_gap(place));
     let gaps: Vec<usize> = gaps.collect();
@@ -156,17 +153,14 @@ pub(super) fn cut(
         those.sort_unstable();
         // This many are wrong where all are after the cut; and one after the other is before it. A clock
         // that was set forward passed over times, more of them than where it was not.
-        let span = pieces
-            .all
-            .get(gap)
-            .map_or((0, 0), |it| (it.span.first, it.span.last));
+        let span = pieces.all[gap].span;
         let is_forward = pieces.around(gap).is_some_and(|(before, after)| {
-            time(placed, before, span.0) > time(placed, after, span.0)
+            placed[before].time(span.first) > placed[after].time(span.first)
         });
         let passed = |place: usize| {
             let from = place.checked_sub(1).and_then(|before| those.get(before));
-            let until = those.get(place).map_or(span.1, |it| it.0);
-            let ns = until.saturating_sub(from.map_or(span.0, |it| it.0));
+            let until = those.get(place).map_or(span.last, |it| it.0);
+            let ns = until.saturating_sub(from.map_or(span.first, |it| it.0));
             std::cmp::Reverse(if is_forward { ns } else { 0 })
         };
         let mut wrong = those.iter().filter(|it| it.2).count() as i64;
@@ -177,8 +171,7 @@ pub(super) fn cut(
         }
         let first = those.get(best.2).map(|it| it.0);
         let after = those.last().map(|it| it.0.saturating_add(1));
-        let end = pieces.all.get(gap).map_or(0, |piece| piece.span.last);
-        cuts.insert(gap, first.or(after).unwrap_or(end));
+        cuts.insert(gap, first.or(after).unwrap_or(span.last));
     }
     let all = within.iter().filter_map(|it| sided(&cuts, it)).collect();
     (cuts, all)

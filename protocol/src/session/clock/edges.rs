@@ -51,11 +51,9 @@ pub(super) fn loose(
             first: one.min(other),
             last: one.max(other),
         };
-        let Some(piece) = known.pieces.all.get(place) else {
-            return true;
-        };
+        let clock = known.pieces.all[place].clock;
         let least_ns = by_ns - by_ns / SPREADS.unsigned_abs();
-        let mut own = reels.jumps(readings, piece.clock, span, least_ns);
+        let mut own = reels.jumps(readings, clock, span, least_ns);
         own.all(|jumps| !jumps.is_empty())
     };
     let pieces = &known.pieces.all;
@@ -64,43 +62,30 @@ pub(super) fn loose(
         let at_end = run(place, &own, &jumps);
         own.reverse();
         let at_begin = run(place, &own, &jumps);
-        let piece = pieces.get(place).copied();
+        let piece = pieces[place];
         let is_of = |other: Option<usize>| {
             let other = other.and_then(|other| pieces.get(other));
-            other.is_some_and(|other| {
-                piece.is_some_and(|it| (it.clock, it.epoch) == (other.clock, other.epoch))
-            })
+            other.is_some_and(|it| (it.clock, it.epoch) == (piece.clock, piece.epoch))
         };
         let edges = [
             // Beyond the last packets nothing else is known.
-            at_end.map(|(from, by_ns)| {
-                if is_of(Some(place + 1)) {
-                    (from, piece.map_or(from, |it| it.span.last), by_ns)
-                } else {
-                    (from, u64::MAX, by_ns)
-                }
+            at_end.map(|(from, by_ns)| match is_of(Some(place + 1)) {
+                true => (from, piece.span.last, by_ns),
+                false => (from, u64::MAX, by_ns),
             }),
-            at_begin.map(|(until, by_ns)| {
-                if is_of(place.checked_sub(1)) {
-                    (piece.map_or(until, |it| it.span.first), until, by_ns)
-                } else {
-                    (0, until, by_ns)
-                }
+            at_begin.map(|(until, by_ns)| match is_of(place.checked_sub(1)) {
+                true => (piece.span.first, until, by_ns),
+                false => (0, until, by_ns),
             }),
         ];
-        edges
-            .into_iter()
-            .flatten()
-            .filter_map(move |(from, until, by_ns)| {
-                let piece = piece?;
-                Some(Loose {
-                    clock: piece.clock,
-                    epoch: piece.epoch,
-                    from,
-                    until,
-                    by_ns,
-                })
-            })
+        let edges = edges.into_iter().flatten();
+        edges.map(move |(from, until, by_ns)| Loose {
+            clock: piece.clock,
+            epoch: piece.epoch,
+            from,
+            until,
+            by_ns,
+        })
     });
     found.collect()
 }
@@ -114,7 +99,7 @@ fn crossings(known: &Known, sample: &Sample) -> impl Iterator<Item = (usize, Cro
         if place == 0 || known.pieces.is_gap(place) || known.pieces.is_gap(partner) {
             return None;
         }
-        let (own, other) = (known.placed.get(place)?, known.placed.get(partner)?);
+        let (own, other) = (&known.placed[place], &known.placed[partner]);
         let (sent, received) = (sample.crossed.sent, sample.crossed.received);
         let (at, there, slack_ns) = if is_sent {
             let left = own.edge(sent, &own.course.upper);

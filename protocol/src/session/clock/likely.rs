@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::pieces::Pieces;
-use super::place::{Placed, time};
+use super::place::Placed;
 use super::solve::{Sample, half_round};
 
 /// Smaller steps are not looked for.
@@ -44,9 +44,8 @@ pub(super) fn tighten(
         .filter_map(|(place, sample)| Some((place, pieces.within(whole, sample)?)));
     let hidden = hidden(pieces, placed, those);
     for &(place, least_ns) in &hidden {
-        if let Some(sample) = fine.get_mut(place) {
-            sample.least_ns = least_ns.max(sample.least_ns);
-        }
+        let sample = &mut fine[place];
+        sample.least_ns = least_ns.max(sample.least_ns);
     }
     !hidden.is_empty()
 }
@@ -66,8 +65,7 @@ fn hidden(
         pairs.entry(sample.pair()).or_default().extend(slack);
     }
     let found = pairs.into_iter().filter_map(|(pair, own)| {
-        let span = |place: usize| pieces.all.get(place).map(|piece| piece.span);
-        let (one, other) = ((pair.0, span(pair.0)?), (pair.1, span(pair.1)?));
+        let [one, other] = [pair.0, pair.1].map(|place| (place, pieces.all[place].span));
         // By the times of the clock that was set packets are before or after that.
         let sides = [pair.0, pair.1].map(|clock| {
             let mut own = own.clone();
@@ -77,7 +75,7 @@ fn hidden(
         let (step, own) = sides.into_iter().flatten().max_by_key(|it| it.0.by_ns)?;
         let is_step = |apart: f64| apart >= step.by_ns as f64 / 5.0;
         let round = |range: Range<usize>| {
-            let some: Vec<Sample> = own.get(range)?.iter().map(|it| it.sample).collect();
+            let some: Vec<Sample> = own[range].iter().map(|it| it.sample).collect();
             half_round(one, other, &some)
         };
         // What drift can do as well shows in neither part.
@@ -88,7 +86,7 @@ fn hidden(
         };
         let (all, apart) = parted(step.from, step.until)?;
         let lasts = || parted(0, own.len()).is_some_and(|(_, apart)| is_step(apart));
-        let around = own.get(step.from..step.until)?.iter();
+        let around = own[step.from..step.until].iter();
         let least_ns = all + apart / 2.0;
         let around: Vec<(usize, f64)> = around.map(|it| (it.place, least_ns)).collect();
         (is_step(apart) && (step.chance >= SURE || lasts())).then_some(around)
@@ -112,8 +110,8 @@ impl Slack {
 }
 
 fn slack(placed: &[Placed], place: usize, sample: &Sample) -> Option<Slack> {
-    let sent = time(placed, sample.from, sample.crossed.sent)?;
-    let received = time(placed, sample.to, sample.crossed.received)?;
+    let sent = placed[sample.from].time(sample.crossed.sent);
+    let received = placed[sample.to].time(sample.crossed.received);
     Some(Slack {
         ns: i64::try_from(received - sent).ok()?,
         sample: *sample,
@@ -142,7 +140,7 @@ fn largest(all: &[Slack]) -> Option<Step> {
     for (middle, behind) in middles.filter(|it| it.1 < parts.len()) {
         let from = middle.saturating_sub(REACH);
         let until = parts.len().min(behind + REACH);
-        let (before, after) = (parts.get(from..middle)?, parts.get(behind..until)?);
+        let (before, after) = (&parts[from..middle], &parts[behind..until]);
         let both = [step(before, after), step(after, before)];
         let Some((by_ns, chance)) = both.into_iter().flatten().max_by_key(|it| it.0) else {
             continue;

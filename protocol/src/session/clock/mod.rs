@@ -76,12 +76,9 @@ pub(crate) fn align(readings: &[Reading], reels: &Reels<'_>) -> Aligned {
     let tried = apart(&falls);
     let aligned = placed(&tried, reels);
     let is_step = |reel: usize, (number, fall): &(EventNumber, u64)| {
-        let steps = aligned.clocks.get(reel)?.steps.iter();
-        let place = tried
-            .get(reel)?
-            .epochs
-            .iter()
-            .position(|it| it.number == *number)?;
+        let steps = aligned.clocks[reel].steps.iter();
+        let mut epochs = tried[reel].epochs.iter();
+        let place = epochs.position(|it| it.number == *number)?;
         let step = steps
             .filter(|it| it.shows_itself)
             .nth(place.checked_sub(1)?)?;
@@ -401,10 +398,8 @@ fn alignment(
                 if from > until {
                     return;
                 }
-                let (Some(may), Some(is)) = (placed.get(place), best.get(place)) else {
-                    return;
-                };
-                let also = other.and_then(|other| placed.get(other));
+                let (may, is) = (&placed[place], &best[place]);
+                let also = other.map(|other| &placed[other]);
                 let knots = knots((may, is, also), from, until);
                 if other.is_none() {
                     let worst = knots.iter().map(|knot| knot.error_ns);
@@ -423,13 +418,10 @@ fn alignment(
             push(from, until, None);
             if let Some((gap, cut)) = after {
                 push(gap.first + 1, cut.saturating_sub(1), Some(place + 2));
-                let times = |time: u64| {
-                    Some(place::time(best, place, time)? - place::time(best, place + 2, time)?)
-                };
                 alignment.steps.push(Step {
                     last: Time(gap.first),
                     first: Time(gap.last),
-                    by_ns: times(cut).unwrap_or(0),
+                    by_ns: best[place].time(cut) - best[place + 2].time(cut),
                     shows_itself: false,
                     is_open: false,
                 });
@@ -450,11 +442,10 @@ fn step_after(reading: &Reading, epoch: usize, pieces: &Pieces, best: &[Placed])
         |epoch: usize| move |it: &pieces::Piece| (it.clock, it.epoch) == (reading.clock, epoch);
     let last = pieces.all.iter().rposition(of(epoch))?;
     let first = pieces.all.iter().position(of(epoch + 1))?;
-    let time = |place: usize| place::time(best, place, next.begin);
     Some(Step {
         last: Time(reading.epochs[epoch].end),
         first: Time(next.begin),
-        by_ns: time(last)? - time(first)?,
+        by_ns: best[last].time(next.begin) - best[first].time(next.begin),
         shows_itself: true,
         is_open: false,
     })

@@ -25,7 +25,7 @@ pub(super) fn narrowed(
             first: piece.span.last,
         };
         let least_ns = forward_ns(placed, place, gap);
-        if let Some(least_ns) = least_ns.filter(|&by_ns| by_ns > LEAST_NS) {
+        if least_ns > LEAST_NS {
             for jumps in reels.jumps(readings, piece.clock, piece.span, least_ns as u64) {
                 if let (Some(one), Some(other)) = (jumps.first(), jumps.last()) {
                     let last = gap.last.max(one.0);
@@ -44,10 +44,9 @@ pub(super) fn narrowed(
 }
 
 /// By how much at the least the clock was set forward in a gap.
-fn forward_ns(placed: &[Placed], place: usize, gap: Gap) -> Option<f64> {
-    let (before, after) = (placed.get(place.checked_sub(1)?)?, placed.get(place + 1)?);
-    let (before, after) = (&before.course, &after.course);
+fn forward_ns(placed: &[Placed], place: usize, gap: Gap) -> f64 {
+    let (before, after) = (&placed[place - 1].course, &placed[place + 1].course);
     let base_ns = (before.base_ns - after.base_ns) as f64;
     let by = [gap.last, gap.first].map(|at| base_ns + on(&before.lower, at) - on(&after.upper, at));
-    Some(by[0].min(by[1]))
+    by[0].min(by[1])
 }

@@ -301,7 +301,7 @@ impl Pieces {
     /// A packet between the clocks of `whole` as one between these pieces of them.
     pub fn within(&self, whole: &Pieces, sample: &Sample) -> Option<Sample> {
         let piece = |place: usize, at: u64| {
-            let own = whole.all.get(place)?;
+            let own = &whole.all[place];
             self.at(own.clock, own.epoch, at)
         };
         Some(Sample::new(
@@ -330,7 +330,7 @@ impl Gathered {
     pub fn add(&mut self, pieces: &Pieces, from: Moment, to: Moment) {
         let piece = |(reel, number, time): Moment| {
             let place = pieces.of(reel, number, time)?;
-            Some((place, pieces.all.get(place)?))
+            Some((place, &pieces.all[place]))
         };
         let (Some((one, own)), Some((other, its))) = (piece(from), piece(to)) else {
             return;

@@ -29,11 +29,6 @@ impl Placed {
     }
 }
 
-/// A time of a piece on the first clock, see [`Placed::time`].
-pub(super) fn time(placed: &[Placed], place: usize, at: u64) -> Option<i128> {
-    Some(placed.get(place)?.time(at))
-}
-
 /// Places all pieces: those that packets tie to the first where packets say, others by the calendar,
 /// moved as little as it takes for no packet to arrive before it was sent.
 pub(super) fn place(
@@ -45,7 +40,7 @@ pub(super) fn place(
     let spans = pieces.spans();
     let mut placed: Vec<Option<Placed>> = vec![None; spans.len()];
     while let Some(next) = placed.iter().position(Option::is_none) {
-        let is_open = |place: usize| matches!(placed.get(place), Some(None));
+        let is_open = |place: usize| placed[place].is_none();
         let (inner, others): (Vec<Sample>, Vec<Sample>) = samples
             .iter()
             .partition(|it| is_open(it.from) && is_open(it.to));
@@ -54,10 +49,8 @@ pub(super) fn place(
         let mut new: Vec<(usize, Placed)> = Vec::new();
         for (place, course) in courses.into_iter().enumerate() {
             let course = course.filter(|_| is_open(place));
-            new.extend(course.map(|course| {
-                let is_tied = is_first;
-                (place, Placed { course, is_tied })
-            }));
+            let is_tied = is_first;
+            new.extend(course.map(|course| (place, Placed { course, is_tied })));
         }
         if !is_first {
             let shift_ns = shift_ns(readings, pieces, next, &new, &placed, &others);
@@ -89,7 +82,7 @@ fn shift_ns(
     {
         shift_ns = before.course.base_ns;
     }
-    let known = |place: usize| placed.get(place).and_then(Option::as_ref);
+    let known = |place: usize| placed[place].as_ref();
     let own = |place: usize| new.iter().find(|it| it.0 == place).map(|it| &it.1);
     let (mut least, mut most) = (i128::MIN, i128::MAX);
     for sample in others {
@@ -105,27 +98,20 @@ fn shift_ns(
 
 fn calendar(readings: &[Reading], pieces: &Pieces, place: usize) -> i128 {
     let utc_of_zero_ns = |place: usize| {
-        let clock = pieces.all.get(place)?.clock;
-        let reading = readings.iter().find(|it| it.clock == clock)?;
-        Some(reading.utc_of_zero_ns)
+        let clock = pieces.all[place].clock;
+        let reading = readings.iter().find(|it| it.clock == clock);
+        reading.map_or(0, |reading| reading.utc_of_zero_ns)
     };
-    match (utc_of_zero_ns(place), utc_of_zero_ns(0)) {
-        (Some(own), Some(first)) => own - first,
-        _ => 0,
-    }
+    utc_of_zero_ns(place) - utc_of_zero_ns(0)
 }
 
 /// Every piece by the calendar alone, where times are too far apart to work with.
 pub(super) fn by_calendar(readings: &[Reading], pieces: &Pieces) -> Vec<Placed> {
     let spans = pieces.spans().into_iter().enumerate();
     let placed = spans.map(|(place, span)| {
-        let line = vec![(span.first, 0.0), (span.last, 0.0)];
+        let base_ns = calendar(readings, pieces, place);
         Placed {
-            course: Course {
-                base_ns: calendar(readings, pieces, place),
-                lower: line.clone(),
-                upper: line,
-            },
+            course: Course::only(base_ns, span),
             is_tied: place == 0,
         }
     });

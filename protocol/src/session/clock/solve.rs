@@ -105,6 +105,18 @@ pub(crate) struct Course {
     pub upper: Vec<(u64, f64)>,
 }
 
+impl Course {
+    /// Where nothing is added but so much.
+    pub fn only(base_ns: i128, span: Span) -> Course {
+        let line = vec![(span.first, 0.0), (span.last, 0.0)];
+        Course {
+            base_ns,
+            lower: line.clone(),
+            upper: line,
+        }
+    }
+}
+
 /// Clocks that no even drift explains: by how much packets would arrive before they were sent, at
 /// the least; infinite where numbers are too far apart to tell.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -119,9 +131,7 @@ pub(super) fn bases(clocks: usize, reference: usize, samples: &[Sample]) -> Vec<
         *known = took.min(*known);
     }
     let mut bases = vec![None; clocks];
-    if let Some(slot) = bases.get_mut(reference) {
-        *slot = Some(0);
-    }
+    bases[reference] = Some(0);
     loop {
         let mut best: Option<(bool, i128, usize, i128)> = None;
         for (&(from, to), &there) in &least {
@@ -130,7 +140,7 @@ pub(super) fn bases(clocks: usize, reference: usize, samples: &[Sample]) -> Vec<
                 (from, to, back.map_or(-there, |back| (back - there) / 2)),
                 (to, from, back.map_or(there, |back| (there - back) / 2)),
             ] {
-                let (Some(Some(base)), Some(None)) = (bases.get(known), bases.get(new)) else {
+                let (Some(base), None) = (bases[known], bases[new]) else {
                     continue;
                 };
                 let round = back.map_or(0, |back| there + back);
@@ -154,9 +164,8 @@ fn tied(clocks: usize, reference: usize, samples: &[Sample]) -> Vec<Sample> {
         let mut reached = vec![false; clocks];
         let mut next = vec![reference];
         while let Some(at) = next.pop() {
-            match reached.get_mut(at) {
-                Some(known) if !*known => *known = true,
-                _ => continue,
+            if std::mem::replace(&mut reached[at], true) {
+                continue;
             }
             next.extend(pairs.iter().filter(|pair| pair.0 == at).map(|pair| pair.1));
         }
@@ -165,7 +174,7 @@ fn tied(clocks: usize, reference: usize, samples: &[Sample]) -> Vec<Sample> {
     let there: Vec<(usize, usize)> = pairs.iter().copied().collect();
     let back: Vec<(usize, usize)> = pairs.iter().map(|&(from, to)| (to, from)).collect();
     let (there, back) = (reached(&there), reached(&back));
-    let is_tied = |clock: usize| there.get(clock) == Some(&true) && back.get(clock) == Some(&true);
+    let is_tied = |clock: usize| there[clock] && back[clock];
     let those = samples.iter().copied();
     those
         .filter(|it| it.from != it.to && is_tied(it.from) && is_tied(it.to))
@@ -186,26 +195,20 @@ pub(super) fn solve(
     for part in parts(spans.len(), reference, &inner) {
         let mut walk = Rows::of_part(spans, &bases, &part, &inner).settled(allowed_ns)?;
         for (place, &clock) in part.iter().enumerate() {
-            let (Some(span), Some(Some(base))) = (spans.get(clock), bases.get(clock)) else {
+            let Some(base_ns) = bases[clock] else {
                 continue;
             };
-            let upper = walk.line(place, span, 1.0)?;
-            let lower = walk.line(place, span, -1.0)?;
+            let upper = walk.line(place, &spans[clock], 1.0)?;
+            let lower = walk.line(place, &spans[clock], -1.0)?;
             courses[clock] = Some(Course {
-                base_ns: *base,
+                base_ns,
                 lower: lower.into_iter().map(|(at, by)| (at, -by)).collect(),
                 upper,
             });
         }
     }
-    if let (Some(span), Some(slot)) = (spans.get(reference), courses.get_mut(reference)) {
-        let line = vec![(span.first, 0.0), (span.last, 0.0)];
-        *slot = Some(Course {
-            base_ns: 0,
-            lower: line.clone(),
-            upper: line,
-        });
-    }
+    let span = spans[reference];
+    courses[reference] = Some(Course::only(0, span));
     Ok(courses)
 }
 
@@ -317,10 +320,10 @@ impl Rows {
             let mut took = sample.crossed.took();
             let mut terms = smallvec![(late, 1.0)];
             for (clock, at, sign) in [(sample.to, received, 1.0), (sample.from, sent, -1.0)] {
-                took += sign as i128 * bases.get(clock).copied().flatten().unwrap_or(0);
-                if let (Ok(place), Some(span)) = (part.binary_search(&clock), spans.get(clock)) {
+                took += sign as i128 * bases[clock].unwrap_or(0);
+                if let Ok(place) = part.binary_search(&clock) {
                     terms.push((2 * place, sign));
-                    terms.push((2 * place + 1, sign * span.place(at)));
+                    terms.push((2 * place + 1, sign * spans[clock].place(at)));
                 }
             }
             // No three lines through one point, so that every step leads on.
@@ -334,10 +337,8 @@ impl Rows {
             });
         }
         let packets = rows.len();
-        let drifts: Vec<f64> = part
-            .iter()
-            .map(|&clock| spans.get(clock).map_or(1.0, Span::length) / 2.0 * slope)
-            .collect();
+        let drift = |&clock: &usize| spans[clock].length() / 2.0 * slope;
+        let drifts: Vec<f64> = part.iter().map(drift).collect();
         let all: f64 = drifts.iter().sum();
         let far = 4.0 * (widest * (part.len() + 1) as f64 + all);
         let mut holding = Vec::new();
@@ -391,7 +392,7 @@ impl Rows {
     /// Where no packet comes later by less than this, a corner at which no packet is missed.
     fn walk(&self, given_ns: f64) -> Option<Walk> {
         let mut rows = self.all.clone();
-        rows.get_mut(self.last)?.least = given_ns;
+        rows[self.last].least = given_ns;
         let start = self.most_missed(given_ns).unwrap_or(self.last);
         let begin: Vec<usize> = self.holding.iter().copied().chain([start]).collect();
         Walk::new(self.late + 1, rows, begin)
@@ -401,11 +402,9 @@ impl Rows {
     /// come later by `given_ns` miss none.
     fn most_missed(&self, given_ns: f64) -> Option<usize> {
         let mut corner = vec![0.0; self.late + 1];
-        for row in self.holding.iter().filter_map(|&at| self.all.get(at)) {
+        for row in self.holding.iter().map(|&at| &self.all[at]) {
             for &(unknown, by) in &row.terms {
-                if let Some(value) = corner.get_mut(unknown) {
-                    *value = row.least / by;
-                }
+                corner[unknown] = row.least / by;
             }
         }
         let packets = self.all.iter().take(self.packets);

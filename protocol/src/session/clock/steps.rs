@@ -165,10 +165,11 @@ impl Search {
         };
         let mut explained = None;
         for (doubt, (piece, gap)) in next.into_iter().enumerate().take(doubts + 1) {
-            let Some(known) = apart.pieces.get(piece).filter(|_| self.left > 0) else {
+            if self.left == 0 {
                 break;
-            };
+            }
             self.left -= 1;
+            let known = &apart.pieces[piece];
             let found = [found, &[((known.clock, known.epoch), gap)]].concat();
             let mut apart = apart.clone();
             apart.split(piece, gap);
@@ -210,9 +211,7 @@ impl Apart {
 
     fn split(&mut self, piece: usize, gap: Gap) {
         let new = self.pieces.len();
-        let Some(known) = self.pieces.get_mut(piece) else {
-            return;
-        };
+        let known = &mut self.pieces[piece];
         let mut after = *known;
         known.span.last = gap.first;
         after.span.first = gap.last;
@@ -262,10 +261,8 @@ impl Apart {
                     return None;
                 }
                 own.sort_by_key(|it| (it.at(place), it.from, it.crossed));
-                let before = longest(own.len(), |count| fits(own.get(..count).unwrap_or(&[])));
-                let after = longest(own.len(), |count| {
-                    fits(own.get(own.len() - count..).unwrap_or(&[]))
-                });
+                let before = longest(own.len(), |count| fits(&own[..count]));
+                let after = longest(own.len(), |count| fits(&own[own.len() - count..]));
                 let time = |at: usize| own.get(at).map(|it| it.at(place));
                 let first = time(before)?;
                 let last = time((own.len() - after).checked_sub(1)?)?;
@@ -281,13 +278,10 @@ impl Apart {
 
     /// Whether each two pieces may run evenly.
     fn is_even(&self) -> bool {
-        let span = |place: usize| self.pieces.get(place).map(|piece| piece.span);
-        pairs(&self.samples).iter().all(|(&(one, other), own)| {
-            let (Some(first), Some(second)) = (span(one), span(other)) else {
-                return true;
-            };
-            agree((one, first), (other, second), own)
-        })
+        let span = |place: usize| (place, self.pieces[place].span);
+        let pairs = pairs(&self.samples);
+        let mut pairs = pairs.iter();
+        pairs.all(|(&(one, other), own)| agree(span(one), span(other), own))
     }
 }
 
@@ -308,11 +302,7 @@ fn pairs(samples: &[Sample]) -> BTreeMap<(usize, usize), Vec<Sample>> {
 fn candidates((pieces, search): (&[Piece], &Search), samples: &[Sample]) -> Vec<(usize, Gap)> {
     let mut views: BTreeMap<usize, Vec<View>> = BTreeMap::new();
     for ((one, other), own) in pairs(samples) {
-        let span = |place: usize| pieces.get(place).map(|piece| piece.span);
-        let (Some(first), Some(second)) = (span(one), span(other)) else {
-            continue;
-        };
-        let (one, other) = ((one, first), (other, second));
+        let [one, other] = [one, other].map(|place| (place, pieces[place].span));
         let is_even = agree(one, other, &own);
         for (chosen, partner) in [(one, other), (other, one)] {
             let view = View::new(partner, chosen, &own, is_even);
@@ -328,7 +318,7 @@ fn candidates((pieces, search): (&[Piece], &Search), samples: &[Sample]) -> Vec<
         };
         let missed = views.iter().filter(is_missed).count() as i64;
         // Between two it cannot be told which of them was set: not the one that all are read on.
-        let is_other = pieces.get(place).map(|it| it.clock) != Some(search.reference);
+        let is_other = pieces[place].clock != search.reference;
         if !is_other && !search.with_reference {
             return None;
         }
@@ -437,8 +427,7 @@ impl View {
     }
 
     fn agrees(&self, from: usize, until: usize) -> bool {
-        let some = self.samples.get(from..until).unwrap_or(&[]);
-        agree(self.partner, self.chosen, some)
+        agree(self.partner, self.chosen, &self.samples[from..until])
     }
 
     /// How many runs there are from a place on, and where the first of them ends.

@@ -64,15 +64,15 @@ pub(crate) fn trim(roads: &Roads<'_>, sources: &[Source]) -> BTreeMap<EndKey, u6
             .take(family)
             .take_while(|(_, bytes)| bytes.len() == start.len())
             .count();
-        let members = rest.get(..family).unwrap_or(&[]);
+        let (members, behind) = rest.split_at(family);
         if equal != family && !apart(members) {
             let hash = hash(start);
             for (end, _) in members {
                 trimmed.insert((end.reel, end.side, end.place, end.to), hash);
             }
-            rest = rest.get(family..).unwrap_or(&[]);
+            rest = behind;
         } else {
-            rest = rest.get(equal..).unwrap_or(&[]);
+            rest = &rest[equal..];
         }
     }
     trimmed

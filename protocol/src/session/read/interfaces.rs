@@ -62,9 +62,7 @@ impl Interfaces {
                 place
             }
         };
-        if let Some(interface) = self.list.get_mut(usize::from(place)) {
-            interface.packets += 1;
-        }
+        self.list[usize::from(place)].packets += 1;
         place
     }
 

@@ -8,6 +8,7 @@ use netreel_wire::Wire;
 
 use super::grown::Look;
 use super::scan::{RawHole, Scan};
+use crate::figures::{counted, listed};
 use crate::session::SessionError;
 use crate::session::ask::firm::Firm;
 use crate::session::facts::asking::Answers;
@@ -178,19 +179,14 @@ pub(crate) fn is_closed(reel: &Reel) -> bool {
 
 /// Says how many events of which kinds, by their numbers, were skipped; `None` if none was.
 fn skipped(file: &str, unknown: &BTreeMap<u8, u64>) -> Option<String> {
-    let count = |count: u64, kind: u8| match count {
-        1 => format!("1 event of kind {kind}"),
-        _ => format!("{count} events of kind {kind}"),
-    };
-    let mut counts: Vec<String> = unknown
+    let counts: Vec<String> = unknown
         .iter()
-        .map(|(&kind, &many)| count(many, kind))
+        .map(|(kind, &many)| format!("{} of kind {kind}", counted(many, "event")))
         .collect();
-    let last = counts.pop()?;
-    let list = match counts.len() {
-        0 => last,
-        _ => format!("{} and {last}", counts.join(", ")),
-    };
+    if counts.is_empty() {
+        return None;
+    }
+    let list = listed(&counts);
     let were = if unknown.values().sum::<u64>() == 1 {
         "was"
     } else {

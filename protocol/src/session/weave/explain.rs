@@ -122,7 +122,7 @@ impl Payload<'_> {
     /// The first receipts, with the sends that they may be of.
     fn start(&self) -> Payload<'_> {
         let count = self.receipts.len().min(LOOKED_AT);
-        let receipts = self.receipts.get(..count).unwrap_or(&[]);
+        let receipts = &self.receipts[..count];
         let last = receipts.last().copied().unwrap_or(0);
         let sends = if count < self.receipts.len() {
             self.possible(last)
@@ -130,9 +130,9 @@ impl Payload<'_> {
             self.sends.len()
         };
         Payload {
-            sends: self.sends.get(..sends).unwrap_or(&[]),
+            sends: &self.sends[..sends],
             receipts,
-            neighbours: self.neighbours.get(..count).unwrap_or(&[]),
+            neighbours: &self.neighbours[..count],
             goes_on: count < self.receipts.len(),
             ..*self
         }
@@ -214,7 +214,7 @@ impl Payload<'_> {
                 .chain([from, from + 1])
                 .filter(|&at| from <= at && at < possible);
             let rank = |&at: &usize| {
-                let sent_ns = self.sends.get(at).copied().unwrap_or(0);
+                let sent_ns = self.sends[at];
                 let again = i64::from(last == Some(at));
                 let asked = self.strange(receipt, sent_ns, expected, neighbours, fault_ns);
                 (asked.saturating_add(again.saturating_mul(fault_ns / 2)), at)

@@ -69,12 +69,8 @@ impl Margins {
         let mut margins = vec![Margins::default(); order.nodes.len()];
         let members = order.roads.cast.members.iter().zip(order.node_of);
         for (member, node) in members.filter(|(member, _)| !member.observer) {
-            if let Some(slot) = node.of_mut(&mut margins)
-                && let Some(reel) = member.reel
-                && let (Some(scan), Some(clock)) =
-                    (order.roads.scans.get(reel), order.clocks.get(reel))
-            {
-                *slot = Margins::new(scan, &clock.map);
+            if let Some((slot, reel)) = node.of_mut(&mut margins).zip(member.reel) {
+                *slot = Margins::new(&order.roads.scans[reel], &order.clocks[reel].map);
             }
         }
         margins
@@ -165,9 +161,8 @@ impl Fates {
         let next = holes.partition_point(|hole| hole.start < received);
         if next < holes.len() {
             arrivals.before.resize(holes.len(), None);
-            if let Some(before) = arrivals.before.get_mut(next) {
-                *before = Some(departed).max(*before);
-            }
+            let before = &mut arrivals.before[next];
+            *before = Some(departed).max(*before);
         }
     }
 

@@ -161,12 +161,9 @@ impl<'a, 'b> Filling<'a, 'b> {
 
     fn time(&mut self, end: EndId) -> SessionTime {
         let (reel, side, place) = self.order.places.find(end);
-        let scan = self.order.roads.scans.get(reel);
-        let clock = self.order.clocks.get(reel);
-        let (Some(ends), Some(clock)) = (scan.map(|scan| scan.side(side)), clock) else {
-            return SessionTime::default();
-        };
+        let ends = self.order.roads.scans[reel].side(side);
         let time = Time(self.times.get(reel, side, place));
+        let clock = &self.order.clocks[reel];
         clock.map.time(time, || ends.number(place))
     }
 
@@ -182,9 +179,7 @@ impl<'a, 'b> Filling<'a, 'b> {
     ) -> Result<(), SessionError> {
         let odd = next.odd;
         let (reel, side, place) = next.at;
-        let Some(ends) = self.order.roads.scans.get(reel).map(|scan| scan.side(side)) else {
-            return Ok(());
-        };
+        let ends = self.order.roads.scans[reel].side(side);
         let link = next.link;
         let id = self.filled.len();
         // The highest number is none: rows are numbered from 0, and one more is told in ids.
@@ -274,20 +269,14 @@ impl<'a, 'b> Filling<'a, 'b> {
             number,
             departed,
         } = *lone;
-        let ends = self.order.roads.scans.get(reel).map(|scan| scan.side(side));
-        let clock = self.order.clocks.get(reel);
-        let error_ns = ends.zip(clock).map_or(0, |(ends, clock)| {
-            clock.map.error_ns(number, ends.time(place))
-        });
-        let is_cut = ends.is_some_and(|ends| {
-            let kept = ends.length(place);
-            side == Side::Seen && kept < ends.whole(place, kept)
-        });
+        let ends = self.order.roads.scans[reel].side(side);
+        let (kept, clock) = (ends.length(place), &self.order.clocks[reel]);
+        let is_cut = side == Side::Seen && kept < ends.whole(place, kept);
         Missing {
             link,
             to,
             departed,
-            error_ns,
+            error_ns: clock.map.error_ns(number, ends.time(place)),
             dropped: is_dropped(self.order.faults(reel, number)),
             doubtful: is_cut || self.elsewhere.binary_search(&told).is_ok(),
             unread: side == Side::Send && self.is_unread(to, (reel, place), departed),
@@ -331,8 +320,8 @@ impl<'a, 'b> Filling<'a, 'b> {
         let Some(unread) = unread.filter(|unread| !unread.is_empty()) else {
             return false;
         };
-        let scan = self.order.roads.scans.get(reel);
-        let peer = scan.and_then(|scan| scan.peer(&scan.sends.get(place)?));
+        let scan = &self.order.roads.scans[reel];
+        let peer = scan.sends.get(place).and_then(|send| scan.peer(&send));
         let closed = peer.and_then(|peer| unread.get(&peer.port()));
         closed.is_some_and(|&closed| departed <= closed)
     }
@@ -405,7 +394,7 @@ impl<'a, 'b> Filling<'a, 'b> {
         self.filled.conclude(self.order);
         let scans = self.order.roads.scans;
         let tracks = self.order.tracks(|reel, side| {
-            let count = scans.get(reel).map_or(0, |scan| scan.side(side).len());
+            let count = scans[reel].side(side).len();
             let stretches = self.order.places.numbers((reel, side), count);
             let own = stretches.flat_map(|stretch| partners.get(stretch).unwrap_or(&[]));
             own.map(|&packet| u64::from(packet)).collect()

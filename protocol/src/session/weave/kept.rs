@@ -124,7 +124,7 @@ impl Kept {
 
     /// The packet of an end, where it is kept.
     fn packet(&self, (reel, side, place): EndAt, end: EndId) -> Option<u32> {
-        let packets = &self.packets.get(reel)?[side as usize];
+        let packets = &self.packets[reel][side as usize];
         match place < packets.len() {
             true => Some(packets.get(place) as u32),
             false => self.strewn.get(&end).copied(),
@@ -258,10 +258,8 @@ impl Kept {
             known.or_else(|| partners.get(end.0 as usize).copied())
         };
         order.tracks(|reel, side| {
-            let known = self.packets.get(reel).map(|known| &known[side as usize]);
-            let mut packets = known.cloned().unwrap_or_default();
-            let scan = order.roads.scans.get(reel);
-            let count = scan.map_or(0, |scan| scan.side(side).len());
+            let mut packets = self.packets[reel][side as usize].clone();
+            let count = order.roads.scans[reel].side(side).len();
             let new = (packets.len()..count).filter_map(|place| of_end((reel, side, place)));
             packets.extend(new.map(u64::from));
             packets
@@ -280,10 +278,7 @@ impl Kept {
         for (reel, scan) in order.roads.scans.iter().enumerate() {
             for side in Side::ALL {
                 let ends = scan.side(side);
-                let kept = self
-                    .packets
-                    .get(reel)
-                    .map_or(0, |it| it[side as usize].len());
+                let kept = self.packets[reel][side as usize].len();
                 let made = (kept..ends.len()).filter_map(|place| {
                     let told = order.places.id(reel, side, place);
                     let partner = partners.get(told.0 as usize).copied()?;
@@ -329,9 +324,7 @@ impl Kept {
     /// Keeps the packets of more ends of a side.
     fn keep_ends(&mut self, order: &Order<'_>, (reel, side): (usize, Side), packets: &Column) {
         let count = self.filled.len() as u64;
-        let Some(known) = self.packets.get_mut(reel).map(|it| &mut it[side as usize]) else {
-            return;
-        };
+        let known = &mut self.packets[reel][side as usize];
         let mut further = packets.iter_from(known.len());
         let mut place = known.len();
         for packet in further.by_ref() {

@@ -91,24 +91,21 @@ impl Missing {
 
     /// Whether a reel may lack what was sent before its end.
     pub fn is_holed(&self, reel: u16) -> bool {
-        let own = self.stretches.get(usize::from(reel));
-        own.is_some_and(|own| !own.is_empty())
+        !self.stretches[usize::from(reel)].is_empty()
     }
 
     /// Whether a receipt of what a reel sent came when that one may lack something.
     pub fn is_open(&self, sender: u16, receipt: &End) -> bool {
-        let after = self.after.get(usize::from(receipt.reel));
-        let after = after.and_then(|after| after.get(usize::from(sender)));
-        self.is_holed(sender) || after.is_some_and(|&after| receipt.place >= after)
+        let after = self.after[usize::from(receipt.reel)][usize::from(sender)];
+        self.is_holed(sender) || receipt.place >= after
     }
 
     /// Whether a reel may lack something that was sent between two moments.
     fn between(&self, reel: u16, since: i64, until: i64) -> bool {
         let reel = usize::from(reel);
-        let is_after_end = self.ends.get(reel).is_some_and(|&end| end < until);
-        let own = self.stretches.get(reel).map_or(&[][..], Vec::as_slice);
+        let own = &self.stretches[reel];
         let next = own.partition_point(|hole| hole.end <= since);
-        is_after_end || own.get(next).is_some_and(|hole| hole.start < until)
+        self.ends[reel] < until || own.get(next).is_some_and(|hole| hole.start < until)
     }
 
     /// Of the only send and the only receipt of a payload.

@@ -97,14 +97,11 @@ impl Known {
                     return None;
                 }
                 let (from, side, place) = places.find(EndId(partner));
-                let ends = scans.get(from)?.side(side);
+                let ends = scans[from].side(side);
                 Some(at(from, ends.time(place), &|| ends.number(place)))
             };
             let received = |number: EventNumber, time: Time| at(reel, time, &|| number);
-            match scans.get(reel) {
-                Some(scan) => of_reel(scan, &own, sent, received),
-                None => Vec::new(),
-            }
+            of_reel(&scans[reel], &own, sent, received)
         })
         .into_iter()
         .flatten();
@@ -147,14 +144,12 @@ fn of_reel(
     let ends = scan.side(Side::Receive);
     let mut lines: Vec<Option<Line>> = vec![None; scan.connections.len()];
     for &place in asked {
-        if let Some(line) = lines.get_mut(ends.way(place).0 as usize) {
-            line.get_or_insert_default();
-        }
+        lines[ends.connection(place) as usize].get_or_insert_default();
     }
     let mut found = vec![Neighbours::default(); asked.len()];
     let mut next = 0;
     for (place, (number, time, (connection, _))) in ends.rows().enumerate() {
-        let Some(Some(line)) = lines.get_mut(connection as usize) else {
+        let Some(line) = &mut lines[connection as usize] else {
             continue;
         };
         if asked.get(next) == Some(&place) {
@@ -179,8 +174,7 @@ fn of_reel(
         }
     }
     for (&place, own) in asked.iter().zip(&mut found) {
-        let line = lines.get(ends.way(place).0 as usize);
-        if let Some(Some(line)) = line {
+        if let Some(line) = &lines[ends.connection(place) as usize] {
             own.overtaken_ns = line.overtaken_ns;
             own.sooner_ns = line.sooner_ns;
         }

@@ -69,21 +69,18 @@ pub(super) struct Next {
 
 impl Order<'_> {
     pub(super) fn clock(&self, reel: usize) -> ClockMap {
-        self.clocks
-            .get(reel)
-            .map(|clock| clock.map.clone())
-            .unwrap_or_default()
+        self.clocks[reel].map.clone()
     }
 
     pub(super) fn link(&self, from: u16, to: u16) -> (NodeId, NodeId) {
-        let node = |member: u16| self.node_of.get(usize::from(member)).copied();
-        (node(from).unwrap_or_default(), node(to).unwrap_or_default())
+        let node = |member: u16| self.node_of[usize::from(member)];
+        (node(from), node(to))
     }
 
-    pub(super) fn key(&self, told: EndId, link: (NodeId, NodeId)) -> Option<Key> {
+    pub(super) fn key(&self, told: EndId, link: (NodeId, NodeId)) -> Key {
         let (reel, side, place) = self.places.find(told);
-        let ends = self.roads.scans.get(reel)?.side(side);
-        Some(self.key_of((reel, side), ends.number(place), ends.time(place), link))
+        let ends = self.roads.scans[reel].side(side);
+        self.key_of((reel, side), ends.number(place), ends.time(place), link)
     }
 
     pub(super) fn key_of(
@@ -99,10 +96,7 @@ impl Order<'_> {
             Side::Receive => to,
             Side::Seen => NodeId(u16::MAX),
         };
-        let time = match self.clocks.get(reel) {
-            Some(clock) => clock.map.time(time, || number),
-            None => SessionTime::of(time, 0),
-        };
+        let time = self.clocks[reel].map.time(time, || number);
         (time, by, number, to)
     }
 
@@ -122,8 +116,7 @@ impl Order<'_> {
 
     /// What was done to a packet on its way, by the event that tells it.
     pub(super) fn faults(&self, reel: usize, number: EventNumber) -> &[ProxyFault] {
-        let scan = self.roads.scans.get(reel);
-        scan.map_or(&[], |scan| scan.faults_of(number))
+        self.roads.scans[reel].faults_of(number)
     }
 
     /// Whether a packet's send and its receipt are what one capture, of which both reels were made,
@@ -131,10 +124,10 @@ impl Order<'_> {
     pub(super) fn is_one_sighting(&self, sent: EndId, received: EndId) -> bool {
         let told = |end: EndId| {
             let (reel, side, place) = self.places.find(end);
-            let header = self.sources.get(reel)?.reel.header();
+            let header = self.sources[reel].reel.header();
             let captured = header.engine == Header::CAPTURED && !header.clock.boot_id.is_empty();
-            let time = || Some(self.roads.scans.get(reel)?.side(side).time(place));
-            captured.then_some((&header.clock.boot_id, time()?))
+            let time = || self.roads.scans[reel].side(side).time(place);
+            captured.then(|| (&header.clock.boot_id, time()))
         };
         told(sent).is_some_and(|sent| told(received) == Some(sent))
     }

@@ -153,7 +153,7 @@ impl Order<'_> {
     ) -> Stream<'s> {
         let mut keyed: Vec<(Key, usize)> = odd
             .filter_map(|(place, odd)| {
-                Some((self.key(odd.source()?, self.link(odd.from, odd.to))?, place))
+                Some((self.key(odd.source()?, self.link(odd.from, odd.to)), place))
             })
             .collect();
         keyed.sort_unstable();

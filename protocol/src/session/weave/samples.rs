@@ -30,7 +30,7 @@ pub(crate) fn samples(
             drop(share);
             for group in groups(&ends) {
                 let mut pair = |before: &End, after: &End| {
-                    let lacks = lacks.get(usize::from(before.reel)).copied().unwrap_or(true);
+                    let lacks = lacks[usize::from(before.reel)];
                     if before.side == Side::Send && lacks {
                         unsure.push((Place::of(before), Place::of(after)));
                     } else if let (Some(from), Some(to)) = (
@@ -176,7 +176,7 @@ fn repeated(group: &[End], scans: &[Scan], pieces: &Pieces, mut pair: impl FnMut
     if group.len() < 3 || !of_one(sends, send.reel) || !of_one(receives, receive.reel) {
         return;
     }
-    let is_whole = |reel: u16| scans.get(usize::from(reel)).is_some_and(is_whole);
+    let is_whole = |reel: u16| is_whole(&scans[usize::from(reel)]);
     let is_even = |ends: &[End]| {
         let mut own = ends.iter().map(|end| {
             let raw = end.raw(scans)?;

@@ -79,8 +79,8 @@ impl Settled {
     }
 
     /// What of a reel stays.
-    pub(super) fn firm(&self, reel: usize) -> Option<&Firm> {
-        self.firm.get(reel)
+    pub(super) fn firm(&self, reel: usize) -> &Firm {
+        &self.firm[reel]
     }
 
     /// Whether more ends have a hash than a packet.
@@ -142,10 +142,7 @@ impl Settled {
     fn take_apart(&mut self, scans: &[Scan]) {
         let mut again = BTreeSet::new();
         for (reel, (scan, ends)) in scans.iter().zip(&self.ends).enumerate() {
-            let until = self
-                .firm
-                .get(reel)
-                .map_or_else(Default::default, |it| it.until);
+            let until = self.firm[reel].until;
             for side in Side::ALL {
                 let known = &mut self.looked_at[reel][side as usize];
                 let (rows, ends) = (scan.side(side), &ends[side as usize]);
@@ -183,8 +180,7 @@ impl Settled {
     fn stays(&self, odd: &Odd) -> bool {
         let source = odd.source().map(|source| self.places.find(source));
         source.is_some_and(|(reel, side, place)| {
-            let ends = self.ends.get(reel).map(|ends| &ends[side as usize]);
-            ends.is_some_and(|ends| ends.contains(place as u32))
+            self.ends[reel][side as usize].contains(place as u32)
         })
     }
 
@@ -218,9 +214,7 @@ impl Settled {
                 if side == Side::Receive {
                     self.met.insert((usize::from(from), usize::from(to)));
                 }
-                if let Some(sides) = self.ends.get_mut(usize::from(to)) {
-                    sides[side as usize].insert(place);
-                }
+                self.ends[usize::from(to)][side as usize].insert(place);
             }
             self.count += ends.len();
             self.packets += 1;
@@ -242,19 +236,17 @@ impl Settled {
     /// Whether an end is read for good.
     pub(super) fn is_firm(&self, order: &Order<'_>, end: EndId) -> bool {
         let (reel, side, place) = order.places.find(end);
-        let scan = order.roads.scans.get(reel);
-        let number = scan.map(|scan| scan.side(side).number(place));
-        let firm = self.firm.get(reel);
-        firm.is_some_and(|firm| number.is_some_and(|number| number < firm.until))
+        let number = order.roads.scans[reel].side(side).number(place);
+        number < self.firm[reel].until
     }
 
     /// Up to when all reels are firm that had something new at this look.
     pub(super) fn firm_until(&self, order: &Order<'_>) -> Option<SessionTime> {
         let reels = self.firm.iter().zip(&self.is_new).enumerate();
         let grown = reels.filter(|(_, (_, is_new))| **is_new);
-        let times = grown.filter_map(|(reel, (firm, _))| {
-            let clock = order.clocks.get(reel)?;
-            Some(clock.map.time(firm.last, || firm.until))
+        let times = grown.map(|(reel, (firm, _))| {
+            let clock = &order.clocks[reel];
+            clock.map.time(firm.last, || firm.until)
         });
         times.min()
     }

@@ -244,7 +244,7 @@ impl Weaver<'_> {
         let is_one = groups(equal).nth(1).is_none();
         let packets = groups(equal).map(|group| {
             let is_pair = group.len() == 2;
-            let stays = (is_pair || is_one) && self.is_fixed(settled, group)?;
+            let stays = (is_pair || is_one) && self.is_fixed(settled, group);
             let ends = group.iter().map(|end| (end.reel, end.side, end.place));
             stays.then(|| (ends.collect(), hash))
         });
@@ -252,27 +252,27 @@ impl Weaver<'_> {
     }
 
     /// Whether a group is a packet that stays one: a send alone, or with its receipts.
-    fn is_fixed(&self, settled: &Settled, group: &[End]) -> Option<bool> {
-        let (sent, receipts) = group.split_first()?;
-        let is_firm = |end: &End| {
-            let reel = usize::from(end.reel);
-            let ends = self.roads.scans.get(reel)?.side(end.side);
-            let place = end.place as usize;
-            let link = self.roads.fixed(reel, end.side, ends.way(place));
-            let until = settled.firm(reel)?.until;
-            Some(link.is_some() && ends.number(place) < until)
+    fn is_fixed(&self, settled: &Settled, group: &[End]) -> bool {
+        let Some((sent, receipts)) = group.split_first() else {
+            return false;
         };
-        let sender = settled.firm(usize::from(sent.reel))?;
+        let is_firm = |end: &End| {
+            let (reel, side, place) = end.at();
+            let ends = self.roads.scans[reel].side(side);
+            let link = self.roads.fixed(reel, side, ends.way(place));
+            link.is_some() && ends.number(place) < settled.firm(reel).until
+        };
+        let sender = settled.firm(usize::from(sent.reel));
         let until = self.at(usize::from(sent.reel), sender.last, || sender.until);
         let at = self.time(sent);
         let is_sure = |at: i64| at.saturating_add(SURE_NS) <= until.0;
         let is_receipt = |end: &End| {
             let received = self.time(end);
             let is_plain = end.side == Side::Receive && !end.shared;
-            is_plain && at <= received && is_sure(received) && is_firm(end) == Some(true)
+            is_plain && at <= received && is_sure(received) && is_firm(end)
         };
         let is_send = sent.side == Side::Send && !sent.shared;
-        Some(is_send && is_sure(at) && is_firm(sent)? && receipts.iter().all(is_receipt))
+        is_send && is_sure(at) && is_firm(sent) && receipts.iter().all(is_receipt)
     }
 
     /// Matches ends of one payload, or lets them wait.
@@ -385,17 +385,14 @@ impl Weaver<'_> {
 
     /// How far times of two members, and of what was seen between them, may be off each other.
     fn tolerance_ns(&self, (from, to): (u16, u16), seen: &[End]) -> i64 {
-        let error_ns = |reel: usize| self.clocks.get(reel).map(|clock| clock.error_ns);
+        let error_ns = |reel: usize| self.clocks[reel].error_ns;
         let end_error_ns = |member: u16| {
-            let member = self.roads.cast.members.get(usize::from(member))?;
-            error_ns(member.reel?)
+            let member = &self.roads.cast.members[usize::from(member)];
+            member.reel.map_or(0, error_ns)
         };
-        let watched = seen
-            .iter()
-            .filter_map(|end| error_ns(usize::from(end.reel)));
+        let watched = seen.iter().map(|end| error_ns(usize::from(end.reel)));
         let tolerance = end_error_ns(from)
-            .unwrap_or(0)
-            .saturating_add(end_error_ns(to).unwrap_or(0))
+            .saturating_add(end_error_ns(to))
             .saturating_add(watched.max().unwrap_or(0));
         i64::try_from(tolerance).unwrap_or(i64::MAX)
     }
@@ -403,7 +400,7 @@ impl Weaver<'_> {
     /// How far the time of an end may be off; `None` where nobody knows.
     fn error_ns(&self, end: &End) -> Option<i64> {
         let raw = end.raw(self.roads.scans)?;
-        let clock = self.clocks.get(usize::from(end.reel))?;
+        let clock = &self.clocks[usize::from(end.reel)];
         let of_clock = clock.map.error_ns(raw.number, raw.time);
         i64::try_from(of_clock.max(clock.error_ns)).ok()
     }
@@ -500,9 +497,9 @@ impl Weaver<'_> {
     fn unheard(&self, odd: &mut Vec<Odd>) {
         let group = |end: EndId| {
             let (reel, side, place) = self.places.find(end);
-            let scan = self.roads.scans.get(reel)?;
+            let scan = &self.roads.scans[reel];
             let raw = scan.side(side).get(place)?;
-            let utc = utc_ns(self.roads.headers.get(reel)?, raw.time);
+            let utc = utc_ns(self.roads.headers[reel], raw.time);
             self.roads.cast.group_at(scan.peer(&raw)?, utc)
         };
         let heard = odd.iter().filter(|each| !each.received.is_empty());
@@ -533,10 +530,7 @@ impl Weaver<'_> {
         time: Time,
         number: impl FnOnce() -> EventNumber,
     ) -> SessionTime {
-        match self.clocks.get(reel) {
-            Some(clock) => clock.map.time(time, number),
-            None => SessionTime::of(time, 0),
-        }
+        self.clocks[reel].map.time(time, number)
     }
 
     fn dropped(&self, end: &End) -> bool {
@@ -551,9 +545,10 @@ impl Weaver<'_> {
     /// Whether a receipt that comes before every send was of a send that is not there: the
     /// sender's reel lacks some, and its clock is known.
     fn lacks_sends(&self, from: u16, to: u16) -> bool {
-        let sender = self.roads.cast.members.get(usize::from(from));
-        let reel = sender.and_then(|member| member.reel);
-        let is_holed = reel.is_some_and(|reel| self.missing.is_holed(reel as u16));
+        let sender = &self.roads.cast.members[usize::from(from)];
+        let is_holed = sender
+            .reel
+            .is_some_and(|reel| self.missing.is_holed(reel as u16));
         is_holed && self.tolerance_ns((from, to), &[]) < i64::MAX
     }
 }

@@ -60,8 +60,7 @@ impl Cast {
         };
         let mut open_ports: BTreeMap<u16, Vec<usize>> = BTreeMap::new();
         let utc = |reel: usize| {
-            let (header, scan): (&&Header, &Scan) = headers.get(reel).zip(scans.get(reel))?;
-            let (first, last) = scan.span?;
+            let (header, (first, last)) = (headers[reel], scans[reel].span?);
             Some((utc_ns(header, first), utc_ns(header, last)))
         };
         let times = times(names, scans, utc);
@@ -124,11 +123,7 @@ impl Cast {
             return Some(*only);
         }
         let distance = |member: usize| {
-            let (first, last) = self
-                .members
-                .get(member)
-                .and_then(|each| each.utc)
-                .unwrap_or((0, 0));
+            let (first, last) = self.members[member].utc.unwrap_or((0, 0));
             (first - utc_ns).max(utc_ns - last).max(0)
         };
         owners
@@ -157,7 +152,7 @@ impl Cast {
     /// broadcast address; several recorded nodes may.
     pub fn group_at(&self, endpoint: Endpoint, utc_ns: i128) -> Option<usize> {
         let member = is_group(endpoint).then(|| self.member_at(endpoint, utc_ns))??;
-        let group = self.members.get(member)?.reel.is_none();
+        let group = self.members[member].reel.is_none();
         group.then_some(member)
     }
 
@@ -216,13 +211,11 @@ impl Cast {
                 }
             } else if let Some(reel) = sender.and_then(|votes| translated(votes)) {
                 // A damaged reel may have lost the word of where its socket was bound.
-                if !scans.get(reel).is_some_and(|scan| scan.damaged) {
+                if !scans[reel].damaged {
                     warnings.push(format!(
                         "{endpoint} is {}, seen through an address translation: the packets are \
                          the same",
-                        self.members
-                            .get(reel)
-                            .map_or("", |member| member.name.as_str()),
+                        self.members[reel].name,
                     ));
                 }
                 self.own(endpoint, reel);
@@ -282,7 +275,7 @@ impl Cast {
 
     /// Whether one of two reels ended before the other began.
     fn never_met(&self, one: usize, other: usize) -> bool {
-        let utc = |reel: usize| self.members.get(reel).and_then(|member| member.utc);
+        let utc = |reel: usize| self.members[reel].utc;
         let spans = utc(one).zip(utc(other));
         spans.is_some_and(|((first, last), (begin, end))| last < begin || end < first)
     }
@@ -364,9 +357,7 @@ impl Cast {
 
     fn own(&mut self, endpoint: Endpoint, member: usize) {
         self.owners.entry(endpoint).or_default().push(member);
-        if let Some(member) = self.members.get_mut(member) {
-            member.endpoints.push(endpoint);
-        }
+        self.members[member].endpoints.push(endpoint);
     }
 }
 
@@ -398,10 +389,7 @@ fn at_own_port(
     headers: &[&Header],
     scans: &[Scan],
 ) -> Vec<usize> {
-    let talks = |reel: &&usize| {
-        let scan = scans.get(**reel);
-        scan.is_some_and(|scan| peers(scan).any(|peer| peer == endpoint))
-    };
+    let talks = |reel: &&usize| peers(&scans[**reel]).any(|peer| peer == endpoint);
     let speaker = open
         .iter()
         .find(talks)
@@ -414,7 +402,7 @@ fn at_own_port(
 
 /// Which start of which machine a reel is of.
 pub(super) fn boot<'a>(headers: &[&'a Header], reel: usize) -> &'a str {
-    headers.get(reel).map_or("", |it| it.clock.boot_id.as_str())
+    &headers[reel].clock.boot_id
 }
 
 /// A reel's time on the calendar, by its anchor.
@@ -446,8 +434,7 @@ fn by_port(
     (sender, heard): (Option<&Votes>, Option<&BTreeSet<usize>>),
 ) -> Vec<usize> {
     if let [only] = open {
-        let scan = scans.get(*only);
-        let is_other = scan.is_some_and(|scan| is_another((endpoint, *only), scan, sender));
+        let is_other = is_another((endpoint, *only), &scans[*only], sender);
         return (!is_other).then_some(*only).into_iter().collect();
     }
     let sent = sender.map_or(Vec::new(), |votes| most(votes, open));

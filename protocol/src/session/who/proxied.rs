@@ -60,16 +60,15 @@ pub(crate) fn take_apart(
         for (own, part) in parts(id, proxy) {
             match same_end(own, &part, &ends) {
                 Some(place) => {
-                    if let Some(end) = ends.get_mut(place) {
-                        if end.proxied && differ(&part.scan, &end.scan) {
-                            return Err(SessionError::ProxiesApart {
-                                reel: part.file,
-                                other: end.file.clone(),
-                                end: end.node.clone(),
-                            });
-                        }
-                        end.scan.take_over(part.scan);
+                    let end = &mut ends[place];
+                    if end.proxied && differ(&part.scan, &end.scan) {
+                        return Err(SessionError::ProxiesApart {
+                            reel: part.file,
+                            other: end.file.clone(),
+                            end: end.node.clone(),
+                        });
                     }
+                    end.scan.take_over(part.scan);
                 }
                 None => told.push(part),
             }
@@ -127,9 +126,7 @@ fn tell_senders(ends: &mut [Source]) {
             let Some((_, place, number)) = sent else {
                 continue;
             };
-            let Some(node) = nodes.get_mut(place) else {
-                continue;
-            };
+            let node = &mut nodes[place];
             node.scan.aliases.insert(from);
             if let Some(faults) = scan.faults.remove(&raw.number) {
                 node.scan.faults.entry(number).or_default().extend(faults);

@@ -143,7 +143,7 @@ impl<'a> Roads<'a> {
         if let Some(link) = self.fixed(reel, side, way) {
             return Some(link);
         }
-        let raw = self.scans.get(reel)?.side(side).get(place)?;
+        let raw = self.scans[reel].side(side).get(place)?;
         Some(self.link_of(reel, side, place, &raw))
     }
 
@@ -165,10 +165,8 @@ impl<'a> Roads<'a> {
         if let Some((from, to)) = self.known.holders.of(reel, side, place) {
             return (from as u16, to as u16);
         }
-        let (Some(scan), Some(header)) = (self.scans.get(reel), self.headers.get(reel)) else {
-            return (reel as u16, reel as u16);
-        };
-        let utc = utc_ns(header, raw.time);
+        let scan = &self.scans[reel];
+        let utc = utc_ns(self.headers[reel], raw.time);
         let member = |endpoint| self.cast.member_seen(reel, endpoint, utc).unwrap_or(reel);
         let far = scan.peer(raw).map_or(reel, member);
         let (from, to) = match side {
@@ -182,7 +180,7 @@ impl<'a> Roads<'a> {
     /// The end that an event of a [plain](Roads::is_plain) side is.
     #[inline(always)]
     pub(super) fn only_end(&self, (reel, side, place): EndAt, hash: u64) -> Option<End> {
-        let rows = self.scans.get(reel)?.side(side);
+        let rows = self.scans[reel].side(side);
         let (from, to) = match self.fixed(reel, side, rows.way(place)) {
             Some(link) => link,
             None => self.link_of(reel, side, place, &rows.get(place)?),
@@ -201,8 +199,9 @@ impl<'a> Roads<'a> {
 
     /// All ends that an event of a reel is: one for each receiver of its packet.
     pub(super) fn ends_at(&self, (reel, side, place): EndAt, ends: &mut Vec<End>) {
-        let raw = self.scans.get(reel).map(|scan| scan.side(side).get(place));
-        let Some(raw) = raw.flatten() else { return };
+        let Some(raw) = self.scans[reel].side(side).get(place) else {
+            return;
+        };
         let (from, to) = self.link_of(reel, side, place, &raw);
         let end = |to: u16, shared: bool| {
             let key = (reel as u16, side, place as u32, to);
@@ -234,13 +233,10 @@ impl<'a> Roads<'a> {
 
     /// The reels that received what went to a group.
     fn reached(&self, reel: usize, from: usize, raw: &RawEnd) -> &[usize] {
-        let (Some(scan), Some(header)) = (self.scans.get(reel), self.headers.get(reel)) else {
+        let Some(peer) = self.scans[reel].peer(raw) else {
             return &[];
         };
-        let Some(peer) = scan.peer(raw) else {
-            return &[];
-        };
-        let utc = utc_ns(header, raw.time);
+        let utc = utc_ns(self.headers[reel], raw.time);
         self.known.listeners.of(self.cast, (from, peer, raw), utc)
     }
 }

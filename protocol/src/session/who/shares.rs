@@ -80,11 +80,10 @@ impl Share {
         self.runs.iter().flat_map(move |&(of, until)| {
             let own = std::mem::replace(&mut first, until)..until;
             let (reel, side, shared) = of;
-            let hashes = self.hashes.get(own.clone()).unwrap_or(&[]);
-            let places = self.places.get(own.clone()).unwrap_or(&[]);
-            let wholes = self.wholes.get(own.clone()).unwrap_or(&[]);
-            let links = self.links.get(own).unwrap_or(&[]);
-            let rows = hashes.iter().zip(places).zip(wholes.iter().zip(links));
+            let places = self.places[own.clone()].iter();
+            let wholes = self.wholes[own.clone()].iter();
+            let links = self.links[own.clone()].iter();
+            let rows = self.hashes[own].iter().zip(places).zip(wholes.zip(links));
             rows.map(move |((&hash, &place), (&whole, &(from, to)))| End {
                 hash,
                 whole,

@@ -108,13 +108,7 @@ pub(super) fn senders(
     }
     let mut votes: BTreeMap<Endpoint, Votes> = BTreeMap::new();
     for ((endpoint, reel), sample) in looked_at {
-        let sockets = scans.get(reel).map(Scan::bound);
-        let own: HashSet<Endpoint> = sockets
-            .into_iter()
-            .flatten()
-            .copied()
-            .map(canonical)
-            .collect();
+        let own: HashSet<Endpoint> = scans[reel].bound().copied().map(canonical).collect();
         let mut heard = Heard {
             reel,
             senders: Vec::new(),

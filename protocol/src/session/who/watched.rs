@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::figures::listed;
 use crate::session::counted::packets;
 use crate::session::read::scan::Scan;
 use crate::session::read::source::Source;
@@ -85,11 +86,12 @@ pub(crate) fn captured(nodes: &[Node]) -> Option<String> {
         .filter(|node| node.captured)
         .map(|node| node.name.as_str())
         .collect();
-    let (last, others) = names.split_last()?;
-    let (who, are) = match others {
-        [] => ((*last).to_owned(), "is"),
-        _ => (format!("{} and {last}", others.join(", ")), "are"),
+    let are = match names.len() {
+        0 => return None,
+        1 => "is",
+        _ => "are",
     };
+    let who = listed(&names);
     Some(format!(
         "{who} {are} known from a packet capture: received is what came by at the wire; what the \
          program read of it is unknown"
