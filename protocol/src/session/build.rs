@@ -17,7 +17,7 @@ use super::clock::{Aligned, Alignment, Reels, align, is_one_clock, readings};
 use super::counted::packets;
 use super::facts::told::Told;
 use super::read::cut::trim;
-use super::read::ends::Ends;
+use super::read::ends::{EndAt, Ends};
 use super::read::grown::Look;
 use super::read::payloads;
 use super::read::scan::Scan;
@@ -26,7 +26,7 @@ use super::weave::earlier::EarlierLooks;
 use super::weave::fate;
 use super::weave::missing::Missing;
 use super::weave::order::{Order, Ordered};
-use super::weave::places::{EndAt, EndId, Places};
+use super::weave::places::{EndId, Places};
 use super::weave::samples::samples;
 use super::weave::settled::Settled;
 use super::weave::sockets::OwnPorts;
@@ -37,7 +37,7 @@ use super::who::meeting::{one_meeting, proxied};
 use super::who::proxied::take_apart;
 use super::who::roads::Roads;
 use super::who::watched;
-use super::{Hole, Node, NodeId, Session, SessionError, SessionTime, parallel};
+use super::{Hole, Link, Node, NodeId, Session, SessionError, SessionTime, parallel};
 
 impl Session {
     /// Begins to say how reels are read; [`SessionBuilder::build`] reads them.
@@ -248,7 +248,8 @@ fn are_numbered(
     };
     let mut facts = PacketFacts::default();
     let ends: Vec<EndAt> = ends.iter().map(|&end| places.find(end)).collect();
-    payloads::of_ends((sources, scans), &ends, |nth, raw, payload| {
+    let reels = sources.iter().map(|source| &*source.reel);
+    payloads::of_ends(reels.zip(scans), &ends, |nth, raw, payload| {
         let (reel, side, _) = ends[nth];
         let connection = scans[reel].connection(raw);
         let context = connection.map(|each| each.context(side.is_out(raw)));
@@ -394,8 +395,8 @@ impl<'a> Builder<'a> {
     /// Says what the packets leave in doubt.
     fn doubts(
         &mut self,
-        strays: &[((NodeId, NodeId), SessionTime)],
-        early: &BTreeMap<(NodeId, NodeId), (u64, i64)>,
+        strays: &[(Link, SessionTime)],
+        early: &BTreeMap<Link, (u64, i64)>,
         is_explained: bool,
     ) {
         let session = &mut self.session;
@@ -424,7 +425,7 @@ impl<'a> Builder<'a> {
             .filter(|(_, to)| is_group(*to))
             .map(|(from, _)| *from)
             .collect();
-        let mut stray: BTreeMap<(NodeId, NodeId), u64> = BTreeMap::new();
+        let mut stray: BTreeMap<Link, u64> = BTreeMap::new();
         for &(link, at) in strays {
             let sender = link.0.of(nodes);
             // What went to a group may have been received by anybody.

@@ -39,6 +39,7 @@ pub use growing::Growing;
 pub(crate) use index::plain::{put_plain, take_plain};
 pub use index::{IndexError, IndexKey};
 pub use live::{Live, LiveEvent, LivePacket, LiveWay, LiveWhat};
+pub(crate) use model::Link;
 pub use model::{
     ClockStep, Crossing, Fate, Hole, Look, Measured, Message, MessageId, Node, NodeId, Observer,
     ObserverId, Packet, PacketId, ProxyFault, ProxyId, SessionTime, Sighting, Stamp, Triggered,
@@ -106,9 +107,9 @@ pub struct Session {
     /// See [`Session::same`].
     same: Option<Same>,
     /// See [`Session::ways`].
-    ways: BTreeMap<(NodeId, NodeId), (i64, i64)>,
+    ways: BTreeMap<Link, (i64, i64)>,
     told: OnceLock<Told>,
-    traffic: OnceLock<BTreeMap<(NodeId, NodeId), Traffic>>,
+    traffic: OnceLock<BTreeMap<Link, Traffic>>,
     /// Who took part without a reel, once somebody asked (`history/unrecorded.rs`).
     pub(crate) took_part: OnceLock<BTreeSet<NodeId>>,
     /// Of each node that was not recorded, by its place: the packets that were seen of it, ordered by the

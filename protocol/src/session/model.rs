@@ -43,6 +43,9 @@ impl fmt::Display for PacketId {
     }
 }
 
+/// From whom to whom packets go.
+pub(crate) type Link = (NodeId, NodeId);
+
 impl NodeId {
     /// What stands for it in a list of all nodes.
     pub(crate) fn of<T>(self, all: &[T]) -> Option<&T> {

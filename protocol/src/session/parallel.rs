@@ -1,12 +1,19 @@
 //! Work on several processors whose results do not depend on how many there are.
 
 use std::num::NonZero;
+use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// How many processors there are to work on.
 pub(crate) fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get)
+}
+
+/// The numbers up to one, in stretches of this many.
+pub(crate) fn stretches(count: usize, each: usize) -> impl Iterator<Item = Range<usize>> {
+    let starts = (0..count).step_by(each);
+    starts.map(move |start| start..count.min(start + each))
 }
 
 /// Does the same with each of some things; the results are in the order of the things.

@@ -68,9 +68,9 @@ impl Session {
     /// How many of the first packets of an earlier look are the same ones here: from whom to whom, when,
     /// how long. What became of them may be known by now.
     pub fn in_common(&self, earlier: &Session) -> u32 {
-        let names = |session: &Session| session.nodes.iter().map(|it| it.name.clone()).collect();
-        let [now, before]: [Vec<String>; 2] = [names(self), names(earlier)];
-        if now != before || self.start_utc_ns != earlier.start_utc_ns {
+        let names = self.nodes.iter().map(|it| &it.name);
+        let is_same = names.eq(earlier.nodes.iter().map(|it| &it.name));
+        if !is_same || self.start_utc_ns != earlier.start_utc_ns {
             return 0;
         }
         let kept = earlier

@@ -5,9 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use netreel_reel::Endpoint;
 
 use crate::session::read::connections::Connection;
-use crate::session::read::ends::Side;
-use crate::session::weave::places::EndAt;
-use crate::session::{NodeId, Session};
+use crate::session::read::ends::{EndAt, Side};
+use crate::session::{Link, NodeId, Session};
 
 /// What tells between which ports of two nodes a packet goes.
 pub(crate) struct Ports {
@@ -16,9 +15,6 @@ pub(crate) struct Ports {
     /// Of each connection of each track, and each way of it, what the last packet was told.
     latest: Vec<Vec<[Latest; 2]>>,
 }
-
-/// From whom to whom.
-type Link = (NodeId, NodeId);
 
 /// Between whom the last packet went, and what was told of it.
 type Latest = Option<(Link, Option<u32>)>;

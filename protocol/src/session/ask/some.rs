@@ -7,7 +7,7 @@ use netreel_table::Column;
 use crate::session::read::ends::Side;
 use crate::session::weave::places::EndId;
 use crate::session::weave::rows::{DOUBTFUL, ODD, Rows, Track};
-use crate::session::{Fate, NodeId, Session, SessionTime};
+use crate::session::{Fate, Link, Session, SessionTime};
 
 /// See the module. Places count from the first of them.
 pub(crate) struct Packets<'a> {
@@ -78,7 +78,7 @@ impl Packets<'_> {
     }
 
     /// From whom to whom packets go, by the places that [`Packets::link`] gives.
-    pub fn links(&self) -> &[(NodeId, NodeId)] {
+    pub fn links(&self) -> &[Link] {
         &self.rows.links
     }
 

@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use crate::session::parallel;
 use crate::session::read::ends::{Cursors, Ends, Side};
 use crate::session::weave::rows::{DOUBTFUL, ODD, Rows, Track};
-use crate::session::{Fate, NodeId, PacketId};
+use crate::session::{Fate, Link, PacketId};
 
 /// What passed from one node to another.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,7 +42,7 @@ impl Traffic {
 const SOME: usize = 1 << 18;
 
 /// What passed on each link that had packets.
-pub(crate) fn traffic(rows: &Rows, workers: usize) -> BTreeMap<(NodeId, NodeId), Traffic> {
+pub(crate) fn traffic(rows: &Rows, workers: usize) -> BTreeMap<Link, Traffic> {
     let starts: Vec<usize> = (0..rows.len()).step_by(SOME).collect();
     let counted = parallel::map(starts, workers, |start| count(rows, start));
     let mut links: Vec<(Traffic, Lengths)> = vec![Default::default(); rows.links.len()];

@@ -157,12 +157,11 @@ impl Builder<'_> {
                         Side::Seen => scan.source(&raw),
                         _ => scan.peer(&raw),
                     };
-                    let Some(member) = sender(from, raw.time) else {
+                    let is_new = sender(from, raw.time).is_some_and(|member| {
+                        words.look(member, wire, (source, scan), (&raw, side.is_out(&raw)))
+                    });
+                    if !is_new {
                         // Nobody else has had the endpoint at another time.
-                        *known = from.is_none_or(|from| self.cast.only_member(from).is_some());
-                        continue;
-                    };
-                    if !words.look(member, wire, (source, scan), (&raw, side.is_out(&raw))) {
                         *known = from.is_none_or(|from| self.cast.only_member(from).is_some());
                     }
                 }

@@ -40,11 +40,7 @@ impl Copies {
         places: &Places,
         woven: &Woven,
     ) -> Copies {
-        let boot = |reel: usize| {
-            anchors
-                .get(reel)
-                .map_or("", |anchor| anchor.boot_id.as_str())
-        };
+        let boot = |reel: usize| anchors[reel].boot_id.as_str();
         let mut found: BTreeMap<(usize, usize), (u64, u64, u64)> = BTreeMap::new();
         for (reel, scan) in scans.iter().enumerate() {
             let beside = |other: usize| other != reel && boot(other) == boot(reel);
@@ -59,10 +55,10 @@ impl Copies {
                 let Some((other, side, at)) = partner.map(|it| places.find(it)) else {
                     continue;
                 };
-                let Some(receives) = scans.get(other).filter(|_| beside(other)) else {
+                if !beside(other) {
                     continue;
-                };
-                let received = receives.side(side).time(at).0;
+                }
+                let received = scans[other].side(side).time(at).0;
                 let early_ns = sends.time(place).0.saturating_sub(received);
                 let known = found.entry((reel, other)).or_default();
                 known.0 += 1;
@@ -97,9 +93,7 @@ impl Copies {
     /// Says it.
     pub fn warn(&self, sources: &[Source], warnings: &mut Vec<String>) {
         for (&(from, to), &(early, worst_ns)) in &self.pairs {
-            let (Some(from), Some(to)) = (sources.get(from), sources.get(to)) else {
-                continue;
-            };
+            let (from, to) = (&sources[from], &sources[to]);
             warnings.push(format!(
                 "{} and {} have the same boot id, and yet {} from {} to {} would arrive up to {:.3} \
                  ms before they were sent: the id must be a copy, and their clocks are aligned as \

@@ -8,6 +8,7 @@ use netreel_wire::Wire;
 
 use super::asking::{Asking, Of, Piece};
 use super::kept::Checkpoints;
+use crate::session::parallel;
 use crate::session::read::connections::payload;
 use crate::session::read::ends::{Ends, Side};
 use crate::session::weave::rows::{Rows, Track};
@@ -28,19 +29,15 @@ pub(super) fn by_blocks(track: usize, known: &Track) -> Vec<Job> {
         return Vec::new();
     };
     let infos = reel.block_infos();
-    let starts: Vec<usize> = (0..infos.len()).step_by(BLOCKS).collect();
     let place = |side: Side, block: usize| match infos.get(block) {
         Some(info) if block > 0 => known.side(side).lower_bound(info.first),
         Some(_) => 0,
         None => known.side(side).len(),
     };
-    let jobs = starts.into_iter().map(|start| {
-        let end = (start + BLOCKS).min(infos.len());
-        Job {
-            track,
-            rows: Side::ALL.map(|side| place(side, start)..place(side, end)),
-            blocks: start..end,
-        }
+    let jobs = parallel::stretches(infos.len(), BLOCKS).map(|blocks| Job {
+        track,
+        rows: Side::ALL.map(|side| place(side, blocks.start)..place(side, blocks.end)),
+        blocks,
     });
     jobs.collect()
 }

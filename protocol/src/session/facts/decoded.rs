@@ -36,8 +36,7 @@ impl Session {
             } else {
                 BLOCKS
             };
-            let starts = (0..blocks).step_by(step);
-            jobs.extend(starts.map(|start| (track, start..(start + step).min(blocks))));
+            jobs.extend(parallel::stretches(blocks, step).map(|own| (track, own)));
         }
         let budget = CHECKPOINTS.budget.part(jobs.len());
         parallel::map(jobs, self.workers(), |(track, blocks)| {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::asking::Piece;
 use super::shape::Shapes;
 use crate::session::index::plain::indexed;
-use crate::session::weave::places::EndAt;
+use crate::session::read::ends::EndAt;
 use crate::session::weave::rows::Rows;
 
 /// See the module.

@@ -10,10 +10,9 @@ use super::asking::Piece;
 use super::pieces::Pieces;
 use super::said::Said;
 use super::shape::{Messages, Shapes};
-use crate::session::read::ends::{Cursors, Side};
-use crate::session::weave::places::EndAt;
+use crate::session::read::ends::{Cursors, EndAt, Side};
 use crate::session::weave::rows::Rows;
-use crate::session::{NodeId, PacketId, SessionTime};
+use crate::session::{Link, PacketId, SessionTime};
 
 /// See the module.
 pub(crate) struct Reader<'a> {
@@ -62,7 +61,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Who sent a packet, and to whom.
-    pub fn link(&mut self, packet: PacketId) -> Option<(NodeId, NodeId)> {
+    pub fn link(&mut self, packet: PacketId) -> Option<Link> {
         let link = self.links.get(packet.0 as usize);
         self.rows.links.get(link as usize).copied()
     }
@@ -95,7 +94,7 @@ impl<'a> Reader<'a> {
         &mut self,
         packet: PacketId,
         said: &mut Said,
-    ) -> Option<((NodeId, NodeId), SessionTime, Option<Messages<'a>>)> {
+    ) -> Option<(Link, SessionTime, Option<Messages<'a>>)> {
         let link = self.link(packet)?;
         let end = self.end(packet);
         let time = self.time(end)?;
@@ -112,7 +111,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Who sent a packet, to whom, and when it was first known.
-    pub fn passed(&mut self, packet: PacketId) -> Option<((NodeId, NodeId), SessionTime)> {
+    pub fn passed(&mut self, packet: PacketId) -> Option<(Link, SessionTime)> {
         let end = self.end(packet);
         Some((self.link(packet)?, self.time(end)?))
     }

@@ -24,7 +24,7 @@ use super::said::Said;
 use super::shape::Messages;
 use super::values::Values;
 use crate::session::index::plain::indexed;
-use crate::session::weave::places::EndAt;
+use crate::session::read::ends::EndAt;
 use crate::session::weave::rows::Rows;
 use crate::session::{MessageId, PacketId, Session};
 
@@ -190,23 +190,21 @@ impl Told {
 
     /// What took more than a file may take, a sentence each.
     pub fn spent(&self) -> Vec<String> {
-        let mut sentences = Vec::new();
-        match self.unread() {
-            0 => {}
-            unread => sentences.push(format!(
+        let (unread, times) = (self.unread(), self.forgotten());
+        let unread = (unread > 0).then(|| {
+            format!(
                 "the wire's scripts took all steps that they may take for a session: \
                  {unread} packets were not read"
-            )),
-        }
-        match self.forgotten() {
-            0 => {}
-            times => sentences.push(format!(
+            )
+        });
+        let forgotten = (times > 0).then(|| {
+            format!(
                 "the wire keeps more of its connections than the {} MiB that all may take: connections \
                  were forgotten {times} times",
                 States::BYTES_MAX >> 20
-            )),
-        }
-        sentences
+            )
+        });
+        unread.into_iter().chain(forgotten).collect()
     }
 
     /// How many packets were not read, because the wire's scripts had taken all the steps that they

@@ -91,9 +91,8 @@ const BLOCKS: usize = 4096;
 /// What the blocks of all reels are, some blocks after the other.
 fn hashes_of_blocks(reels: &[ReelInput]) -> Vec<Result<[u8; 16], ReadError>> {
     let pieces = reels.iter().flat_map(|each| {
-        let blocks = each.reel.blocks();
-        let starts = (0..blocks).step_by(BLOCKS);
-        starts.map(move |start| (&each.reel, start..blocks.min(start + BLOCKS)))
+        let stretches = parallel::stretches(each.reel.blocks(), BLOCKS);
+        stretches.map(|blocks| (&each.reel, blocks))
     });
     parallel::map(
         pieces.collect(),

@@ -74,24 +74,29 @@ macro_rules! indexed {
     (
         $of:ident: $(($($first:ident),+))? $($own:ident),* $(; ($($last:ident),+))? $(but $left:ident)?
     ) => {
-        impl $crate::session::index::plain::Indexed for $of {
-            fn put(&self, to: &mut netreel_table::Putting<'_>) -> std::io::Result<()> {
-                let $of { $($($first,)+)? $($own,)* $($($last,)+)? $($left: _)? } = self;
-                $($crate::session::index::plain::put_plain(&($($first,)+), to)?;)?
-                $($crate::session::index::plain::Indexed::put($own, to)?;)*
-                $($crate::session::index::plain::put_plain(&($($last,)+), to)?;)?
-                Ok(())
-            }
+        const _: () = {
+            use netreel_table::{Misfit, Putting, Taking};
+            use $crate::session::index::plain::*;
 
-            fn take(from: &mut netreel_table::Taking) -> Result<$of, netreel_table::Misfit> {
-                $(let ($($first,)+) = $crate::session::index::plain::take_plain(from)?;)?
-                $(let $own = $crate::session::index::plain::Indexed::take(from)?;)*
-                $(let ($($last,)+) = $crate::session::index::plain::take_plain(from)?;)?
-                Ok($of {
-                    $($($first,)+)? $($own,)* $($($last,)+)? $($left: Default::default())?
-                })
+            impl Indexed for $of {
+                fn put(&self, to: &mut Putting<'_>) -> std::io::Result<()> {
+                    let $of { $($($first,)+)? $($own,)* $($($last,)+)? $($left: _)? } = self;
+                    $(put_plain(&($($first,)+), to)?;)?
+                    $($own.put(to)?;)*
+                    $(put_plain(&($($last,)+), to)?;)?
+                    Ok(())
+                }
+
+                fn take(from: &mut Taking) -> Result<$of, Misfit> {
+                    $(let ($($first,)+) = take_plain(from)?;)?
+                    $(let $own = Indexed::take(from)?;)*
+                    $(let ($($last,)+) = take_plain(from)?;)?
+                    Ok($of {
+                        $($($first,)+)? $($own,)* $($($last,)+)? $($left: Default::default())?
+                    })
+                }
             }
-        }
+        };
     };
 }
 pub(crate) use indexed;

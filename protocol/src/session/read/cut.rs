@@ -6,12 +6,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::ends::Side;
+use super::ends::{EndAt, Side};
 use super::payloads;
 use super::scan::hash;
 use super::source::Source;
 use crate::session::weave::end::End;
-use crate::session::weave::places::EndAt;
 use crate::session::who::roads::{EndKey, Roads};
 use crate::session::who::shares::Share;
 
@@ -41,7 +40,8 @@ pub(crate) fn trim(roads: &Roads<'_>, sources: &[Source]) -> BTreeMap<EndKey, u6
         .map(|end| (end, Vec::new()))
         .collect();
     let places: Vec<EndAt> = some.iter().map(|(end, _)| end.at()).collect();
-    payloads::of_ends((sources, roads.scans), &places, |nth, _, payload| {
+    let reels = sources.iter().map(|source| &*source.reel);
+    payloads::of_ends(reels.zip(roads.scans), &places, |nth, _, payload| {
         some[nth].1.extend_from_slice(payload);
     });
     some.sort_by(|(a, a_bytes), (b, b_bytes)| {

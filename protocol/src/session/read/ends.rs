@@ -46,6 +46,9 @@ impl Side {
     }
 }
 
+/// Where an end stands: its reel, its side, and its place there.
+pub(crate) type EndAt = (usize, Side, usize);
+
 /// One end of a packet's way.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RawEnd {

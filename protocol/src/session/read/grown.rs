@@ -1,5 +1,6 @@
 //! A reel that is read as it grows: what was read once is not read again.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
 
@@ -157,18 +158,22 @@ impl Grown {
             self.reel = reel;
         }
         let written = self.reel.written_blocks();
-        self.scan(written);
+        scan(
+            &self.reel,
+            self.scanned..written,
+            &mut self.pass,
+            &mut self.walk,
+        );
+        self.scanned = written;
         // What is not written yet may come again with other numbers before it.
-        let mut ahead = Grown {
-            reel: self.reel.clone(),
-            pass: self.pass.clone(),
-            walk: self.walk.clone(),
-            scanned: self.scanned,
-            telling: None,
-            since: Arc::default(),
-        };
-        ahead.scan(self.reel.blocks());
-        let scan = ahead.pass.finish(&self.reel, &ahead.walk);
+        let (mut pass, mut walk) = (self.pass.clone(), self.walk.clone());
+        scan(
+            &self.reel,
+            written..self.reel.blocks(),
+            &mut pass,
+            &mut walk,
+        );
+        let scan = pass.finish(&self.reel, &walk);
         let pieces = wire.and_then(|wire| self.tell(wire, &scan, written));
         let firm = self
             .pass
@@ -205,16 +210,6 @@ impl Grown {
             && self.pass.add_parts(reel)
     }
 
-    /// Scans the blocks up to one.
-    fn scan(&mut self, end: usize) {
-        let Grown { reel, pass, .. } = self;
-        let mut show = |record: &Record<'_>| {
-            pass.take(record);
-        };
-        reel.for_each_in(self.scanned..end, &mut self.walk, &mut show);
-        self.scanned = end;
-    }
-
     /// What the wire says of all ends of a scan; of those in written blocks it is asked once.
     fn tell(&mut self, wire: &Arc<Wire>, scan: &Scan, written: usize) -> Option<Vec<Arc<Piece>>> {
         if !self.walk.damaged.is_empty() || !self.reel.damage().is_empty() {
@@ -245,7 +240,14 @@ impl Grown {
     }
 }
 
-fn tell(reel: &Reel, blocks: std::ops::Range<usize>, telling: &mut Telling, scan: &Scan) {
+fn scan(reel: &Reel, blocks: Range<usize>, pass: &mut Pass, walk: &mut Walk) {
+    let mut show = |record: &Record<'_>| {
+        pass.take(record);
+    };
+    reel.for_each_in(blocks, walk, &mut show);
+}
+
+fn tell(reel: &Reel, blocks: Range<usize>, telling: &mut Telling, scan: &Scan) {
     for index in blocks {
         if let Ok(block) = reel.block(index) {
             let mut records = block.records();

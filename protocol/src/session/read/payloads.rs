@@ -3,10 +3,8 @@
 use netreel_reel::{EventNumber, Record, Reel};
 
 use super::connections::payload;
-use super::ends::RawEnd;
+use super::ends::{EndAt, RawEnd};
 use super::scan::Scan;
-use super::source::Source;
-use crate::session::weave::places::EndAt;
 
 /// Shows events, whose numbers are in order. What cannot be read any more is passed over.
 pub(crate) fn records(reel: &Reel, numbers: &[EventNumber], mut show: impl FnMut(&Record<'_>)) {
@@ -23,18 +21,18 @@ pub(crate) fn read(reel: &Reel, numbers: &[EventNumber], mut show: impl FnMut(us
 }
 
 /// Shows the payloads of ends, with the place of each among `ends`; of each reel in its order.
-pub(crate) fn of_ends(
-    (sources, scans): (&[Source], &[Scan]),
+pub(crate) fn of_ends<'a>(
+    reels: impl Iterator<Item = (&'a Reel, &'a Scan)>,
     ends: &[EndAt],
     mut show: impl FnMut(usize, &RawEnd, &[u8]),
 ) {
-    for (reel, (source, scan)) in sources.iter().zip(scans).enumerate() {
-        let own = ends.iter().enumerate().filter(|(_, end)| end.0 == reel);
+    for (at_reel, (reel, scan)) in reels.enumerate() {
+        let own = ends.iter().enumerate().filter(|(_, end)| end.0 == at_reel);
         let raw = |(nth, &(_, side, at)): (usize, &EndAt)| Some((scan.side(side).get(at)?, nth));
         let mut own: Vec<(RawEnd, usize)> = own.filter_map(raw).collect();
         own.sort_by_key(|(raw, _)| raw.number);
         let numbers: Vec<_> = own.iter().map(|(raw, _)| raw.number).collect();
-        read(&source.reel, &numbers, |place, payload| {
+        read(reel, &numbers, |place, payload| {
             if let Some((raw, nth)) = own.get(place) {
                 show(*nth, raw, payload);
             }

@@ -180,19 +180,18 @@ impl Scan {
             let next = infos.iter().find(|info| info.offset >= bytes.end);
             (next.map(|info| info.first), format_damage(reel, bytes, why))
         });
-        let in_walk = walk.damaged.iter().map(|error| match error {
-            BlockError::Damaged { index, bytes, why } => (
-                infos.get(index.saturating_add(1)).map(|info| info.first),
-                format_damage(reel, bytes, why),
-            ),
-            BlockError::NoSuchBlock { index, .. } => (
-                infos.get(index.saturating_add(1)).map(|info| info.first),
-                error.to_string(),
-            ),
-            BlockError::Read(read) => {
-                let next = infos.iter().find(|info| info.offset > read.offset);
-                (next.map(|info| info.first), error.to_string())
-            }
+        let in_walk = walk.damaged.iter().map(|error| {
+            let next = match error {
+                BlockError::Damaged { index, .. } | BlockError::NoSuchBlock { index, .. } => {
+                    infos.get(index.saturating_add(1))
+                }
+                BlockError::Read(read) => infos.iter().find(|info| info.offset > read.offset),
+            };
+            let words = match error {
+                BlockError::Damaged { bytes, why, .. } => format_damage(reel, bytes, why),
+                BlockError::NoSuchBlock { .. } | BlockError::Read(_) => error.to_string(),
+            };
+            (next.map(|info| info.first), words)
         });
         let mut damages: Vec<(Option<EventNumber>, String)> = at_opening.chain(in_walk).collect();
         damages.dedup();

@@ -1,7 +1,6 @@
 //! One end of a packet's way: what is compared of it, and where it stands.
 
-use super::places::EndAt;
-use crate::session::read::ends::{Ends, RawEnd, Side};
+use crate::session::read::ends::{EndAt, Ends, RawEnd, Side};
 use crate::session::read::scan::Scan;
 
 /// One end of a packet's way.

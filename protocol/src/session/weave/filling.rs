@@ -8,21 +8,21 @@ use netreel_table::Column;
 use super::fate::{Fates, Margins, Missing};
 use super::odd::Odd;
 use super::order::{Key, Next, Order, Ordered};
-use super::places::{EndAt, EndId};
+use super::places::EndId;
 use super::rows::{DOUBTFUL, ODD, Rows, Track};
 use super::woven::Woven;
-use crate::session::read::ends::{Cursors, Side};
+use crate::session::read::ends::{Cursors, EndAt, Side};
 use crate::session::who::proxied::is_dropped;
 use crate::session::who::watched;
-use crate::session::{Fate, NodeId, SessionError, SessionTime, parallel};
+use crate::session::{Fate, Link, NodeId, SessionError, SessionTime, parallel};
 
 /// The packets, as far as they are in order. More can be put behind a copy.
 #[derive(Clone, Default)]
 pub(super) struct Filled {
     pub ordered: Ordered,
-    places: BTreeMap<(NodeId, NodeId), usize>,
+    places: BTreeMap<Link, usize>,
     /// The link of the packet before, and its place.
-    latest: Option<((NodeId, NodeId), usize)>,
+    latest: Option<(Link, usize)>,
     /// For each link how long the shortest and the longest way took.
     ways: Vec<Option<(i64, i64)>>,
     pub fates: Fates,
@@ -55,7 +55,7 @@ impl Filled {
     }
 
     /// The place of a link among those of all packets.
-    fn place(&mut self, link: (NodeId, NodeId)) -> usize {
+    fn place(&mut self, link: Link) -> usize {
         if let Some((latest, at)) = self.latest
             && latest == link
         {
@@ -329,7 +329,7 @@ impl<'a, 'b> Filling<'a, 'b> {
     /// Notes what is told of all packets together.
     fn note(
         &mut self,
-        link: (NodeId, NodeId),
+        link: Link,
         (side, first): (Side, SessionTime),
         received: Option<SessionTime>,
         odd: Option<&Odd>,
@@ -362,13 +362,7 @@ impl<'a, 'b> Filling<'a, 'b> {
     }
 
     /// Lists a packet for those of its nodes that were not recorded.
-    fn note_passing(
-        &mut self,
-        id: u32,
-        (from, to): (NodeId, NodeId),
-        side: Side,
-        odd: Option<&Odd>,
-    ) {
+    fn note_passing(&mut self, id: u32, (from, to): Link, side: Side, odd: Option<&Odd>) {
         let watched = |node: NodeId| {
             let node = node.of(self.order.nodes);
             !node.is_some_and(|node| node.recorded)

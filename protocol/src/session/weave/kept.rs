@@ -15,12 +15,12 @@ use super::merge::{Merge, PacketSource, Stream};
 use super::odd::Odd;
 use super::order::{Key, Order, Ordered};
 use super::ordering::BATCH;
-use super::places::{EndAt, EndId};
+use super::places::EndId;
 use super::rows::{DOUBTFUL, ODD, Track};
 use super::settled::Settled;
 use super::woven::Woven;
 use crate::session::clock::map::ClockMap;
-use crate::session::read::ends::Side;
+use crate::session::read::ends::{EndAt, Side};
 use crate::session::who::roads::Ways;
 use crate::session::{Fate, NodeId, SessionError, SessionTime};
 

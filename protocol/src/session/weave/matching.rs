@@ -235,7 +235,7 @@ impl Ends {
 const TO_PROXY_NS: i64 = 1_000_000_000;
 
 /// Finds for each sighting of one payload the packet that was seen. `group` are the sightings, in
-/// the order of their reels; `matched` from `base` on has the packets that are known, and gets
+/// the order of their reels; `matched` has the packets that are known, and gets
 /// those that nobody else knows of. `time` places an end on the session's clock, `told` says
 /// whether a proxy tells of it, and `point` where it was seen. A packet can be seen once for each
 /// of its receipts: who duplicates it stands before the place.
@@ -244,7 +244,6 @@ const TO_PROXY_NS: i64 = 1_000_000_000;
 /// the one nearest in time: an observer may have come late, or missed some.
 pub(crate) fn sight(
     group: &[End],
-    base: usize,
     tolerance_ns: i64,
     time: impl Fn(&End) -> i64,
     told: impl Fn(&End) -> bool,
@@ -262,7 +261,7 @@ pub(crate) fn sight(
             .map(|end| (time(end), *end))
             .collect();
         sightings.sort_by_key(|&(at, _)| at);
-        let known = when_to_be_seen(matched, base, &time);
+        let known = when_to_be_seen(matched, &time);
         let one_each = known.len() == sightings.len();
         // Those before `next` have their sighting. Those from there to `from` had all arrived when
         // something was seen that was none of them, and so it is with whatever is seen later.
@@ -315,19 +314,15 @@ pub(crate) fn sight(
             }
         }
     }
-    for each in matched.iter_mut().skip(base) {
+    for each in matched {
         each.seen.sort_by_key(&time);
     }
 }
 
-/// For each packet from `base` on its place, with each of the times at which it can have been seen, in order.
-fn when_to_be_seen(
-    matched: &[Matched],
-    base: usize,
-    time: impl Fn(&End) -> i64,
-) -> Vec<(i64, usize)> {
+/// For each packet its place, with each of the times at which it can have been seen, in order.
+fn when_to_be_seen(matched: &[Matched], time: impl Fn(&End) -> i64) -> Vec<(i64, usize)> {
     let mut known = Vec::new();
-    for (place, each) in matched.iter().enumerate().skip(base) {
+    for (place, each) in matched.iter().enumerate() {
         known.extend(each.source().map(|end| (time(&end), place)));
         let again = each.received.iter().skip(1);
         known.extend(again.map(|end| (time(end), place)));

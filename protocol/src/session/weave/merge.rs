@@ -8,13 +8,13 @@ use std::ops::Range;
 use super::order::Key;
 use super::places::EndId;
 use super::woven::Woven;
-use crate::session::NodeId;
+use crate::session::Link;
 use crate::session::read::ends::Side;
 
 /// What tells a packet.
 pub(super) enum PacketSource {
     /// An end, its reel, side and place there, and the link of its packet.
-    End(EndId, (u16, Side, u32), (NodeId, NodeId)),
+    End(EndId, (u16, Side, u32), Link),
     /// It is told apart from the others: its place among those.
     Odd(usize),
 }

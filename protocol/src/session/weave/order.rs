@@ -5,16 +5,15 @@ use std::collections::BTreeMap;
 use netreel_reel::{EventNumber, Header, Time};
 use netreel_system::Cancel;
 
-use super::merge::PacketSource;
 use super::odd::Odd;
-use super::places::{EndAt, EndId, Places};
+use super::places::{EndId, Places};
 use super::rows::Rows;
 use crate::session::clock::Alignment;
 use crate::session::clock::map::ClockMap;
-use crate::session::read::ends::Side;
+use crate::session::read::ends::{EndAt, Side};
 use crate::session::read::source::Source;
 use crate::session::who::roads::Roads;
-use crate::session::{Node, NodeId, ProxyFault, SessionTime};
+use crate::session::{Link, Node, NodeId, ProxyFault, SessionTime};
 
 /// What makes packets of ends that were put together.
 pub(crate) struct Order<'a> {
@@ -42,13 +41,13 @@ pub(crate) struct Ordered {
     /// When packets of each node were seen first and last.
     pub seen: BTreeMap<NodeId, (SessionTime, SessionTime)>,
     /// Receipts of what a recorded sender did not send, in the order of time.
-    pub strays: Vec<((NodeId, NodeId), SessionTime)>,
+    pub strays: Vec<(Link, SessionTime)>,
     /// For each link how many packets arrived before they were sent, and by how much at most.
-    pub early: BTreeMap<(NodeId, NodeId), (u64, i64)>,
+    pub early: BTreeMap<Link, (u64, i64)>,
     /// How long a packet may be on its way, as far as all that arrived shows.
     pub wait_ns: i64,
     /// See [`Session::ways`](crate::session::Session::ways).
-    pub ways: BTreeMap<(NodeId, NodeId), (i64, i64)>,
+    pub ways: BTreeMap<Link, (i64, i64)>,
 }
 
 /// Where a packet stands among the others.
@@ -59,7 +58,7 @@ pub(super) type Row = (EventNumber, Time, (u32, bool));
 
 /// A packet under way.
 pub(super) struct Next {
-    pub link: (NodeId, NodeId),
+    pub link: Link,
     pub told: EndId,
     /// The reel of that end, its side, and its place there.
     pub at: EndAt,
@@ -72,12 +71,12 @@ impl Order<'_> {
         self.clocks[reel].map.clone()
     }
 
-    pub(super) fn link(&self, from: u16, to: u16) -> (NodeId, NodeId) {
+    pub(super) fn link(&self, from: u16, to: u16) -> Link {
         let node = |member: u16| self.node_of[usize::from(member)];
         (node(from), node(to))
     }
 
-    pub(super) fn key(&self, told: EndId, link: (NodeId, NodeId)) -> Key {
+    pub(super) fn key(&self, told: EndId, link: Link) -> Key {
         let (reel, side, place) = self.places.find(told);
         let ends = self.roads.scans[reel].side(side);
         self.key_of((reel, side), ends.number(place), ends.time(place), link)
@@ -88,7 +87,7 @@ impl Order<'_> {
         (reel, side): (usize, Side),
         number: EventNumber,
         time: Time,
-        (from, to): (NodeId, NodeId),
+        (from, to): Link,
     ) -> Key {
         // What an observer saw at one time stays in the order of its reel.
         let by = match side {
@@ -98,20 +97,6 @@ impl Order<'_> {
         };
         let time = self.clocks[reel].map.time(time, || number);
         (time, by, number, to)
-    }
-
-    /// What an end of a side tells, by its place there, its event and its connection.
-    pub(super) fn source(
-        &self,
-        (reel, side): (usize, Side),
-        told: EndId,
-        (place, (number, time, way)): (usize, Row),
-    ) -> Option<(Key, PacketSource)> {
-        let (from, to) = self.roads.link(reel, side, place, way)?;
-        let link = self.link(from, to);
-        let key = self.key_of((reel, side), number, time, link);
-        let at = (reel as u16, side, place as u32);
-        Some((key, PacketSource::End(told, at, link)))
     }
 
     /// What was done to a packet on its way, by the event that tells it.

@@ -146,6 +146,20 @@ impl Order<'_> {
         }))
     }
 
+    /// What an end of a side tells, by its place there, its event and its connection.
+    pub(super) fn source(
+        &self,
+        (reel, side): (usize, Side),
+        told: EndId,
+        (place, (number, time, way)): (usize, Row),
+    ) -> Option<(Key, PacketSource)> {
+        let (from, to) = self.roads.link(reel, side, place, way)?;
+        let link = self.link(from, to);
+        let key = self.key_of((reel, side), number, time, link);
+        let at = (reel as u16, side, place as u32);
+        Some((key, PacketSource::End(told, at, link)))
+    }
+
     /// Packets that are told apart from the others, each with its place among these, in order.
     pub(super) fn stream_of_odd<'s, 'o>(
         &self,

@@ -4,16 +4,13 @@ use serde::{Deserialize, Serialize};
 
 use super::end::End;
 use crate::session::SessionError;
-use crate::session::read::ends::Side;
+use crate::session::read::ends::{EndAt, Side};
 use crate::session::read::scan::Scan;
 
 /// An end, by its place among all ends of the session: those of the first reel first, of each reel
 /// the sends, the receipts, and what was seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub(crate) struct EndId(pub u32);
-
-/// Where an end stands: its reel, its side, and its place there.
-pub(crate) type EndAt = (usize, Side, usize);
 
 impl EndId {
     /// Numbers from here on are no ends.
@@ -125,6 +122,14 @@ impl Places {
         Ok(self.stretches.with(scans, room)?.into())
     }
 
+    /// The stretches of a side: the first place, and where that stands.
+    #[inline]
+    fn side(&self, reel: usize, side: Side) -> &[(u32, u32)] {
+        let sides = &self.stretches.sides;
+        let own = sides.get(reel * Side::ALL.len() + side as usize);
+        own.map_or(&[], |(stretches, _)| stretches)
+    }
+
     /// For how many ends there is room.
     pub fn len(&self) -> usize {
         self.stretches.all as usize
@@ -132,11 +137,7 @@ impl Places {
 
     #[inline]
     pub fn id(&self, reel: usize, side: Side, place: usize) -> EndId {
-        let of = self
-            .stretches
-            .sides
-            .get(reel * Side::ALL.len() + side as usize);
-        let mut stretches = of.map_or(&[][..], |(stretches, _)| stretches).iter().rev();
+        let mut stretches = self.side(reel, side).iter().rev();
         let own = stretches.find(|(first, _)| *first as usize <= place);
         let &(first, start) = own.unwrap_or(&(0, 0));
         EndId(start + (place as u32 - first))
@@ -169,11 +170,7 @@ impl Places {
         (reel, side): (usize, Side),
         count: usize,
     ) -> impl Iterator<Item = std::ops::Range<usize>> + '_ {
-        let of = self
-            .stretches
-            .sides
-            .get(reel * Side::ALL.len() + side as usize);
-        let stretches = of.map_or(&[][..], |(stretches, _)| stretches);
+        let stretches = self.side(reel, side);
         stretches
             .iter()
             .enumerate()

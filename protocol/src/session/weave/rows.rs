@@ -7,15 +7,15 @@ use netreel_reel::{EventNumber, Reel, Time};
 use netreel_table::Column;
 
 use super::odd::Odd;
-use super::places::{EndAt, EndId, Places};
+use super::places::{EndId, Places};
 use crate::session::clock::map::ClockMap;
 use crate::session::read::beliefs::GameWords;
 use crate::session::read::connections::Connection;
-use crate::session::read::ends::{Ends, Side};
+use crate::session::read::ends::{EndAt, Ends, Side};
 use crate::session::read::scan::Scan;
 use crate::session::read::ticks::Ticks;
 use crate::session::{
-    Crossing, Fate, NodeId, ObserverId, Packet, PacketId, ProxyFault, SessionTime, Sighting, Stamp,
+    Crossing, Fate, Link, ObserverId, Packet, PacketId, ProxyFault, SessionTime, Sighting, Stamp,
     Way,
 };
 
@@ -122,7 +122,7 @@ pub(crate) struct Rows {
     pub places: Places,
     pub tracks: Vec<Track>,
     /// From whom to whom, each pair once.
-    pub links: Vec<(NodeId, NodeId)>,
+    pub links: Vec<Link>,
     /// For each packet its place in [`Rows::links`].
     pub link: Column,
     /// For each packet the end that tells it: its send, or else the first sighting, or else the

@@ -8,11 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::odd::Odd;
 use super::order::Order;
-use super::places::{EndAt, EndId, Places};
+use super::places::{EndId, Places};
 use super::woven::Woven;
 use crate::session::ask::firm::Firm;
 use crate::session::bits::Bits;
-use crate::session::read::ends::Side;
+use crate::session::read::ends::{EndAt, Side};
 use crate::session::read::scan::Scan;
 use crate::session::who::roads::Ways;
 use crate::session::{SessionError, SessionTime};

@@ -72,13 +72,20 @@ impl BySockets {
 
     /// What the group was split into.
     pub fn groups(&self) -> impl Iterator<Item = &[End]> {
-        let mut rest = self.ends.as_slice();
-        self.counts.iter().map(move |&count| {
-            let (group, after) = rest.split_at(count.min(rest.len()));
-            rest = after;
-            group
-        })
+        in_stretches(&self.ends, &self.counts)
     }
+}
+
+/// Ends in stretches that have this many each.
+pub(super) fn in_stretches<'a>(
+    mut ends: &'a [End],
+    counts: &'a [usize],
+) -> impl Iterator<Item = &'a [End]> {
+    counts.iter().map(move |&count| {
+        let (group, after) = ends.split_at(count);
+        ends = after;
+        group
+    })
 }
 
 /// The ports that the packet of an end left and reached, where they are known.

@@ -16,7 +16,7 @@ use super::neighbours::Known;
 use super::odd::Odd;
 use super::places::{EndId, Places};
 use super::settled::{SURE_NS, Settled};
-use super::sockets::{BySockets, OwnPorts};
+use super::sockets::{BySockets, OwnPorts, in_stretches};
 use super::strangers::{Strangers, mark};
 use super::woven::{Stays, Woven};
 use crate::session::SessionTime;
@@ -344,11 +344,8 @@ impl Weaver<'_> {
     fn later(&self, (counts, ends): &(Vec<usize>, Vec<End>), known: &Known) -> WovenPart {
         let mut part = WovenPart::default();
         let mut matched = Vec::new();
-        let mut rest = ends.as_slice();
-        for &count in counts {
-            let (group, after) = rest.split_at(count.min(rest.len()));
+        for group in in_stretches(ends, counts) {
             self.group(group, known, &mut matched, &mut part);
-            rest = after;
         }
         part
     }
@@ -462,7 +459,7 @@ impl Weaver<'_> {
         }
         let interface = |end: &End| end.raw(scans).map_or(0, |raw| raw.connection);
         let told = |end: &End| end.is_told(scans);
-        sight(seen, 0, tolerance_ns, time, told, interface, matched);
+        sight(seen, tolerance_ns, time, told, interface, matched);
         for each in matched.drain(..) {
             let source = each.source().filter(|_| each.doubtful);
             part.doubtful.extend(source.map(|end| self.places.of(&end)));
@@ -477,16 +474,13 @@ impl Weaver<'_> {
                 _ => false,
             };
             if let (false, Some(source)) = (plain, each.source()) {
+                let id = |end: &End| self.places.of(end);
                 part.odd.push(Odd {
                     from: source.from,
                     to: source.to,
-                    sent: each.sent.map(|end| self.places.of(&end)),
-                    received: each
-                        .received
-                        .iter()
-                        .map(|end| self.places.of(end))
-                        .collect(),
-                    seen: each.seen.iter().map(|end| self.places.of(end)).collect(),
+                    sent: each.sent.as_ref().map(id),
+                    received: each.received.iter().map(id).collect(),
+                    seen: each.seen.iter().map(id).collect(),
                 });
             }
         }

@@ -6,9 +6,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use netreel_reel::{Endpoint, Header};
 
 use super::cast::{Cast, boot, utc_ns};
-use crate::session::read::ends::Side;
+use crate::session::read::ends::{EndAt, Side};
 use crate::session::read::scan::Scan;
-use crate::session::weave::places::EndAt;
 
 /// A member by itself, with port 0; or one of those who hold a port together, with that port.
 type Party = (usize, u16);

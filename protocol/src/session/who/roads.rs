@@ -7,10 +7,9 @@ use netreel_reel::Header;
 use super::cast::{Cast, utc_ns};
 use super::groups::Listeners;
 use super::holders::Holders;
-use crate::session::read::ends::{RawEnd, Side};
+use crate::session::read::ends::{EndAt, RawEnd, Side};
 use crate::session::read::scan::Scan;
 use crate::session::weave::end::End;
-use crate::session::weave::places::EndAt;
 
 /// An end of one of a packet's links: its reel, its side, its place there, and the receiver.
 pub(crate) type EndKey = (u16, Side, u32, u16);

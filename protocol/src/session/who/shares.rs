@@ -6,9 +6,8 @@ use netreel_table::CHUNK;
 
 use super::roads::Roads;
 use crate::session::bits::Bits;
-use crate::session::read::ends::Side;
+use crate::session::read::ends::{EndAt, Side};
 use crate::session::weave::end::{End, sort};
-use crate::session::weave::places::EndAt;
 
 /// How many parts are gathered in one pass over all hashes at most. More take more memory.
 const TOGETHER: usize = 6;

@@ -115,15 +115,16 @@ pub(super) fn senders(
             own: 0,
         };
         for payload in &sample.kept {
-            if let Some(&Sender::Only(sender, Some(to))) = senders.get(payload) {
+            let sender = senders.get(payload).copied().unwrap_or(Sender::Nobody);
+            if let Sender::Only(sender, Some(to)) = sender {
                 let is_own = to == endpoint || own.contains(&to);
                 heard.own += usize::from(sender == reel && is_own);
             }
-            let sender = match senders.get(payload) {
-                Some(Sender::Only(sender, _)) if direct.contains(&(reel, *sender)) => continue,
-                Some(&Sender::Only(sender, to)) => Some((sender, to == Some(endpoint))),
-                Some(Sender::Several) => continue,
-                Some(Sender::Nobody) | None => None,
+            let sender = match sender {
+                Sender::Only(sender, _) if direct.contains(&(reel, sender)) => continue,
+                Sender::Only(sender, to) => Some((sender, to == Some(endpoint))),
+                Sender::Several => continue,
+                Sender::Nobody => None,
             };
             // What was sent there and came from there was passed on.
             let sender = sender.filter(|&(sender, there)| sender != reel && !there);
