@@ -352,13 +352,7 @@ impl<'a> Builder<'a> {
 
     /// The reels of nodes.
     fn recorded(&self) -> impl Iterator<Item = (usize, NodeId)> + '_ {
-        let members = self
-            .cast
-            .members
-            .iter()
-            .zip(&self.node_of)
-            .filter(|(member, _)| !member.observer);
-        members.filter_map(|(member, &node)| Some((member.reel?, node)))
+        self.cast.recorded(&self.node_of)
     }
 
     /// The session, and each node's track.

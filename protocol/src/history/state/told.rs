@@ -40,7 +40,7 @@ impl MessageProperties {
         };
         // Which messages of the packet that was asked about last are wanted.
         let mut known: (Option<PacketId>, Vec<(MessageId, bool)>) = (None, Vec::new());
-        told.types = session.types();
+        told.types = session.told().types();
         session.properties(&mut told.values, |packet, message, tells| match tells {
             ObjectFact::Snapshot(number, base) => begun.push((message, (number, base))),
             ObjectFact::Property(property, value) => {

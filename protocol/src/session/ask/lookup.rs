@@ -284,11 +284,6 @@ impl Session {
         self.told().properties(&self.rows, values, take);
     }
 
-    /// What the wire calls the types of objects, as far as packets say it.
-    pub(crate) fn types(&self) -> BTreeMap<u64, String> {
-        self.told().types()
-    }
-
     /// How many messages there are.
     pub fn message_count(&self) -> usize {
         self.told().messages() as usize

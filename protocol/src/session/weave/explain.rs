@@ -105,7 +105,7 @@ impl Payload<'_> {
         let pairs = self.oldest_first();
         let cost = self.cost(&pairs, fault_ns);
         tried.push(Tried { cost, pairs });
-        let least = (0..tried.len()).min_by_key(|&way| tried.get(way).map(|it| it.cost));
+        let least = (0..tried.len()).min_by_key(|&way| tried[way].cost);
         let Tried { cost, pairs } = tried.swap_remove(least.unwrap_or(0));
         let others = tried.iter().filter(|other| is_nearly(other.cost, cost));
         let differ = others.flat_map(|other| {

@@ -67,9 +67,8 @@ impl Margins {
     /// Of each node.
     pub fn all(order: &Order<'_>) -> Vec<Margins> {
         let mut margins = vec![Margins::default(); order.nodes.len()];
-        let members = order.roads.cast.members.iter().zip(order.node_of);
-        for (member, node) in members.filter(|(member, _)| !member.observer) {
-            if let Some((slot, reel)) = node.of_mut(&mut margins).zip(member.reel) {
+        for (reel, node) in order.roads.cast.recorded(order.node_of) {
+            if let Some(slot) = node.of_mut(&mut margins) {
                 *slot = Margins::new(&order.roads.scans[reel], &order.clocks[reel].map);
             }
         }

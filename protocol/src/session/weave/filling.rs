@@ -11,7 +11,7 @@ use super::order::{Key, Next, Order, Ordered};
 use super::places::EndId;
 use super::rows::{DOUBTFUL, ODD, Rows, Track};
 use super::woven::Woven;
-use crate::session::read::ends::{Cursors, EndAt, Side};
+use crate::session::read::ends::{Cursors, Side};
 use crate::session::who::proxied::is_dropped;
 use crate::session::who::watched;
 use crate::session::{Fate, Link, NodeId, SessionError, SessionTime, parallel};
@@ -129,16 +129,6 @@ pub(super) struct Filling<'a, 'b> {
     pub before: Option<Vec<(EndId, u32)>>,
 }
 
-/// The end that tells a packet that nobody is known to have received.
-struct LoneEnd {
-    told: EndId,
-    /// Its reel, its side, and its place there.
-    at: EndAt,
-    /// Its event.
-    number: EventNumber,
-    departed: SessionTime,
-}
-
 impl<'a, 'b> Filling<'a, 'b> {
     /// Behind those that there are.
     pub fn new(
@@ -177,7 +167,6 @@ impl<'a, 'b> Filling<'a, 'b> {
         (departed, _, number, _): Key,
         partners: &mut [u32],
     ) -> Result<(), SessionError> {
-        let odd = next.odd;
         let (reel, side, place) = next.at;
         let ends = self.order.roads.scans[reel].side(side);
         let link = next.link;
@@ -188,7 +177,6 @@ impl<'a, 'b> Filling<'a, 'b> {
                 what: format!("{id} packets, and ids go up to {}", u32::MAX),
             });
         };
-        let sent = (side == Side::Send).then_some(departed);
         let receipt = match side {
             Side::Receive => Some(next.told),
             _ => next.receipt,
@@ -198,7 +186,7 @@ impl<'a, 'b> Filling<'a, 'b> {
         let mut fate = match received {
             Some(_)
                 if self.any_captured
-                    && sent.is_some()
+                    && side == Side::Send
                     && receipt.is_some_and(|it| self.order.is_one_sighting(next.told, it)) =>
             {
                 Fate::Unknown
@@ -216,13 +204,7 @@ impl<'a, 'b> Filling<'a, 'b> {
             Some(_) => {}
             None if is_failed => {}
             None => {
-                let lone = LoneEnd {
-                    told: next.told,
-                    at: next.at,
-                    number,
-                    departed,
-                };
-                let missing = self.missing(&lone, (at, link.1));
+                let missing = self.missing(&next, (number, departed), at);
                 let receiver = link.1.of(self.order.nodes);
                 match receiver.is_some_and(|node| node.recorded) || self.before.is_some() {
                     true => self.filled.missing.push((id, missing)),
@@ -232,6 +214,7 @@ impl<'a, 'b> Filling<'a, 'b> {
                 }
             }
         }
+        let odd = next.odd;
         self.note(link, (side, departed), received, odd.as_deref());
         let filled = &mut self.filled;
         let rows = &mut filled.ordered.rows;
@@ -262,13 +245,13 @@ impl<'a, 'b> Filling<'a, 'b> {
     }
 
     /// What is known of a packet that nobody is known to have received.
-    fn missing(&self, lone: &LoneEnd, (link, to): (usize, NodeId)) -> Missing {
-        let LoneEnd {
-            told,
-            at: (reel, side, place),
-            number,
-            departed,
-        } = *lone;
+    fn missing(
+        &self,
+        next: &Next,
+        (number, departed): (EventNumber, SessionTime),
+        link: usize,
+    ) -> Missing {
+        let ((reel, side, place), (_, to)) = (next.at, next.link);
         let ends = self.order.roads.scans[reel].side(side);
         let (kept, clock) = (ends.length(place), &self.order.clocks[reel]);
         let is_cut = side == Side::Seen && kept < ends.whole(place, kept);
@@ -278,7 +261,7 @@ impl<'a, 'b> Filling<'a, 'b> {
             departed,
             error_ns: clock.map.error_ns(number, ends.time(place)),
             dropped: is_dropped(self.order.faults(reel, number)),
-            doubtful: is_cut || self.elsewhere.binary_search(&told).is_ok(),
+            doubtful: is_cut || self.elsewhere.binary_search(&next.told).is_ok(),
             unread: side == Side::Send && self.is_unread(to, (reel, place), departed),
         }
     }
@@ -316,10 +299,10 @@ impl<'a, 'b> Filling<'a, 'b> {
 
     /// Whether the socket that a send went to was closed after it with packets that were not read.
     fn is_unread(&self, to: NodeId, (reel, place): (usize, usize), departed: SessionTime) -> bool {
-        let unread = to.of(self.order.unread);
-        let Some(unread) = unread.filter(|unread| !unread.is_empty()) else {
+        let unread = &self.order.unread[usize::from(to.0)];
+        if unread.is_empty() {
             return false;
-        };
+        }
         let scan = &self.order.roads.scans[reel];
         let peer = scan.sends.get(place).and_then(|send| scan.peer(&send));
         let closed = peer.and_then(|peer| unread.get(&peer.port()));
@@ -363,23 +346,19 @@ impl<'a, 'b> Filling<'a, 'b> {
 
     /// Lists a packet for those of its nodes that were not recorded.
     fn note_passing(&mut self, id: u32, (from, to): Link, side: Side, odd: Option<&Odd>) {
-        let watched = |node: NodeId| {
-            let node = node.of(self.order.nodes);
-            !node.is_some_and(|node| node.recorded)
+        let passing = &mut self.filled.ordered.rows.passing;
+        let mut list = |node: NodeId, is_to: bool| {
+            let place = usize::from(node.0);
+            if !self.order.nodes[place].recorded {
+                passing[place].push(u64::from(id) << 1 | u64::from(is_to));
+            }
         };
         let is_seen = side == Side::Seen || odd.is_some_and(|odd| !odd.seen.is_empty());
-        let passing = &mut self.filled.ordered.rows.passing;
-        if (side != Side::Receive || is_seen)
-            && watched(from)
-            && let Some(list) = from.of_mut(passing)
-        {
-            list.push(u64::from(id) << 1);
+        if side != Side::Receive || is_seen {
+            list(from, false);
         }
-        if is_seen
-            && watched(to)
-            && let Some(list) = to.of_mut(passing)
-        {
-            list.push(u64::from(id) << 1 | 1);
+        if is_seen {
+            list(to, true);
         }
     }
 

@@ -119,13 +119,11 @@ pub(crate) fn assign(
     };
     let explained = payload.explain();
     for send in explained.doubtful {
-        if let Some(packet) = matched.get_mut(base + send) {
-            packet.doubtful = true;
-        }
+        matched[base + send].doubtful = true;
     }
     for (receive, send) in receives.into_iter().zip(explained.pairs) {
-        match send.and_then(|send| matched.get_mut(base + send)) {
-            Some(packet) => packet.received.push(receive),
+        match send {
+            Some(send) => matched[base + send].received.push(receive),
             None => matched.push(Matched {
                 received: vec![receive],
                 ..Matched::default()
@@ -148,9 +146,8 @@ pub(crate) fn doubt(
 ) {
     let ends: Vec<Option<Ends>> = matched.iter().map(|each| Ends::new(each, &time)).collect();
     let may_be = |place: usize, receipt: &End| {
-        let end = ends.get(place).and_then(Option::as_ref);
         let neighbours = neighbours(receipt);
-        end.is_some_and(|end| {
+        ends[place].as_ref().is_some_and(|end| {
             end.sent <= time(receipt).saturating_add(tolerance_ns)
                 && !neighbours.exclude(end.sent, tolerance_ns)
         })
@@ -172,7 +169,7 @@ pub(crate) fn doubt(
         // several receipts may be a copy of it.
         let before = place.checked_sub(1);
         let before = before.filter(|&before| {
-            let other = ends.get(before).and_then(Option::as_ref);
+            let other = ends[before].as_ref();
             let took = |other: &Ends| time(&first).saturating_sub(other.sent);
             let is_usual = other.is_some_and(|other| took(other) <= longest);
             let is_copy = first != last && other.is_some_and(near);
@@ -180,7 +177,7 @@ pub(crate) fn doubt(
         });
         others.extend(before);
         for before in (0..place).rev() {
-            match ends.get(before).and_then(Option::as_ref) {
+            match &ends[before] {
                 Some(other) if other.received.is_none() && near(other) => {
                     others.extend(may_be(before, &first).then_some(before));
                 }
@@ -188,7 +185,7 @@ pub(crate) fn doubt(
             }
         }
         for after in place + 1..ends.len() {
-            let Some(Some(other)) = ends.get(after) else {
+            let Some(other) = &ends[after] else {
                 break;
             };
             if other.sent > time(&last).saturating_add(tolerance_ns) {
@@ -209,9 +206,7 @@ pub(crate) fn doubt(
         }
     }
     for place in doubtful {
-        if let Some(each) = matched.get_mut(place) {
-            each.doubtful = true;
-        }
+        matched[place].doubtful = true;
     }
 }
 
@@ -280,7 +275,7 @@ pub(crate) fn sight(
             };
             let rank = |place: usize| {
                 let &(then, place) = known.get(place)?;
-                let misfit = !fits(matched.get(place)?);
+                let misfit = !fits(&matched[place]);
                 Some((misfit, then.abs_diff(at)))
             };
             let mut best = from;
@@ -292,9 +287,8 @@ pub(crate) fn sight(
                 }
             }
             let is_passed = |place: usize| {
-                let packet = known.get(place).and_then(|&(_, place)| matched.get(place));
                 let after = known.get(place + 1);
-                after.is_some_and(|&(then, _)| then <= at) && packet.is_some_and(is_over)
+                after.is_some_and(|&(then, _)| then <= at) && is_over(&matched[known[place].1])
             };
             while from < best && is_passed(from) {
                 from += 1;
@@ -303,9 +297,7 @@ pub(crate) fn sight(
                 (Some((false, _)), Some(&(_, place))) => {
                     next = best + 1;
                     from = next;
-                    if let Some(packet) = matched.get_mut(place) {
-                        packet.seen.push(end);
-                    }
+                    matched[place].seen.push(end);
                 }
                 _ => matched.push(Matched {
                     seen: vec![end],

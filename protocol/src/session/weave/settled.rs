@@ -63,15 +63,11 @@ impl Settled {
 
     /// Goes on with these reels; keeps no packet that may not be one any more.
     pub(super) fn go_on(&mut self, firm: Vec<Firm>, links: Vec<Vec<Ways>>, scans: &[Scan]) {
-        let before = self
-            .firm
-            .iter()
-            .map(|before| Some(before.until))
-            .chain(std::iter::repeat(None));
-        let is_new = firm.iter().zip(before);
-        self.is_new = is_new
-            .map(|(now, before)| Some(now.until) != before)
-            .collect();
+        let is_new = |(reel, now): (usize, &Firm)| {
+            let before = self.firm.get(reel);
+            before.is_none_or(|before| before.until != now.until)
+        };
+        self.is_new = firm.iter().enumerate().map(is_new).collect();
         (self.firm, self.links) = (firm, links);
         self.ends.resize_with(scans.len(), Default::default);
         self.looked_at.resize(scans.len(), [0; 3]);

@@ -7,6 +7,7 @@ use netreel_reel::{Endpoint, Header, Time};
 
 use super::canonical::{canonical, peers};
 use super::votes::{SENT_MIN, Votes, most, only_sender, senders, translated};
+use crate::session::NodeId;
 use crate::session::read::connections::Connection;
 use crate::session::read::scan::Scan;
 
@@ -58,7 +59,7 @@ impl Cast {
             seen: BTreeMap::new(),
             unrecorded: BTreeMap::new(),
         };
-        let mut open_ports: BTreeMap<u16, Vec<usize>> = BTreeMap::new();
+        let mut open_ports = Ports::new();
         let utc = |reel: usize| {
             let (header, (first, last)) = (headers[reel], scans[reel].span?);
             Some((utc_ns(header, first), utc_ns(header, last)))
@@ -99,6 +100,13 @@ impl Cast {
         let contested = cast.contested(headers, scans, &open_ports);
         cast.adopt_foreign(headers, scans, (&open_ports, &contested), warnings);
         cast
+    }
+
+    /// The reels of nodes, and the nodes; `node_of` has each member's.
+    pub fn recorded(&self, node_of: &[NodeId]) -> impl Iterator<Item = (usize, NodeId)> {
+        let members = self.members.iter().zip(node_of);
+        let members = members.filter(|(member, _)| !member.observer);
+        members.filter_map(|(member, &node)| Some((member.reel?, node)))
     }
 
     /// The node that a reel means by an endpoint at a moment.
@@ -179,7 +187,6 @@ impl Cast {
         for (&endpoint, candidates) in contested {
             let votes = senders.get(&endpoint);
             self.tell_apart(endpoint, candidates, votes);
-            self.is_nobodys(endpoint, candidates, votes);
         }
         let several = open_ports.values().any(|reels| reels.len() > 1);
         let hearers = if several {
@@ -188,10 +195,8 @@ impl Cast {
             BTreeMap::new()
         };
         for endpoint in foreign {
-            let all = open_ports
-                .get(&endpoint.port())
-                .map(Vec::as_slice)
-                .unwrap_or_default();
+            let all = open_ports.get(&endpoint.port());
+            let all = all.map_or(&[][..], Vec::as_slice);
             let sender = senders.get(&endpoint);
             let by_port = if is_certain_group(endpoint) {
                 Vec::new()
@@ -204,7 +209,6 @@ impl Cast {
                 // Other networks may have it too, each for another machine.
                 if is_private(endpoint) {
                     self.tell_apart(endpoint, all, sender);
-                    self.is_nobodys(endpoint, all, sender);
                 }
                 for reel in by_port {
                     self.own(endpoint, reel);
@@ -235,11 +239,8 @@ impl Cast {
                 self.seen.insert((heard.reel, endpoint), sender);
             }
         }
-    }
-
-    /// What comes to a reel from an endpoint and none of those sent is of a node without a reel, in
-    /// another network than theirs.
-    fn is_nobodys(&mut self, endpoint: Endpoint, candidates: &[usize], votes: Option<&Votes>) {
+        // What comes to a reel from there and none of those sent is of a node without a reel, in another
+        // network than theirs.
         let mut unknown = None;
         for heard in votes.into_iter().flatten() {
             let mut senders = heard.senders.iter().flatten();
