@@ -301,19 +301,16 @@ impl LiveNode {
         else {
             return Default::default();
         };
-        let Some(connection) = self.pass.scan.connection(&raw) else {
+        let Some(of) = Of::end(side, &raw, &self.pass.scan, payload) else {
             return Default::default();
         };
         // A packet is decoded as it came: after those before it.
         let names = wire.has_field(None, Some("rpc_name"));
         let before = names.then(|| self.asking.before(wire, &raw));
-        let facts = self
-            .asking
-            .say(wire, connection, Of::end(side, &raw), payload);
+        let facts = self.asking.say(wire, of);
         let is_rpc = facts.messages.iter().any(|it| it.rpc_name.is_some());
         let rpcs = before.filter(|_| is_rpc).map(|mut state| {
-            let context = connection.context(side.is_out(&raw));
-            let decoded = wire.decode_in(&context, &mut state, payload);
+            let decoded = wire.decode_in(&of.context, &mut state, payload);
             rpcs_in(&decoded, &facts.messages)
         });
         (Box::new(facts.clone()), rpcs.unwrap_or_default())

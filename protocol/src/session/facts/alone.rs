@@ -142,13 +142,12 @@ impl Reading<'_> {
             return self.asking.pass(side);
         }
         let way = Ends::way_of(walking.ways.get(place));
-        let of = Of::new(side, record.number, way);
-        let connection = known.connections.get(way.0 as usize);
-        let Some((connection, payload)) = connection.zip(payload(&record.event)) else {
+        let of = payload(&record.event)
+            .and_then(|payload| Of::new(side, record.number, way, &known.connections, payload));
+        let Some(of) = of else {
             return self.asking.pass(side);
         };
-        let asking = &mut self.asking;
-        if !asking.ask_alone(self.wire, connection, of, payload) {
+        if !self.asking.ask_alone(self.wire, of) {
             self.left.push(packet);
             self.left.extend(self.rows.others(id));
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use netreel_reel::{EventNumber, Record};
 use netreel_table::Blobs;
-use netreel_wire::{ConnectionState, Decoded, PacketFacts, States, StreamId, Wire};
+use netreel_wire::{ConnectionState, Context, Decoded, PacketFacts, States, StreamId, Wire};
 
 use super::kept::{Checkpoints, Kept, thin};
 use super::properties::Properties;
@@ -45,29 +45,41 @@ pub(crate) enum Answers {
 
 indexed!(Piece: (rows, shapes, fragments, carried, unread) facts, properties, kept);
 
-/// Whose packet it is that the wire is asked about.
+/// A packet that the wire is asked about.
 #[derive(Clone, Copy)]
-pub(crate) struct Of {
+pub(crate) struct Of<'a> {
     pub side: Side,
     pub number: EventNumber,
     /// A place among its reel's.
     pub connection: u32,
-    /// Whether it goes out of the near end of that.
-    pub is_out: bool,
+    pub context: Context,
+    pub payload: &'a [u8],
 }
 
-impl Of {
-    pub fn new(side: Side, number: EventNumber, (connection, forward): (u32, bool)) -> Of {
-        Of {
+impl<'a> Of<'a> {
+    /// By the connection of the packet, and whether it went that one's way; `None` where that is none of
+    /// these.
+    pub fn new(
+        side: Side,
+        number: EventNumber,
+        (connection, forward): (u32, bool),
+        all: &[Connection],
+        payload: &'a [u8],
+    ) -> Option<Of<'a>> {
+        let its = all.get(connection as usize)?;
+        Some(Of {
             side,
             number,
             connection,
-            is_out: side.goes_out(forward),
-        }
+            context: its.context(side.goes_out(forward)),
+            payload,
+        })
     }
 
-    pub fn end(side: Side, raw: &RawEnd) -> Of {
-        Of::new(side, raw.number, (raw.connection, raw.forward))
+    /// The same of an end of a scan.
+    pub fn end(side: Side, raw: &RawEnd, scan: &Scan, payload: &'a [u8]) -> Option<Of<'a>> {
+        let way = (raw.connection, raw.forward);
+        Of::new(side, raw.number, way, &scan.connections, payload)
     }
 }
 
@@ -145,41 +157,27 @@ impl Asking {
     }
 
     /// What the wire says of a packet, which is not written down.
-    pub fn say(
-        &mut self,
-        wire: &Wire,
-        connection: &Connection,
-        of: Of,
-        payload: &[u8],
-    ) -> &PacketFacts {
-        self.read(wire, connection, of, payload, false);
+    pub fn say(&mut self, wire: &Wire, of: Of<'_>) -> &PacketFacts {
+        self.read(wire, of, false);
         &self.facts
     }
 
     /// The same, with all fields of the packet, where they are asked for and it is read.
-    fn read(
-        &mut self,
-        wire: &Wire,
-        connection: &Connection,
-        of: Of,
-        payload: &[u8],
-        with_fields: bool,
-    ) -> Option<Decoded> {
+    fn read(&mut self, wire: &Wire, of: Of<'_>, with_fields: bool) -> Option<Decoded> {
         if !self.allows_another() {
             self.piece.unread += 1;
-            wire.unread_facts(payload, &mut self.facts);
+            wire.unread_facts(of.payload, &mut self.facts);
             return None;
         }
-        let context = connection.context(of.is_out);
         let at = of.connection as usize;
         let state = self.states.of(wire, at);
-        let decoded = with_fields.then(|| wire.decode_in(&context, state, payload));
+        let decoded = with_fields.then(|| wire.decode_in(&of.context, state, of.payload));
         let decoded = decoded.map(|mut decoded| {
             self.facts = std::mem::take(&mut decoded.facts);
             decoded
         });
         if decoded.is_none() {
-            wire.facts_in(&context, state, payload, &mut self.facts);
+            wire.facts_in(&of.context, state, of.payload, &mut self.facts);
         }
         self.steps = self.steps.saturating_add(self.facts.charged());
         if wire.has_state() {
@@ -199,14 +197,7 @@ impl Asking {
     }
 
     /// Asks about the next end of a side; `tells`: what is said of it is written down.
-    pub fn ask(
-        &mut self,
-        wire: &Wire,
-        connection: &Connection,
-        of: Of,
-        payload: &[u8],
-        tells: bool,
-    ) {
+    pub fn ask(&mut self, wire: &Wire, of: Of<'_>, tells: bool) {
         if wire.has_state() {
             let kept = self.piece.kept.entry(of.connection).or_default();
             let state = self.states.of(wire, of.connection as usize);
@@ -216,29 +207,23 @@ impl Asking {
         }
         // What is told of properties is noted with the facts, so that a packet is read once.
         let with_fields = tells && !wire.properties().is_empty();
-        let decoded = self.read(wire, connection, of, payload, with_fields);
+        let decoded = self.read(wire, of, with_fields);
         if self.bytes > self.checkpoints.bytes_max {
             self.checkpoints.packets = self.checkpoints.packets.saturating_mul(2);
             self.bytes = thin(&mut self.piece.kept, self.checkpoints.packets);
         }
         match tells {
-            true => self.write_down(wire, of, payload, decoded),
+            true => self.write_down(wire, of, decoded),
             false => self.pass(of.side),
         }
     }
 
     /// Asks about the next end of a side, where no packet before it matters. `false`: some does, or may;
     /// the end is left without facts.
-    pub fn ask_alone(
-        &mut self,
-        wire: &Wire,
-        connection: &Connection,
-        of: Of,
-        payload: &[u8],
-    ) -> bool {
+    pub fn ask_alone(&mut self, wire: &Wire, of: Of<'_>) -> bool {
         let (tried, depend) = self.alone;
         let is_hopeless = tried >= TRIED && depend * 2 > tried;
-        let is_alone = !is_hopeless && self.try_alone(wire, connection, of, payload);
+        let is_alone = !is_hopeless && self.try_alone(wire, of);
         self.alone = (tried + 1, depend + usize::from(!is_alone));
         if !is_alone {
             self.pass(of.side);
@@ -248,16 +233,15 @@ impl Asking {
 
     /// Asks about an end as if no packet had come before it. Whether that does not matter: then what is said
     /// is written down.
-    fn try_alone(&mut self, wire: &Wire, connection: &Connection, of: Of, payload: &[u8]) -> bool {
-        let context = connection.context(of.is_out);
+    fn try_alone(&mut self, wire: &Wire, of: Of<'_>) -> bool {
         let mut decoded = None;
         let is_allowed = self.allows_another();
         let is_alone = match is_allowed {
             true if wire.properties().is_empty() => {
-                wire.facts_alone(&context, payload, &mut self.facts)
+                wire.facts_alone(&of.context, of.payload, &mut self.facts)
             }
             true => {
-                let (mut all, is_alone) = wire.decode_alone(&context, payload);
+                let (mut all, is_alone) = wire.decode_alone(&of.context, of.payload);
                 self.facts = std::mem::take(&mut all.facts);
                 decoded = Some(all);
                 is_alone
@@ -265,7 +249,7 @@ impl Asking {
             false if wire.has_state() => false,
             false => {
                 self.piece.unread += 1;
-                wire.unread_facts(payload, &mut self.facts);
+                wire.unread_facts(of.payload, &mut self.facts);
                 true
             }
         };
@@ -273,13 +257,13 @@ impl Asking {
             self.steps = self.steps.saturating_add(self.facts.charged());
         }
         if is_alone {
-            self.write_down(wire, of, payload, decoded);
+            self.write_down(wire, of, decoded);
         }
         is_alone
     }
 
     /// Writes down what is said of the next end of a side.
-    fn write_down(&mut self, wire: &Wire, of: Of, payload: &[u8], decoded: Option<Decoded>) {
+    fn write_down(&mut self, wire: &Wire, of: Of<'_>, decoded: Option<Decoded>) {
         let side = of.side;
         let place = self.next(side) as u32;
         let facts = &self.facts;
@@ -288,7 +272,7 @@ impl Asking {
                 let fragment = (side, place, nth as u32);
                 self.piece.fragments.push(fragment);
                 if data.stream != StreamId(0) {
-                    let bytes = wire.bytes_at(facts, payload, data);
+                    let bytes = wire.bytes_at(facts, of.payload, data);
                     self.piece.carried.insert(fragment, bytes);
                 }
             }
@@ -355,13 +339,11 @@ impl Telling {
         let (Some(raw), Some(payload)) = (raw, payload(&record.event)) else {
             return;
         };
-        let Some(connection) = scan.connection(&raw) else {
+        let Some(of) = Of::end(side, &raw, scan, payload) else {
             return self.asking.pass(side);
         };
         self.connections = self.connections.max(raw.connection as usize + 1);
-        let wire = &self.wire;
-        self.asking
-            .ask(wire, connection, Of::end(side, &raw), payload, true);
+        self.asking.ask(&self.wire, of, true);
         let facts = &self.asking.piece.facts;
         if facts.iter().map(Blobs::len).sum::<usize>() >= ENDS {
             self.seal();

@@ -87,7 +87,7 @@ impl Dependent {
                     return;
                 };
                 let connection = way.0 as usize;
-                let Some(of) = known.connections.get(connection) else {
+                let Some(of) = Of::new(side, number, way, &known.connections, payload) else {
                     return;
                 };
                 while asking.next(side) < place {
@@ -96,8 +96,7 @@ impl Dependent {
                 let id = rows.places.id(self.track, side, place);
                 let tells = rows.told.get(packet as usize) == u64::from(id.0)
                     && !answered.is_answered((self.track, side, place));
-                let end = Of::new(side, number, way);
-                asking.ask(wire, of, end, payload, tells);
+                asking.ask(wire, of, tells);
                 if let Some(left) = left.get_mut(connection) {
                     *left -= 1;
                     if *left == 0 {

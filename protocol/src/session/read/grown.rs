@@ -32,14 +32,14 @@ struct Asked<'a> {
 impl Asked<'_> {
     /// Takes the next end of a side.
     fn take(&mut self, scan: &Scan, (side, raw): (Side, &RawEnd), record: &Record<'_>) {
-        let connection = scan.connection(raw);
+        let of = payload(&record.event).and_then(|payload| Of::end(side, raw, scan, payload));
         // What a socket sends before it is bound is asked about when its port is known.
-        let connection = connection.filter(|it| side == Side::Send && it.port != 0);
-        let Some((connection, payload)) = connection.zip(payload(&record.event)) else {
-            return self.asking.pass(side);
-        };
-        let of = Of::end(side, raw);
-        self.asking.ask_alone(self.wire, connection, of, payload);
+        match of.filter(|of| side == Side::Send && of.context.source_port != 0) {
+            Some(of) => {
+                self.asking.ask_alone(self.wire, of);
+            }
+            None => self.asking.pass(side),
+        }
     }
 }
 

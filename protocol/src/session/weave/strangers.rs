@@ -91,34 +91,29 @@ impl Strangers {
             return;
         }
         // For each pair of nodes that know each other the time from which, or until which, it may be.
-        let (mut since, mut until): (BTreeMap<_, Option<i64>>, BTreeMap<_, Option<i64>>) =
-            Default::default();
+        let mut limits: BTreeMap<(u16, u16, Side), Option<i64>> = BTreeMap::new();
         let of = |times: &Times, by: u16, node: u16| -> Vec<i64> {
             let its = times.range((by, 0)..=(by, u16::MAX));
             let those = its.filter(|((_, stranger), _)| self.may_be(*stranger, (node, by)));
             those.map(|(_, at)| *at).collect()
         };
         for end in ends {
-            let pair = (end.from, end.to);
             if self.address(end.from).is_some() || self.address(end.to).is_some() {
                 continue;
             }
-            let slack_ns = || tolerance_ns(end.from, end.to);
-            let is_suspect = match end.side {
-                Side::Receive => {
-                    let first = since.entry(pair);
-                    let first =
-                        *first.or_insert_with(|| of(&sent, end.from, end.to).into_iter().min());
-                    first.is_some_and(|first| time(end).saturating_add(slack_ns()) >= first)
+            let limit = limits.entry((end.from, end.to, end.side));
+            let limit = *limit.or_insert_with(|| match end.side {
+                Side::Receive => of(&sent, end.from, end.to).into_iter().min(),
+                Side::Send => of(&heard, end.to, end.from).into_iter().max(),
+                Side::Seen => None,
+            });
+            let is_suspect = limit.is_some_and(|limit| {
+                let (at, slack_ns) = (time(end), tolerance_ns(end.from, end.to));
+                match end.side {
+                    Side::Receive => at.saturating_add(slack_ns) >= limit,
+                    Side::Send | Side::Seen => at.saturating_sub(slack_ns) <= limit,
                 }
-                Side::Send => {
-                    let last = until.entry(pair);
-                    let last =
-                        *last.or_insert_with(|| of(&heard, end.to, end.from).into_iter().max());
-                    last.is_some_and(|last| time(end).saturating_sub(slack_ns()) <= last)
-                }
-                Side::Seen => false,
-            };
+            });
             if is_suspect {
                 suspect(end);
             }
