@@ -97,10 +97,11 @@ impl Session {
             let readings = readings(&anchors, whole, |boot| copies.has(boot));
             let gather = |pieces: &_| samples(&roads, &places, pieces, workers);
             let reels = Reels {
+                readings: &readings,
                 gather: &gather,
                 scans: &scans,
             };
-            with_zero(align(&readings, &reels), &scans)
+            with_zero(align(&reels), &scans)
         };
         let (mut clocks, mut zero_ns) = match is_one {
             true => with_zero(Aligned::one(scans.len()), &scans),

@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 
 use super::hull::Crossed;
 use super::known::{Known, Reels};
-use super::pieces::{Gap, Gaps, Pieces, Reading};
+use super::pieces::{Gap, Gaps, Pieces};
 use super::place::Placed;
 use super::solve::{Sample, Span};
 use super::steps::joined;
 
 /// What clocks tell of themselves where they were cut: the packet before that came before the one after.
 pub(super) fn order_at(
-    readings: &[Reading],
     pieces: &Pieces,
     cuts: &BTreeMap<usize, u64>,
     reels: &Reels<'_>,
@@ -23,7 +22,7 @@ pub(super) fn order_at(
             continue;
         };
         let (first, last) = (cut.saturating_sub(1), cut);
-        let jumps = reels.jumps(readings, piece.clock, Span { first, last }, 0);
+        let jumps = reels.jumps(piece.clock, Span { first, last }, 0);
         for (sent, received) in jumps.flatten() {
             if sent < cut && cut <= received {
                 order.push(Sample::new(from, to, Crossed { sent, received }));

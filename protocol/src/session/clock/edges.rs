@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use super::aligned::Loose;
 use super::known::{Known, Reels};
 use super::likely::STEP_NS;
-use super::pieces::{Pieces, Reading};
+use super::pieces::Pieces;
 use super::solve::{Sample, Span};
 
 /// Packets took much longer, or much less, where that is by this many times what those before differ by.
@@ -34,7 +34,7 @@ struct Crossing {
 
 /// The edges at which packets leave it open whether a clock was set. `fine` are packets between whole clocks.
 pub(super) fn loose(
-    (readings, whole, reels): (&[Reading], &Pieces, &Reels<'_>),
+    (whole, reels): (&Pieces, &Reels<'_>),
     fine: &[Sample],
     known: &Known,
 ) -> Vec<Loose> {
@@ -53,7 +53,7 @@ pub(super) fn loose(
         };
         let clock = known.pieces.all[place].clock;
         let least_ns = by_ns - by_ns / SPREADS.unsigned_abs();
-        let mut own = reels.jumps(readings, clock, span, least_ns);
+        let mut own = reels.jumps(clock, span, least_ns);
         own.all(|jumps| !jumps.is_empty())
     };
     let pieces = &known.pieces.all;

@@ -7,7 +7,9 @@ use super::solve::Span;
 use crate::session::read::scan::Scan;
 
 /// What reels tell of their clocks.
+#[derive(Clone, Copy)]
 pub(crate) struct Reels<'a> {
+    pub readings: &'a [Reading],
     /// Compares packets: of those between pieces it gives all that can bind.
     pub gather: &'a dyn Fn(&Pieces) -> Gathered,
     pub scans: &'a [Scan],
@@ -22,12 +24,11 @@ impl Reels<'_> {
     /// Of each reel on a clock what [`jumps`] says.
     pub fn jumps(
         &self,
-        readings: &[Reading],
         clock: usize,
         span: Span,
         least_ns: u64,
     ) -> impl Iterator<Item = Vec<(u64, u64)>> {
-        let own = readings.iter().enumerate();
+        let own = self.readings.iter().enumerate();
         own.filter(move |(_, it)| it.clock == clock)
             .map(move |(reel, _)| self.of(reel, |scan| jumps(scan, span, least_ns)))
     }

@@ -42,7 +42,8 @@ use self::whose::Shown;
 ///
 /// Where times of a reel fall by a little, the clock was set back, or a thread was stopped. Taken apart
 /// there, the packets before and after tell which.
-pub(crate) fn align(readings: &[Reading], reels: &Reels<'_>) -> Aligned {
+pub(crate) fn align(reels: &Reels<'_>) -> Aligned {
+    let readings = reels.readings;
     let is_alone = |clock: usize| readings.iter().filter(|it| it.clock == clock).count() == 1;
     let falls: Vec<Vec<(EventNumber, u64)>> = readings
         .iter()
@@ -56,7 +57,7 @@ pub(crate) fn align(readings: &[Reading], reels: &Reels<'_>) -> Aligned {
         })
         .collect();
     if falls.iter().all(Vec::is_empty) {
-        return placed(readings, reels);
+        return placed(reels);
     }
     let apart = |falls: &[Vec<(EventNumber, u64)>]| {
         let readings = readings
@@ -74,7 +75,8 @@ pub(crate) fn align(readings: &[Reading], reels: &Reels<'_>) -> Aligned {
         readings.collect::<Vec<Reading>>()
     };
     let tried = apart(&falls);
-    let aligned = placed(&tried, reels);
+    let with = |readings: &[Reading]| placed(&Reels { readings, ..*reels });
+    let aligned = with(&tried);
     let is_step = |reel: usize, (number, fall): &(EventNumber, u64)| {
         let steps = aligned.clocks[reel].steps.iter();
         let mut epochs = tried[reel].epochs.iter();
@@ -98,11 +100,12 @@ pub(crate) fn align(readings: &[Reading], reels: &Reels<'_>) -> Aligned {
     if steps == falls {
         aligned
     } else {
-        placed(&apart(&steps), reels)
+        with(&apart(&steps))
     }
 }
 
-fn placed(readings: &[Reading], reels: &Reels<'_>) -> Aligned {
+fn placed(reels: &Reels<'_>) -> Aligned {
+    let readings = reels.readings;
     let whole = Pieces::new(readings, &Gaps::new());
     let gathered = (reels.gather)(&whole);
     let samples = with_order(readings, &whole, gathered.coarse(), false);
@@ -114,7 +117,7 @@ fn placed(readings: &[Reading], reels: &Reels<'_>) -> Aligned {
         pieces: whole.clone(),
         placed,
     });
-    let case = (readings, &whole, reels);
+    let case = (&whole, reels);
     let wide = || explain(case, &fine, true);
     let known = even
         .ok()
@@ -145,18 +148,14 @@ fn placed(readings: &[Reading], reels: &Reels<'_>) -> Aligned {
 
 /// Where one clock was set, another may have been as well, or in its stead, by what latency hides: all are
 /// taken apart there. Steps are told of the likeliest.
-fn loosened(
-    (readings, whole, reels): (&[Reading], &Pieces, &Reels<'_>),
-    fine: &[Sample],
-    known: Known,
-) -> Aligned {
+fn loosened((whole, reels): (&Pieces, &Reels<'_>), fine: &[Sample], known: Known) -> Aligned {
     let reference = whole.all.first().map_or(0, |piece| piece.clock);
     let gaps = cut::all_at((whole, reference), fine, &known);
     if gaps == known.gaps {
         return known.aligned;
     }
     let mut aligned = known.aligned;
-    if let Some(loose) = with_steps((readings, reels), &gaps, true) {
+    if let Some(loose) = with_steps(reels, &gaps, true) {
         let clocks = aligned.clocks.iter_mut().zip(loose.aligned.clocks);
         // Taken apart too far nothing ties a clock.
         for (clock, loose) in clocks.filter(|(_, loose)| loose.error_ns < u64::MAX) {
@@ -174,9 +173,9 @@ const NARROWED_MAX: usize = 3;
 const HIDDEN_MAX: usize = 4;
 
 /// How often machines were set: all clocks of one at once.
-fn steps_of(readings: &[Reading], gaps: &Gaps) -> usize {
+fn steps_of(reels: &Reels<'_>, gaps: &Gaps) -> usize {
     let mut most: BTreeMap<usize, usize> = BTreeMap::new();
-    for reading in readings {
+    for reading in reels.readings {
         let own: usize = gaps
             .iter()
             .filter(|((clock, _), _)| *clock == reading.clock)
@@ -189,16 +188,12 @@ fn steps_of(readings: &[Reading], gaps: &Gaps) -> usize {
 }
 
 /// Finds where clocks were set; `None` where that does not explain the packets.
-fn explain(
-    (readings, whole, reels): (&[Reading], &Pieces, &Reels<'_>),
-    fine: &[Sample],
-    is_wide: bool,
-) -> Option<Known> {
+fn explain((whole, reels): (&Pieces, &Reels<'_>), fine: &[Sample], is_wide: bool) -> Option<Known> {
     let reference = whole.all.first().map_or(0, |piece| piece.clock);
     let found = steps::find(&whole.all, reference, fine, is_wide);
-    let explained = |gaps: &Gaps| with_steps((readings, reels), gaps, false);
+    let explained = |gaps: &Gaps| with_steps(reels, gaps, false);
     let open = |gaps: &Gaps| {
-        let mut known = with_steps((readings, reels), gaps, true)?;
+        let mut known = with_steps(reels, gaps, true)?;
         known.aligned.leave_open();
         Some(known)
     };
@@ -209,12 +204,12 @@ fn explain(
     };
     let mixed = others
         .as_ref()
-        .and_then(|others| whose::mixed(readings, &own, others, reels));
+        .and_then(|others| whose::mixed(&own, others, reels));
     if let Some(known) = mixed.as_ref().and_then(open) {
         return Some(known);
     }
     let aligned = others.as_ref().map(|others| &others.aligned);
-    let shown = whose::shown(readings, &own.aligned, aligned, reels);
+    let shown = whose::shown(&own.aligned, aligned, reels);
     match shown {
         Shown::Yes => {
             let mut known = own;
@@ -223,7 +218,7 @@ fn explain(
         }
         // That all others were set at once would be a chance.
         Shown::Maybe => match others {
-            Some(others) if steps_of(readings, &others.gaps) <= steps_of(readings, &own.gaps) => {
+            Some(others) if steps_of(reels, &others.gaps) <= steps_of(reels, &own.gaps) => {
                 open(&others.gaps)
             }
             _ => open(&own.gaps),
@@ -234,20 +229,16 @@ fn explain(
 
 /// The same where clocks were set in some gaps; `None` where these do not explain the packets. Where it is
 /// open whether the session's clock was, others may fall on it.
-fn with_steps(
-    (readings, reels): (&[Reading], &Reels<'_>),
-    gaps: &Gaps,
-    is_open: bool,
-) -> Option<Known> {
-    let mut found = certain((readings, reels), gaps, is_open)?;
+fn with_steps(reels: &Reels<'_>, gaps: &Gaps, is_open: bool) -> Option<Known> {
+    let mut found = certain(reels, gaps, is_open)?;
     // A clock that was set forward passes over times, which shows where that was.
     let narrowed_max = if is_open { 0 } else { NARROWED_MAX };
     for _ in 0..narrowed_max {
-        let narrow = narrow::narrowed(readings, &found.pieces, &found.placed, reels);
+        let narrow = narrow::narrowed(&found.pieces, &found.placed, reels);
         if narrow == found.gaps {
             break;
         }
-        match certain((readings, reels), &narrow, is_open) {
+        match certain(reels, &narrow, is_open) {
             Some(better) => found = better,
             None => break,
         }
@@ -260,15 +251,15 @@ fn with_steps(
         within,
     } = found;
     let (cuts, sided) = cut(&pieces, &placed, &within);
-    let order = order_at(readings, &pieces, &cuts, reels);
+    let order = order_at(&pieces, &cuts, reels);
     let all: Vec<Sample> = samples
         .iter()
         .chain(&sided)
         .chain(&order)
         .copied()
         .collect();
-    let best = place(readings, &pieces, &all, ALLOWED_NS).unwrap_or_else(|_| placed.clone());
-    let aligned = finish(readings, &pieces, &placed, &best, &cuts, false);
+    let best = place(reels.readings, &pieces, &all, ALLOWED_NS).unwrap_or_else(|_| placed.clone());
+    let aligned = finish(reels.readings, &pieces, &placed, &best, &cuts, false);
     Some(Known {
         aligned,
         gaps,
@@ -287,20 +278,16 @@ struct Certain {
     within: Vec<Sample>,
 }
 
-fn certain(
-    (readings, reels): (&[Reading], &Reels<'_>),
-    gaps: &Gaps,
-    is_open: bool,
-) -> Option<Certain> {
-    let pieces = Pieces::new(readings, gaps);
+fn certain(reels: &Reels<'_>, gaps: &Gaps, is_open: bool) -> Option<Certain> {
+    let pieces = Pieces::new(reels.readings, gaps);
     let gathered = (reels.gather)(&pieces);
     let is_within = |it: &Sample| pieces.is_gap(it.from) || pieces.is_gap(it.to);
     let (mut samples, mut within) = (gathered.coarse(), gathered.fine());
     drop(gathered);
     samples.retain(|it| !is_within(it));
     within.retain(is_within);
-    let samples = with_order(readings, &pieces, samples, is_open);
-    let placed = place(readings, &pieces, &samples, ALLOWED_NS).ok()?;
+    let samples = with_order(reels.readings, &pieces, samples, is_open);
+    let placed = place(reels.readings, &pieces, &samples, ALLOWED_NS).ok()?;
     Some(Certain {
         gaps: gaps.clone(),
         pieces,

@@ -5,19 +5,14 @@
 
 use super::known::Reels;
 use super::map::on;
-use super::pieces::{Gap, Gaps, Pieces, Reading};
+use super::pieces::{Gap, Gaps, Pieces};
 use super::place::Placed;
 
 /// Steps that may be smaller than this are not looked for.
 const LEAST_NS: f64 = 1_000_000.0;
 
 /// The gaps between pieces, those narrower in which clocks were set forward for sure.
-pub(super) fn narrowed(
-    readings: &[Reading],
-    pieces: &Pieces,
-    placed: &[Placed],
-    reels: &Reels<'_>,
-) -> Gaps {
+pub(super) fn narrowed(pieces: &Pieces, placed: &[Placed], reels: &Reels<'_>) -> Gaps {
     let mut gaps = Gaps::new();
     for (place, piece) in pieces.all.iter().enumerate().filter(|(_, it)| it.is_gap) {
         let mut gap = Gap {
@@ -26,7 +21,7 @@ pub(super) fn narrowed(
         };
         let least_ns = forward_ns(placed, place, gap);
         if least_ns > LEAST_NS {
-            for jumps in reels.jumps(readings, piece.clock, piece.span, least_ns as u64) {
+            for jumps in reels.jumps(piece.clock, piece.span, least_ns as u64) {
                 if let (Some(one), Some(other)) = (jumps.first(), jumps.last()) {
                     let last = gap.last.max(one.0);
                     let first = gap.first.min(other.1);

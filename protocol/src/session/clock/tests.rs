@@ -50,10 +50,11 @@ fn aligned(anchors: &[ClockAnchor], packets: &[Packet]) -> Aligned {
         gathered
     };
     let reels = Reels {
+        readings: &readings,
         gather: &gather,
         scans: &[],
     };
-    align(&readings, &reels)
+    align(&reels)
 }
 
 /// What is added to a reel's time.

@@ -5,7 +5,7 @@
 
 use super::aligned::{Aligned, Step};
 use super::known::{Known, Reels};
-use super::pieces::{Gaps, Reading, pauses};
+use super::pieces::{Gaps, pauses};
 use super::solve::Span;
 
 /// Whether reels show that the session's clock was set.
@@ -29,13 +29,8 @@ enum Fits {
 
 /// `own` explains all packets with steps of the session's clock, and `others`, where it does, with
 /// steps of others.
-pub(super) fn shown(
-    readings: &[Reading],
-    own: &Aligned,
-    others: Option<&Aligned>,
-    reels: &Reels<'_>,
-) -> Shown {
-    let its = steps(readings, own, others, reels);
+pub(super) fn shown(own: &Aligned, others: Option<&Aligned>, reels: &Reels<'_>) -> Shown {
+    let its = steps(own, others, reels);
     let (Some(least), Some(most)) = (its.iter().min(), its.iter().max()) else {
         return Shown::No;
     };
@@ -45,7 +40,7 @@ pub(super) fn shown(
     let Some(others) = others else {
         return Shown::Maybe;
     };
-    let theirs = steps(readings, others, Some(own), reels);
+    let theirs = steps(others, Some(own), reels);
     let never = theirs.contains(&Fits::Never);
     let well = theirs.contains(&Fits::Well);
     match (*most == Fits::Well, well) {
@@ -58,13 +53,8 @@ pub(super) fn shown(
 
 /// Of two clocks each step is of one of them by itself. Where reels tell that some are of the session's
 /// clock and others are not, these.
-pub(super) fn mixed(
-    readings: &[Reading],
-    own: &Known,
-    others: &Known,
-    reels: &Reels<'_>,
-) -> Option<Gaps> {
-    let mut clocks: Vec<usize> = readings.iter().map(|reading| reading.clock).collect();
+pub(super) fn mixed(own: &Known, others: &Known, reels: &Reels<'_>) -> Option<Gaps> {
+    let mut clocks: Vec<usize> = reels.readings.iter().map(|it| it.clock).collect();
     clocks.sort_unstable();
     clocks.dedup();
     let &[first, second] = clocks.as_slice() else {
@@ -109,17 +99,13 @@ pub(super) fn mixed(
 }
 
 /// How reels go with the steps that one explanation has and the other has not.
-fn steps(
-    readings: &[Reading],
-    aligned: &Aligned,
-    other: Option<&Aligned>,
-    reels: &Reels<'_>,
-) -> Vec<Fits> {
+fn steps(aligned: &Aligned, other: Option<&Aligned>, reels: &Reels<'_>) -> Vec<Fits> {
     let mut found = Vec::new();
     for (reel, clock) in aligned.clocks.iter().enumerate() {
         // Reels on one clock have the same steps.
-        let first = readings.iter().position(|it| it.clock == reel);
-        if first != Some(reel) && readings.get(reel).map(|it| it.clock) != Some(reel) {
+        let mut readings = reels.readings.iter();
+        let first = readings.position(|it| it.clock == reel);
+        if first != Some(reel) && reels.readings[reel].clock != reel {
             continue;
         }
         let known = other.and_then(|other| other.clocks.get(reel));
