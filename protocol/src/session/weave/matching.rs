@@ -184,8 +184,8 @@ pub(crate) fn doubt(
                 _ => break,
             }
         }
-        for after in place + 1..ends.len() {
-            let Some(other) = &ends[after] else {
+        for (after, other) in ends.iter().enumerate().skip(place + 1) {
+            let Some(other) = other else {
                 break;
             };
             if other.sent > time(&last).saturating_add(tolerance_ns) {
