@@ -464,7 +464,7 @@ fn pin(model: &Model) -> Command {
 
 fn mute(model: &Model) -> Option<Command> {
     let finding = model.selection().finding?;
-    let rule = model.history().findings.get(finding)?.rule;
+    let rule = model.finding(finding)?.rule;
     Some(Command::Mute(rule.to_owned(), !model.is_muted(finding)))
 }
 

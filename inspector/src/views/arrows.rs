@@ -282,11 +282,6 @@ impl Labels {
     }
 }
 
-/// The middle of a lane at a time, kept near the view.
-pub fn point(time: Rect, x: f32, y: f32) -> Pos2 {
-    pos2(time.left() + x.clamp(-20_000.0, 20_000.0), y)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,7 +1,10 @@
 //! What all views of time share: where time lies, its labels, and how it is moved.
 
+use std::ops::{Range, RangeInclusive};
+
 use egui::{
-    Event, Id, MouseWheelUnit, Painter, Rect, Response, Role, Sense, Shape, Stroke, Ui, pos2, vec2,
+    Color32, Event, Id, MouseWheelUnit, Painter, Rangef, Rect, Response, Role, Sense, Shape,
+    Stroke, Ui, pos2,
 };
 use netreel_inspector_model::{Command, Model, Scale, text, ticks};
 use netreel_protocol::session::SessionTime;
@@ -23,6 +26,59 @@ pub fn time_rect(view: Rect, model: &Model) -> Rect {
     rect
 }
 
+/// A stretch of time over a rectangle: which moment lies where.
+#[derive(Clone)]
+pub struct TimeRect {
+    pub rect: Rect,
+    pub scale: Scale,
+}
+
+impl TimeRect {
+    /// The visible time in its part of a view.
+    pub fn new(view: Rect, model: &Model) -> TimeRect {
+        let rect = time_rect(view, model);
+        let scale = model.scale(rect.width());
+        TimeRect { rect, scale }
+    }
+
+    /// The same time higher or lower.
+    pub fn over(&self, y: Rangef) -> TimeRect {
+        let rect = Rect::from_x_y_ranges(self.rect.x_range(), y);
+        let scale = self.scale.clone();
+        TimeRect { rect, scale }
+    }
+
+    /// Where a moment lies: outside the rectangle, where it is not visible.
+    pub fn x(&self, at: SessionTime) -> f32 {
+        self.rect.left() + self.scale.x(at)
+    }
+
+    /// The same, at the edge that is nearest to what lies outside.
+    pub fn x_inside(&self, at: SessionTime) -> f32 {
+        self.inside(self.x(at))
+    }
+
+    fn inside(&self, x: f32) -> f32 {
+        x.clamp(self.rect.left(), self.rect.right())
+    }
+
+    /// Where a line of one pixel for a moment lies, if that is visible.
+    pub fn line_x(&self, at: SessionTime) -> Option<f32> {
+        let x = self.x(at).round() + 0.5;
+        self.has(x).then_some(x)
+    }
+
+    /// The moment at a place.
+    pub fn at(&self, x: f32) -> SessionTime {
+        self.scale.time(x - self.rect.left())
+    }
+
+    /// Whether a place is neither left nor right of it.
+    pub fn has(&self, x: f32) -> bool {
+        self.rect.x_range().contains(x)
+    }
+}
+
 /// A view of time: where things lie in it, and what it is drawn with.
 pub struct TimeView {
     /// All of it.
@@ -30,8 +86,7 @@ pub struct TimeView {
     /// The labelled axis.
     pub ruler: Rect,
     /// Below the axis, where time runs from left to right.
-    pub time: Rect,
-    pub scale: Scale,
+    pub time: TimeRect,
     pub response: Response,
     /// Cut to the view.
     pub painter: Painter,
@@ -42,22 +97,20 @@ impl TimeView {
     pub fn new(ui: &mut Ui, model: &Model, id: &str, label: &str) -> TimeView {
         let view = ui.available_rect_before_wrap();
         ui.advance_cursor_after_rect(view);
-        let mut time = time_rect(view, model);
-        let ruler = Rect::from_min_size(time.min, vec2(time.width(), HEIGHT));
-        time.min.y = ruler.bottom();
-        let scale = model.scale(time.width());
+        let mut time = TimeRect::new(view, model);
+        let ruler = time.over(Rangef::new(view.top(), view.top() + HEIGHT));
+        time.rect.min.y = ruler.rect.bottom();
         let response = ui.interact(view, ui.scope_id().with(id), Sense::click_and_drag());
         control::named(&response, Role::Canvas, label);
         let painter = ui.painter_at(view);
         painter.rect_filled(view, 0.0, theme::panel());
-        let below = Rect::from_min_max(ruler.min, pos2(time.right(), view.bottom()));
-        gaps(&painter.with_clip_rect(below), below, time, &scale);
-        show(&painter, ruler, view.bottom(), &scale);
+        let below = ruler.rect.union(time.rect);
+        gaps(&painter.with_clip_rect(below), &time, below.y_range());
+        show(&painter, &ruler, view.bottom());
         TimeView {
             view,
-            ruler,
+            ruler: ruler.rect,
             time,
-            scale,
             response,
             painter,
         }
@@ -68,16 +121,12 @@ impl TimeView {
         // What was sent then is of all links; here stands what is of one, or of no packet.
         if let Some(range) = model.measured_time() {
             let words = text::duration(range.end.0.saturating_sub(range.start.0));
-            measured(&self.painter, self.time, &self.scale, (&range, words));
+            measured(&self.painter, &self.time, (&range, words));
         }
-        cursor(&self.painter, self.time, &self.scale, model);
-        navigate(ui, &self.response, self.time, &self.scale, commands);
+        cursor(&self.painter, &self.time, model);
+        navigate(ui, &self.response, &self.time, commands);
         if self.response.clicked() {
-            commands.push(Command::SetCursor(time_at(
-                &self.response,
-                self.time,
-                &self.scale,
-            )));
+            commands.push(Command::SetCursor(time_at(&self.response, &self.time)));
         }
         if self.response.secondary_clicked() {
             commands.push(Command::SetCursor(None));
@@ -87,17 +136,17 @@ impl TimeView {
 
 /// Draws the axis over `axis` and faint lines down to `bottom`. How long folded times are stands
 /// where they are, before any tick.
-pub fn show(painter: &Painter, axis: Rect, bottom: f32, scale: &Scale) {
+pub fn show(painter: &Painter, time: &TimeRect, bottom: f32) {
+    let (axis, scale) = (time.rect, &time.scale);
     if scale.gaps().is_empty() {
         painter.rect_filled(axis, 0.0, theme::panel());
     }
-    let mut taken: Vec<std::ops::RangeInclusive<f32>> = Vec::new();
+    let mut taken: Vec<RangeInclusive<f32>> = Vec::new();
     let mut write = |text: String, left: f32, color| {
         let label = painter.layout_no_wrap(text, theme::small(), color);
         let right = left + label.size().x;
-        let is_free = |taken: &std::ops::RangeInclusive<f32>| {
-            right + 6.0 < *taken.start() || left - 6.0 > *taken.end()
-        };
+        let is_free =
+            |taken: &RangeInclusive<f32>| right + 6.0 < *taken.start() || left - 6.0 > *taken.end();
         if !taken.iter().all(is_free) {
             return;
         }
@@ -114,15 +163,14 @@ pub fn show(painter: &Painter, axis: Rect, bottom: f32, scale: &Scale) {
             .x
     };
     for (gap, length) in scale.gaps() {
-        let x = |at| (axis.left() + scale.x(at)).clamp(axis.left(), axis.right());
-        let middle = (x(gap.start) + x(gap.end)) / 2.0;
+        let middle = (time.x_inside(gap.start) + time.x_inside(gap.end)) / 2.0;
         let text = format!("{length} idle");
         let half = width(&text) / 2.0;
         let left = (middle - half).clamp(axis.left(), (axis.right() - 2.0 * half).max(axis.left()));
         write(text, left, theme::warning());
     }
     for tick in ticks(scale, 110.0) {
-        let x = (axis.left() + scale.x(tick.time)).round() + 0.5;
+        let x = time.x(tick.time).round() + 0.5;
         if tick.label.is_empty() {
             painter.vline(x, axis.bottom() - 3.0..=axis.bottom(), (1.0, theme::line()));
             continue;
@@ -141,11 +189,12 @@ pub fn show(painter: &Painter, axis: Rect, bottom: f32, scale: &Scale) {
     painter.hline(axis.x_range(), axis.bottom() - 0.5, (1.0, theme::line()));
 }
 
-/// Draws what is folded: a band over `view` with two torn edges.
-pub fn gaps(painter: &Painter, view: Rect, time: Rect, scale: &Scale) {
-    for (gap, _) in scale.gaps() {
-        let x = |at| (time.left() + scale.x(at)).clamp(time.left() - 4.0, time.right() + 4.0);
-        let band = Rect::from_x_y_ranges(x(gap.start)..=x(gap.end), view.y_range());
+/// Draws what is folded: a band as high as `y` with two torn edges.
+pub fn gaps(painter: &Painter, time: &TimeRect, y: Rangef) {
+    let (least, most) = (time.rect.left() - 4.0, time.rect.right() + 4.0);
+    for (gap, _) in time.scale.gaps() {
+        let x = |at| time.x(at).clamp(least, most);
+        let band = Rect::from_x_y_ranges(x(gap.start)..=x(gap.end), y);
         painter.rect_filled(band, 0.0, theme::background());
         for x in [band.left(), band.right()] {
             let points = (0..=(band.height() / 5.0) as usize).map(|step| {
@@ -159,73 +208,74 @@ pub fn gaps(painter: &Painter, view: Rect, time: Rect, scale: &Scale) {
 }
 
 /// Draws a time that somebody has measured, with words to it.
-pub fn measured(
-    painter: &Painter,
-    time: Rect,
-    scale: &Scale,
-    (range, words): (&std::ops::Range<SessionTime>, String),
-) {
-    let Some(band) = measured_band(painter, time, scale, range) else {
-        return;
-    };
-    let galley = painter.layout_no_wrap(words, theme::mono(), theme::ink());
-    label(painter, time, band.x_range(), &galley);
+pub fn measured(painter: &Painter, time: &TimeRect, (range, words): (&Range<SessionTime>, String)) {
+    if let Some(band) = measured_band(painter, time, range) {
+        label(painter, time.rect, band, words);
+    }
 }
 
 /// The band of a measured time alone; `None` where it is not in view.
 pub fn measured_band(
     painter: &Painter,
-    time: Rect,
-    scale: &Scale,
-    range: &std::ops::Range<SessionTime>,
+    time: &TimeRect,
+    range: &Range<SessionTime>,
 ) -> Option<Rect> {
-    let x = |at| time.left() + scale.x(at);
-    let (left, right) = (x(range.start), x(range.end));
-    if right < time.left() || left > time.right() {
+    let (left, right) = (time.x(range.start), time.x(range.end));
+    if right < time.rect.left() || left > time.rect.right() {
         return None;
     }
-    let within = |x: f32| x.clamp(time.left(), time.right());
-    let band = Rect::from_x_y_ranges(within(left)..=within(right), time.y_range());
+    let across = time.inside(left)..=time.inside(right);
+    let band = Rect::from_x_y_ranges(across, time.rect.y_range());
     painter.rect_filled(band, 0.0, theme::faded(theme::accent(), 0.1));
     for x in [left, right] {
-        if time.x_range().contains(x) {
+        if time.has(x) {
             painter.vline(x, band.y_range(), (1.0, theme::accent()));
         }
     }
     Some(band)
 }
 
-/// Words over the middle of a stretch of time, within a view of it.
-fn label(painter: &Painter, time: Rect, over: egui::Rangef, galley: &std::sync::Arc<egui::Galley>) {
+/// Words over the middle of a band of time, within a view of it.
+fn label(painter: &Painter, time: Rect, over: Rect, words: String) {
+    let galley = painter.layout_no_wrap(words, theme::mono(), theme::ink());
     let most = (time.right() - galley.size().x - 4.0).max(time.left());
-    let middle = (over.min + over.max - galley.size().x) / 2.0;
+    let middle = (over.left() + over.right() - galley.size().x) / 2.0;
     let at = pos2(middle.clamp(time.left(), most), time.top() + 6.0);
     let place = Rect::from_min_size(at, galley.size());
     painter.rect_filled(place.expand(3.0), 2.0, theme::background());
-    painter.galley(place.min, std::sync::Arc::clone(galley), theme::ink());
+    painter.galley(place.min, galley, theme::ink());
 }
 
 /// Draws the time cursor.
-pub fn cursor(painter: &Painter, time: Rect, scale: &Scale, model: &Model) {
-    let Some(at) = model.cursor() else { return };
-    let x = (time.left() + scale.x(at)).round() + 0.5;
-    if time.x_range().contains(x) {
-        let points = [pos2(x, time.top()), pos2(x, time.bottom())];
-        let line = Stroke::new(1.0, theme::faded(theme::accent(), 0.8));
-        painter.extend(Shape::dashed_line(&points, line, 4.0, 3.0));
+pub fn cursor(painter: &Painter, time: &TimeRect, model: &Model) {
+    dashed(
+        painter,
+        time,
+        model.cursor(),
+        theme::faded(theme::accent(), 0.8),
+        4.0,
+    );
+}
+
+/// Draws a dashed line at a moment, with dashes so long.
+pub fn dashed(
+    painter: &Painter,
+    time: &TimeRect,
+    at: Option<SessionTime>,
+    color: Color32,
+    dash: f32,
+) {
+    if let Some(x) = at.and_then(|at| time.line_x(at)) {
+        let points = [pos2(x, time.rect.top()), pos2(x, time.rect.bottom())];
+        painter.extend(Shape::dashed_line(&points, (1.0, color), dash, 3.0));
     }
 }
 
 /// Pans by drag, with Shift measures, with Alt shows what was dragged over; zooms by wheel at the
 /// pointer, pans by a wheel that goes sideways.
-pub fn navigate(
-    ui: &Ui,
-    response: &Response,
-    time: Rect,
-    scale: &Scale,
-    commands: &mut Vec<Command>,
-) {
-    if stretch(ui, response, time, scale, commands) {
+pub fn navigate(ui: &Ui, response: &Response, time: &TimeRect, commands: &mut Vec<Command>) {
+    let scale = &time.scale;
+    if stretch(ui, response, time, commands) {
         // Time stays where it is meanwhile.
     } else if response.dragged() && response.drag_delta().x != 0.0 {
         commands.push(Command::Pan(-scale.ns(response.drag_delta().x)));
@@ -233,13 +283,12 @@ pub fn navigate(
     let Some(pointer) = response.hover_pos() else {
         return;
     };
-    note_pointer(ui, scale.time(pointer.x - time.left()));
+    let at = time.at(pointer.x);
+    note_pointer(ui, at);
     let (lines, sideways) = wheel(ui);
     if lines != 0.0 {
-        commands.push(Command::Zoom {
-            at: scale.time(pointer.x - time.left()),
-            factor: 1.2_f64.powf(f64::from(lines)),
-        });
+        let factor = 1.2_f64.powf(f64::from(lines));
+        commands.push(Command::Zoom { at, factor });
     }
     if sideways != 0.0 {
         commands.push(Command::Pan(-scale.ns(sideways)));
@@ -254,23 +303,15 @@ pub fn navigate(
         pinches.product::<f32>() * fingers
     });
     if pinch != 1.0 && lines == 0.0 {
-        commands.push(Command::Zoom {
-            at: scale.time(pointer.x - time.left()),
-            factor: f64::from(pinch),
-        });
+        let factor = f64::from(pinch);
+        commands.push(Command::Zoom { at, factor });
     }
 }
 
 /// What is being dragged over while Shift or Alt is held: how long it is is written beside it. When the
 /// button is let go of, it is shown alone with Alt, and stays measured with Shift. Whether that is what
 /// is done.
-fn stretch(
-    ui: &Ui,
-    response: &Response,
-    time: Rect,
-    scale: &Scale,
-    commands: &mut Vec<Command>,
-) -> bool {
+fn stretch(ui: &Ui, response: &Response, time: &TimeRect, commands: &mut Vec<Command>) -> bool {
     let held = ui.input(|input| input.modifiers);
     let is_it = (held.shift || held.alt) && (response.dragged() || response.drag_stopped());
     let from = ui.input(|input| input.pointer.press_origin());
@@ -284,10 +325,9 @@ fn stretch(
         return false;
     }
     ui.data_mut(|data| data.insert_temp(key, from));
-    let within = |x: f32| x.clamp(time.left(), time.right());
-    let (left, right) = (within(from.x.min(to.x)), within(from.x.max(to.x)));
-    let at = |x: f32| scale.time(x - time.left());
-    let (start, end) = (at(left), at(right));
+    let left = time.inside(from.x.min(to.x));
+    let right = time.inside(from.x.max(to.x));
+    let (start, end) = (time.at(left), time.at(right));
     if response.drag_stopped() {
         match end > start {
             true if held.alt => commands.push(Command::Show(start..end)),
@@ -298,14 +338,13 @@ fn stretch(
     }
     let layer = egui::LayerId::new(egui::Order::Foreground, Id::unique("stretch of time"));
     let painter = ui.ctx().layer_painter(layer);
-    let band = Rect::from_x_y_ranges(left..=right, time.y_range());
+    let band = Rect::from_x_y_ranges(left..=right, time.rect.y_range());
     painter.rect_filled(band, 0.0, theme::faded(theme::accent(), 0.15));
     for x in [left, right] {
         painter.vline(x, band.y_range(), (1.0, theme::accent()));
     }
     let said = text::duration(end.0.saturating_sub(start.0));
-    let galley = painter.layout_no_wrap(said, theme::mono(), theme::ink());
-    label(&painter, time, band.x_range(), &galley);
+    label(&painter, time.rect, band, said);
     true
 }
 
@@ -330,8 +369,9 @@ pub fn pointer_time(ui: &Ui) -> Option<SessionTime> {
 }
 
 /// The time at a place that was clicked or is pointed at.
-pub fn time_at(response: &Response, time: Rect, scale: &Scale) -> Option<SessionTime> {
-    Some(scale.time(response.interact_pointer_pos().or(response.hover_pos())?.x - time.left()))
+pub fn time_at(response: &Response, time: &TimeRect) -> Option<SessionTime> {
+    let at = response.interact_pointer_pos().or(response.hover_pos())?;
+    Some(time.at(at.x))
 }
 
 /// How far the wheel was turned in this frame, in lines away from the user.

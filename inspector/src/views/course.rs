@@ -1,10 +1,10 @@
 //! A property of an object over time: a strip for each number of it, a line in the colour of each
 //! node; what is no number stands as words in a row for each node.
 
-use egui::{Painter, Rect, Stroke, Ui, pos2};
-use netreel_inspector_model::{Command, Model, Scale};
+use egui::Ui;
+use netreel_inspector_model::{Command, Model};
 
-use super::axis::TimeView;
+use super::axis::{self, TimeView};
 use super::links::node_color;
 use super::strips::{Line, legend, ribbons, strips};
 use super::{findings, head, plotted};
@@ -35,12 +35,10 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     let TimeView {
         view,
         time,
-        scale,
         painter,
         ..
     } = &shown;
-    let (view, time) = (*view, *time);
-    if let Some(courses) = model.courses(&believed, row, scale) {
+    if let Some(courses) = model.courses(&believed, row, &time.scale) {
         let lines: Vec<Line> = courses
             .nodes
             .into_iter()
@@ -52,21 +50,10 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
             .collect();
         legend(ui, signs, &lines);
         match courses.parts {
-            0 => ribbons(painter, view, time, scale, &lines),
-            parts => strips(painter, view, time, scale, (parts, &courses.ranges), &lines),
+            0 => ribbons(painter, *view, time, &lines),
+            parts => strips(painter, *view, time, (parts, &courses.ranges), &lines),
         }
     }
-    pinned(painter, time, scale, model);
+    axis::dashed(painter, time, model.pinned(), theme::warning(), 2.0);
     shown.finish(ui, model, commands);
-}
-
-/// The moment that values are held against.
-fn pinned(painter: &Painter, time: Rect, scale: &Scale, model: &Model) {
-    let Some(at) = model.pinned() else { return };
-    let x = (time.left() + scale.x(at)).round() + 0.5;
-    if time.x_range().contains(x) {
-        let points = [pos2(x, time.top()), pos2(x, time.bottom())];
-        let line = Stroke::new(1.0, theme::warning());
-        painter.extend(egui::Shape::dashed_line(&points, line, 2.0, 3.0));
-    }
 }

@@ -1,10 +1,11 @@
 //! Signs at the edge of a view of time: where the focus is while it is out of sight. A click goes there.
 
 use egui::{Painter, Pos2, Rect, Shape, Stroke, StrokeKind, Ui, pos2, vec2};
-use netreel_inspector_model::{Command, LaneMove, Model, Scale, text};
+use netreel_inspector_model::{Command, LaneMove, Model, text};
 use netreel_protocol::session::{NodeId, SessionTime};
 
 use super::arrows::Labels;
+use super::axis::TimeRect;
 use super::control;
 use super::lanes::Lanes;
 use crate::theme;
@@ -31,10 +32,11 @@ struct Focus {
 }
 
 impl Focus {
-    fn way(&self, scale: &Scale, lanes: &Lanes) -> Option<(Way, Command)> {
+    fn way(&self, lanes: &Lanes) -> Option<(Way, Command)> {
+        let TimeRect { rect, scale } = &lanes.time;
         if scale.x(self.end) < 0.0 {
             Some((Way::Earlier, Command::Reveal(self.start)))
-        } else if scale.x(self.start) > lanes.time.width() {
+        } else if scale.x(self.start) > rect.width() {
             Some((Way::Later, Command::Reveal(self.start)))
         } else if !self.nodes.iter().any(|node| lanes.has(*node)) {
             let hidden = self.nodes.first()?;
@@ -47,9 +49,8 @@ impl Focus {
 
 /// The selected packet and the pinned finding.
 fn in_focus(model: &Model) -> Vec<Focus> {
-    let selection = model.selection();
     let mut all = Vec::new();
-    if let Some(arrow) = selection.packet.and_then(|id| model.arrow(id)) {
+    if let Some(arrow) = model.selection().packet.and_then(|id| model.arrow(id)) {
         all.push(Focus {
             name: format!("packet {}", arrow.packet.0),
             start: arrow.start.min(arrow.end),
@@ -57,8 +58,7 @@ fn in_focus(model: &Model) -> Vec<Focus> {
             nodes: vec![arrow.from, arrow.to],
         });
     }
-    let finding = selection.finding;
-    if let Some(finding) = finding.and_then(|place| model.history().findings.get(place)) {
+    if let Some(finding) = model.pinned_finding() {
         all.push(Focus {
             name: finding.rule.to_owned(),
             start: finding.time,
@@ -70,10 +70,9 @@ fn in_focus(model: &Model) -> Vec<Focus> {
 }
 
 /// Keeps room for the signs, before anything else takes it.
-pub fn block(model: &Model, lanes: &Lanes, scale: &Scale, labels: &mut Labels) {
-    for (rect, ..) in places(model, lanes, scale, |name| {
-        name.chars().count() as f32 * 6.8
-    }) {
+pub fn block(model: &Model, lanes: &Lanes, labels: &mut Labels) {
+    let width = |name: &str| name.chars().count() as f32 * 6.8;
+    for (rect, ..) in places(model, lanes, width) {
         labels.block(rect.expand(2.0));
     }
 }
@@ -82,13 +81,12 @@ pub fn block(model: &Model, lanes: &Lanes, scale: &Scale, labels: &mut Labels) {
 fn places(
     model: &Model,
     lanes: &Lanes,
-    scale: &Scale,
     width: impl Fn(&str) -> f32,
 ) -> Vec<(Rect, Way, Command, String)> {
-    let time = lanes.time;
+    let time = lanes.time.rect;
     let mut placed: Vec<(Rect, Way, Command, String)> = Vec::new();
     for focus in in_focus(model) {
-        let Some((way, command)) = focus.way(scale, lanes) else {
+        let Some((way, command)) = focus.way(lanes) else {
             continue;
         };
         let visible = model.visible();
@@ -113,7 +111,7 @@ fn places(
         let x = match way {
             Way::Earlier => time.left() + 2.0,
             Way::Later => time.right() - size.x - 2.0,
-            Way::Hidden => time.left() + scale.x(focus.start) - size.x / 2.0,
+            Way::Hidden => lanes.time.x(focus.start) - size.x / 2.0,
         };
         let x = x.clamp(time.left(), (time.right() - size.x).max(time.left()));
         let y = y.clamp(time.top(), (time.bottom() - HEIGHT).max(time.top()));
@@ -142,7 +140,7 @@ pub fn show(
     ui: &Ui,
     painter: &Painter,
     model: &Model,
-    (lanes, scale): (&Lanes, &Scale),
+    lanes: &Lanes,
     commands: &mut Vec<Command>,
 ) -> bool {
     let width = |said: &str| {
@@ -152,9 +150,7 @@ pub fn show(
             .x
     };
     let mut is_on_one = false;
-    for (place, (rect, way, command, said)) in
-        places(model, lanes, scale, width).into_iter().enumerate()
-    {
+    for (place, (rect, way, command, said)) in places(model, lanes, width).into_iter().enumerate() {
         let label = format!("go to {said}");
         let response = control::button(
             ui,

@@ -93,7 +93,7 @@ pub fn show(
             continue;
         };
         let mut name = lanes.whole(view, place);
-        name.max.x = lanes.time.left() - 2.0;
+        name.max.x = lanes.time.rect.left() - 2.0;
         let sense = if lanes.height >= FOCUS_MIN {
             Sense::click_and_drag()
         } else {
@@ -154,7 +154,7 @@ fn drag(
     let Some(at) = response.interact_pointer_pos() else {
         return;
     };
-    let below = ((at.y - lanes.time.top()) / lanes.height).max(0.0) as usize;
+    let below = ((at.y - lanes.time.rect.top()) / lanes.height).max(0.0) as usize;
     let target = below.min(rows.len().saturating_sub(1));
     if response.drag_stopped() {
         let first = |place: usize| rows.get(place)?.nodes.first().copied();

@@ -5,12 +5,13 @@ use std::collections::BTreeSet;
 use egui::{
     Align2, FontFamily, FontId, Painter, Pos2, Rect, Shape, Stroke, StrokeKind, pos2, vec2,
 };
-use netreel_inspector_model::{Arrow, LaneRow, Model, Scale, text};
+use netreel_inspector_model::{Arrow, LaneRow, Model, text};
 use netreel_protocol::session::{Node, NodeId, SessionTime};
 
 use super::arrows::{self, Labels, Line};
-use super::label;
-use super::label::elided;
+use super::axis::TimeRect;
+use super::label::{self, elided};
+use super::plot;
 use crate::{glyph, theme};
 
 /// Lower lanes have nothing above the name, and what is below it lifts it.
@@ -35,7 +36,7 @@ const ROOM_FOR_HOST: f32 = 60.0;
 /// Where the lanes are.
 pub struct Lanes {
     /// Where time runs from left to right.
-    pub time: Rect,
+    pub time: TimeRect,
     /// Of one lane.
     pub height: f32,
     rows: Vec<LaneRow>,
@@ -56,9 +57,9 @@ enum Place {
 
 impl Lanes {
     /// Lanes for all nodes that have one, below each other in `time`.
-    pub fn new(model: &Model, time: Rect) -> Lanes {
+    pub fn new(model: &Model, time: &TimeRect) -> Lanes {
         let rows = model.lane_rows().to_vec();
-        let height = time.height() / rows.len().max(1) as f32;
+        let height = time.rect.height() / rows.len().max(1) as f32;
         let mut places = vec![Place::Nowhere; model.session().nodes.len()];
         let mut put = |node: NodeId, place| {
             if let Some(it) = places.get_mut(usize::from(node.0)) {
@@ -82,7 +83,7 @@ impl Lanes {
             }
         }
         Lanes {
-            time,
+            time: time.clone(),
             height,
             rows,
             places,
@@ -110,26 +111,31 @@ impl Lanes {
     pub fn y(&self, node: NodeId) -> f32 {
         match self.place(node) {
             Place::Lane(place) => self.middle(place),
-            Place::Before(_) | Place::Nowhere => self.time.top() - 10_000.0,
+            Place::Before(_) | Place::Nowhere => self.time.rect.top() - 10_000.0,
         }
     }
 
     /// The middle of a lane.
     pub fn middle(&self, place: usize) -> f32 {
-        (self.time.top() + (place as f32 + 0.5) * self.height).round() + 0.5
+        (self.time.rect.top() + (place as f32 + 0.5) * self.height).round() + 0.5
     }
 
     /// All that a lane and its name take of a view.
     pub fn whole(&self, view: Rect, place: usize) -> Rect {
-        let top = self.time.top() + place as f32 * self.height;
-        Rect::from_x_y_ranges(view.x_range(), top..=top + self.height)
+        plot::row(view, &self.time, place, self.height)
+    }
+
+    /// Where a moment of a node lies, kept near the view.
+    pub fn point(&self, node: NodeId, at: SessionTime) -> Pos2 {
+        let x = self.time.scale.x(at).clamp(-20_000.0, 20_000.0);
+        pos2(self.time.rect.left() + x, self.y(node))
     }
 
     /// From lane to lane. Of a packet from or to a node without a lane it is the half at the other
     /// node, on the side where the lane would be; `None` where neither has one.
-    pub fn line(&self, scale: &Scale, arrow: &Arrow) -> Option<Line> {
-        let left = f64::from(self.time.left());
-        let x = |time| left + scale.exact_x(time);
+    pub fn line(&self, arrow: &Arrow) -> Option<Line> {
+        let TimeRect { rect, scale } = &self.time;
+        let x = |time| f64::from(rect.left()) + scale.exact_x(time);
         let beside = |lane: usize, place| match place {
             Place::Before(other) if other <= lane => Some(-1.0),
             Place::Before(_) => Some(1.0),
@@ -148,12 +154,12 @@ impl Lanes {
             _ => return None,
         };
         let (start, end) = ((x(arrow.start), from), (x(arrow.end), to));
-        Some(arrows::line(arrow, start, end, self.time, self.height))
+        Some(arrows::line(arrow, start, end, *rect, self.height))
     }
 }
 
 /// Draws the lanes, without what passed between them.
-pub fn show(painter: &Painter, model: &Model, view: Rect, lanes: &Lanes, scale: &Scale) {
+pub fn show(painter: &Painter, model: &Model, view: Rect, lanes: &Lanes) {
     let nodes = &model.session().nodes;
     for (place, row) in lanes.rows.iter().enumerate() {
         let whole = lanes.whole(view, place);
@@ -168,8 +174,8 @@ pub fn show(painter: &Painter, model: &Model, view: Rect, lanes: &Lanes, scale: 
         let y = lanes.middle(place);
         let known = |id: &NodeId| nodes.get(usize::from(id.0)).map(|node| (*id, node));
         for (id, node) in row.nodes.iter().filter_map(known) {
-            recorded(painter, lanes, scale, y, node);
-            holes(painter, model, lanes, scale, id);
+            recorded(painter, lanes, y, node);
+            holes(painter, model, lanes, id);
         }
     }
     hosts(painter, view, lanes);
@@ -194,7 +200,7 @@ fn hosts(painter: &Painter, view: Rect, lanes: &Lanes) {
                 painter.hline(x..=x + 4.0, y, (1.0, theme::dim()));
             }
             if lanes.height >= ROOM_FOR_HOST && !row.folded {
-                let room = lanes.time.left() - view.left() - 14.0;
+                let room = lanes.time.rect.left() - view.left() - 14.0;
                 let color = theme::weak();
                 let name = elided(painter, host, theme::small(), room, color);
                 painter.galley(pos2(view.left() + 9.0, first.top() + 4.0), name, color);
@@ -205,23 +211,22 @@ fn hosts(painter: &Painter, view: Rect, lanes: &Lanes) {
 }
 
 /// A node's line while it was recorded; dotted where it was not.
-fn recorded(painter: &Painter, lanes: &Lanes, scale: &Scale, y: f32, node: &Node) {
-    let time = lanes.time;
-    let x = |at| (time.left() + scale.x(at)).clamp(time.left(), time.right());
+fn recorded(painter: &Painter, lanes: &Lanes, y: f32, node: &Node) {
+    let time = &lanes.time;
     if !node.recorded {
         // Dots of lanes that are so near are a wall.
         if lanes.height < LINE_MIN {
             return;
         }
         painter.extend(Shape::dashed_line(
-            &[pos2(time.left(), y), pos2(time.right(), y)],
+            &[pos2(time.rect.left(), y), pos2(time.rect.right(), y)],
             Stroke::new(1.0, theme::dim()),
             2.0,
             5.0,
         ));
         return;
     }
-    let (left, right) = (x(node.span.start), x(node.span.end));
+    let (left, right) = (time.x_inside(node.span.start), time.x_inside(node.span.end));
     painter.hline(left..=right, y, (1.0, theme::dim()));
     let half = (lanes.height * 0.3).min(6.0);
     let ends = [
@@ -229,7 +234,7 @@ fn recorded(painter: &Painter, lanes: &Lanes, scale: &Scale, y: f32, node: &Node
         (right, node.span.end, OUTSIDE),
     ];
     for (at, shown, outside) in ends {
-        if (at - time.left() - scale.x(shown)).abs() >= 1.0 {
+        if (at - time.x(shown)).abs() >= 1.0 {
             continue;
         }
         painter.vline(
@@ -240,24 +245,23 @@ fn recorded(painter: &Painter, lanes: &Lanes, scale: &Scale, y: f32, node: &Node
         if node.window {
             let rect = Rect::from_two_pos(pos2(at, y - half), pos2(at + outside, y + half));
             let line = Stroke::new(1.0, theme::faded(theme::dim(), 0.8));
-            glyph::hatch(painter, rect.intersect(time), 5.0, line);
+            glyph::hatch(painter, rect.intersect(time.rect), 5.0, line);
         }
     }
 }
 
 /// What is missing inside a recording.
-fn holes(painter: &Painter, model: &Model, lanes: &Lanes, scale: &Scale, node: NodeId) {
-    let time = lanes.time;
+fn holes(painter: &Painter, model: &Model, lanes: &Lanes, node: NodeId) {
+    let time = &lanes.time;
     let y = lanes.y(node);
-    let x = |at| (time.left() + scale.x(at)).clamp(time.left(), time.right());
     let half = (lanes.height * 0.4).min(6.0);
-    let visible = scale.range();
+    let visible = time.scale.range();
     let visible = SessionTime(visible.start)..SessionTime(visible.end);
     let mut drawn = 0;
     let mut behind = f32::MIN;
     for hole in model.holes(node, &visible).take(HOLES_MAX * 100) {
-        let (from, to) = (x(hole.time.start), x(hole.time.end));
-        let to = to.max(from + 2.0);
+        let from = time.x_inside(hole.time.start);
+        let to = time.x_inside(hole.time.end).max(from + 2.0);
         if to <= behind + 0.5 {
             continue;
         }
@@ -278,28 +282,20 @@ fn holes(painter: &Painter, model: &Model, lanes: &Lanes, scale: &Scale, node: N
 }
 
 /// When somebody asked that the recording be kept, and why.
-pub fn triggers(
-    painter: &Painter,
-    model: &Model,
-    lanes: &Lanes,
-    scale: &Scale,
-    labels: &mut Labels,
-) {
-    let time = lanes.time;
+pub fn triggers(painter: &Painter, model: &Model, lanes: &Lanes, labels: &mut Labels) {
     let mut said = BTreeSet::new();
     for id in lanes.rows.iter().flat_map(|row| row.nodes.iter().copied()) {
         let y = lanes.y(id);
         for it in model.triggers(id) {
-            let x = (time.left() + scale.x(it.time)).round() + 0.5;
-            if !time.x_range().contains(x) {
+            let Some(x) = lanes.time.line_x(it.time) else {
                 continue;
-            }
+            };
             glyph::trigger(painter, pos2(x, y), lanes.height * 0.8);
             // Many nodes keep a window for one trigger.
             if model.is_told_at(id, &it.trigger) && said.insert(it.trigger.id) {
                 let said = format!("trigger: {}", it.text);
                 let at = pos2(x, y - lanes.height * 0.2);
-                labels.place(painter, time, at, &said, theme::accent());
+                labels.place(painter, lanes.time.rect, at, &said, theme::accent());
             }
         }
     }

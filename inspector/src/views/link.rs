@@ -2,12 +2,10 @@
 //! how many were under way.
 
 use egui::{Color32, Painter, Rect, Stroke, Ui, pos2};
-use netreel_inspector_model::{
-    Command, Flow, Flows, Join, LinkEnds, Model, Rate, Scale, Span, text,
-};
+use netreel_inspector_model::{Command, Flow, Flows, Join, LinkEnds, Model, Rate, Span, text};
 use netreel_protocol::session::SessionTime;
 
-use super::axis::TimeView;
+use super::axis::{TimeRect, TimeView};
 use super::plot::{self, Head, Strip};
 use super::{fields, findings, head, label, links};
 use crate::theme;
@@ -39,13 +37,13 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     let TimeView {
         view,
         time,
-        scale,
         painter,
         ..
     } = &shown;
-    match model.flows(link, scale) {
+    let flows = model.flows(link, &time.scale);
+    match &flows {
         None => drop(painter.text(
-            time.center(),
+            time.rect.center(),
             egui::Align2::CENTER_CENTER,
             model.why_waits(),
             theme::body(),
@@ -53,11 +51,11 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         )),
         Some(flows) => {
             let above = model.late_above_ns(link).map(|ns| ns as f64);
-            strips(painter, *view, *time, scale, &flows, above);
+            strips(painter, *view, time, flows, above);
         }
     }
-    held(painter, model, link, *time, scale);
-    if let Some(flows) = model.flows(link, scale) {
+    held(painter, model, link, time);
+    if let Some(flows) = flows {
         bar(&shown, model, link, &flows, commands);
         if let Some(said) = at_pointer(&shown, &flows) {
             shown.response.clone().on_hover_text_at_pointer(said);
@@ -69,8 +67,8 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
 /// What the link was like where the pointer is: the rate of the bar there, and of the packets that left
 /// last before it how long they took.
 fn at_pointer(shown: &TimeView, flows: &Flows) -> Option<String> {
-    let x = shown.response.hover_pos()?.x - shown.time.left();
-    let at = shown.scale.time(x).0;
+    let x = shown.response.hover_pos()?.x - shown.time.rect.left();
+    let at = shown.time.scale.time(x).0;
     let mut said = Vec::new();
     if let Some(rate) = flows.rates.iter().find(|rate| rate.x.contains(&x)) {
         let bytes = text::bytes(rate.bytes_per_s as u64);
@@ -109,11 +107,12 @@ fn bar(
     let Some(at) = shown.response.hover_pos() else {
         return;
     };
-    let x = at.x - shown.time.left();
+    let x = at.x - shown.time.rect.left();
     let is_it = |rate: &&Rate| rate.x.contains(&x) && rate.packets > 0.0;
     let rate = flows.rates.iter().find(is_it);
     if let Some(rate) = rate.filter(|_| shown.response.double_clicked()) {
-        let time = shown.scale.time(rate.x.start)..shown.scale.time(rate.x.end);
+        let scale = &shown.time.scale;
+        let time = scale.time(rate.x.start)..scale.time(rate.x.end);
         let filter = model.filter_of_link(link);
         commands.extend(filter.map(|filter| Command::SetFilter(model.joined(Join::And, &filter))));
         commands.push(Command::Show(time));
@@ -134,12 +133,12 @@ fn resent(ui: &mut Ui, model: &Model, link: LinkEnds) {
 }
 
 /// The time over which the link held back what the pinned finding follows from.
-fn held(painter: &Painter, model: &Model, link: LinkEnds, time: Rect, scale: &Scale) {
+fn held(painter: &Painter, model: &Model, link: LinkEnds, time: &TimeRect) {
     let Some(held) = model.held_on(link) else {
         return;
     };
-    let x = |at| (time.left() + scale.x(at)).clamp(time.left(), time.right());
-    let band = Rect::from_x_y_ranges(x(held.time.start)..=x(held.time.end), time.y_range());
+    let across = time.x_inside(held.time.start)..=time.x_inside(held.time.end);
+    let band = Rect::from_x_y_ranges(across, time.rect.y_range());
     if band.width() <= 0.0 {
         return;
     }
@@ -190,14 +189,7 @@ fn pieces(model: &Model, link: LinkEnds) -> Vec<head::Piece> {
 }
 
 /// Each measure a strip; packets that took longer than `late_above` ns stand out.
-fn strips(
-    painter: &Painter,
-    view: Rect,
-    time: Rect,
-    scale: &Scale,
-    flows: &Flows,
-    late_above: Option<f64>,
-) {
+fn strips(painter: &Painter, view: Rect, time: &TimeRect, flows: &Flows, late_above: Option<f64>) {
     let all: [(&str, StripOf); 4] = [
         ("rate", StripOf::Rate),
         ("round trip", StripOf::Rtt),
@@ -208,17 +200,15 @@ fn strips(
         of == StripOf::Rate || flows.pieces.iter().any(|piece| of.value(piece).is_some())
     };
     let mut shown: Vec<(&str, StripOf)> = all.into_iter().filter(|(_, of)| has(*of)).collect();
-    let fit = (time.height() / STRIP_MIN).floor().max(1.0) as usize;
-    shown.truncate(fit);
-    let height = time.height() / shown.len().max(1) as f32;
+    shown.truncate((time.rect.height() / STRIP_MIN).floor().max(1.0) as usize);
+    let height = time.rect.height() / shown.len().max(1) as f32;
     for (place, (name, of)) in shown.into_iter().enumerate() {
-        let top = time.top() + place as f32 * height;
-        let row = Rect::from_x_y_ranges(view.x_range(), top..=top + height);
+        let row = plot::row(view, time, place, height);
         match of {
             StripOf::Rate => rate(painter, row, time, flows),
             of => {
                 let late_above = late_above.filter(|_| of == StripOf::Delay);
-                measured(painter, row, time, scale, (name, of, late_above), flows);
+                measured(painter, row, time, (name, of, late_above), flows);
             }
         }
     }
@@ -243,7 +233,7 @@ impl StripOf {
     }
 }
 
-fn rate(painter: &Painter, row: Rect, time: Rect, flows: &Flows) {
+fn rate(painter: &Painter, row: Rect, time: &TimeRect, flows: &Flows) {
     let most = plot::round_up(
         flows
             .rates
@@ -284,8 +274,7 @@ fn rate(painter: &Painter, row: Rect, time: Rect, flows: &Flows) {
 fn measured(
     painter: &Painter,
     row: Rect,
-    time: Rect,
-    scale: &Scale,
+    time: &TimeRect,
     (name, of, late_above): (&str, StripOf, Option<f64>),
     flows: &Flows,
 ) {
@@ -313,7 +302,7 @@ fn measured(
     };
     let strip = plot::strip(painter, row, time, &head, (least, most));
     let inside = painter.with_clip_rect(strip.time);
-    let x = |at: i64| strip.time.left() + scale.x(SessionTime(at));
+    let x = |at: i64| time.x(SessionTime(at));
     let color = match of {
         StripOf::Rtt => theme::owner(1),
         StripOf::Delay => theme::owner(3),

@@ -1,10 +1,11 @@
 //! The whole session in one strip: traffic, loss, findings, and which part is in view.
 
 use egui::{Color32, CursorIcon, Mesh, Painter, Rect, Role, Sense, Stroke, Ui, pos2, vec2};
-use netreel_inspector_model::{Command, MinimapColumn, Model, Scale};
+use netreel_inspector_model::{Command, MinimapColumn, Model};
 use netreel_protocol::history::Level;
 use netreel_protocol::session::SessionTime;
 
+use super::axis::TimeRect;
 use super::timeline::bar;
 use super::{axis, control, label};
 use crate::{glyph, theme};
@@ -19,18 +20,21 @@ const EDGE: f32 = 5.0;
 pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     let (view, _) = ui.allocate_exact_size(vec2(ui.available_width(), HEIGHT), Sense::hover());
     ui.add_space(-ui.spacing().item_spacing.y);
-    let time = axis::time_rect(view, model);
+    let rect = axis::time_rect(view, model);
     let response = ui
-        .interact(time, ui.scope_id().with("minimap"), Sense::click_and_drag())
+        .interact(rect, ui.scope_id().with("minimap"), Sense::click_and_drag())
         .on_hover_cursor(CursorIcon::PointingHand);
-    let whole = model.whole_scale(time.width());
+    let whole = TimeRect {
+        rect,
+        scale: model.whole_scale(rect.width()),
+    };
     let painter = ui.painter_at(view);
     painter.rect_filled(view, 0.0, theme::background());
     painter.hline(view.x_range(), view.bottom() - 0.5, (1.0, theme::line()));
     gutter(&painter, view);
 
-    let columns = model.minimap(time.width());
-    let taken = model.minimap_taken(time.width());
+    let columns = model.minimap(rect.width());
+    let taken = model.minimap_taken(rect.width());
     let most = columns
         .iter()
         .map(|column| column.events)
@@ -38,49 +42,40 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         .unwrap_or(1)
         .max(1);
     let quiet = if taken.is_some() { 0.3 } else { 0.75 };
-    strip(
-        &painter,
-        view,
-        time,
-        &columns,
-        most,
-        (theme::plain(), quiet),
-    );
+    strip(&painter, rect, &columns, most, (theme::plain(), quiet));
     if let Some(taken) = &taken {
-        strip(&painter, view, time, taken, most, (theme::accent(), 1.0));
+        strip(&painter, rect, taken, most, (theme::accent(), 1.0));
     }
-    axis::gaps(&painter, view, time, &whole);
-    flags(&painter, view, time, &whole, model);
+    axis::gaps(&painter, &whole, view.y_range());
+    flags(&painter, &whole, model);
     if let Some(range) = model.measured_time() {
-        let above = Rect::from_x_y_ranges(time.x_range(), view.y_range());
-        axis::measured_band(&painter, above, &whole, &range);
+        axis::measured_band(&painter, &whole, &range);
     }
-    window(&painter, view, time, &whole, model);
-    let held = edges(ui, view, time, &whole, model, commands);
-
+    window(&painter, &whole, model);
+    let held = edges(ui, &whole, model, commands);
     if !held
         && (response.clicked() || response.dragged())
-        && let Some(at) = axis::time_at(&response, time, &whole)
+        && let Some(at) = axis::time_at(&response, &whole)
     {
-        let middle = model.scale(time.width()).time(time.width() / 2.0);
+        let middle = model.scale(rect.width()).time(rect.width() / 2.0);
+        let scale = &whole.scale;
         commands.push(Command::Pan(
-            whole.ns((whole.exact_x(at) - whole.exact_x(middle)) as f32),
+            scale.ns((scale.exact_x(at) - scale.exact_x(middle)) as f32),
         ));
     } else if !response.dragged() {
-        axis::navigate(ui, &response, time, &whole, commands);
+        axis::navigate(ui, &response, &whole, commands);
     }
 }
 
 /// Traffic as bars, loss below them.
 fn strip(
     painter: &Painter,
-    view: Rect,
     time: Rect,
     columns: &[MinimapColumn],
     most: u32,
     (color, strength): (Color32, f32),
 ) {
-    let floor = view.bottom() - 6.0;
+    let floor = time.bottom() - 6.0;
     let room = HEIGHT - 20.0;
     let lost = theme::faded(theme::warning(), strength.max(0.5));
     let color = theme::faded(color, strength);
@@ -99,29 +94,22 @@ fn strip(
 }
 
 /// The edges of the frame, which can be dragged. Returns whether somebody holds one.
-fn edges(
-    ui: &Ui,
-    view: Rect,
-    time: Rect,
-    whole: &Scale,
-    model: &Model,
-    commands: &mut Vec<Command>,
-) -> bool {
+fn edges(ui: &Ui, whole: &TimeRect, model: &Model, commands: &mut Vec<Command>) -> bool {
     let visible = model.visible();
-    let x = |at: SessionTime| time.left() + whole.x(at);
     let mut held = false;
     for (name, is_left) in [
         ("left edge of the frame", true),
         ("right edge of the frame", false),
     ] {
         let (at, outwards) = if is_left {
-            (x(visible.start), -1.0)
+            (whole.x(visible.start), -1.0)
         } else {
-            (x(visible.end).max(x(visible.start) + 3.0), 1.0)
+            let right = whole.x(visible.end).max(whole.x(visible.start) + 3.0);
+            (right, 1.0)
         };
         // Mostly outside, so that a narrow frame can be taken in its middle.
-        let centre = pos2(at + outwards * EDGE * 0.6, view.center().y);
-        let strip = Rect::from_center_size(centre, vec2(2.0 * EDGE, view.height()));
+        let centre = pos2(at + outwards * EDGE * 0.6, whole.rect.center().y);
+        let strip = Rect::from_center_size(centre, vec2(2.0 * EDGE, whole.rect.height()));
         let response = ui
             .interact(strip, ui.scope_id().with(name), Sense::drag())
             .on_hover_cursor(CursorIcon::ResizeHorizontal);
@@ -130,7 +118,7 @@ fn edges(
         if response.dragged()
             && let Some(pointer) = response.interact_pointer_pos()
         {
-            let to = whole.time(pointer.x - time.left());
+            let to = whole.at(pointer.x);
             let range = if is_left {
                 to.min(visible.end)..visible.end
             } else {
@@ -150,12 +138,12 @@ fn gutter(painter: &Painter, view: Rect) {
 }
 
 /// Findings as marks at the top; the worst of a column on top of the others.
-fn flags(painter: &Painter, view: Rect, time: Rect, whole: &Scale, model: &Model) {
+fn flags(painter: &Painter, whole: &TimeRect, model: &Model) {
     let mut last: Option<(f32, Level)> = None;
     let mut marks: Vec<(f32, Level)> = model
-        .minimap_flags(time.width())
+        .minimap_flags(whole.rect.width())
         .iter()
-        .map(|flag| ((time.left() + whole.x(flag.time)).round(), flag.level))
+        .map(|flag| (whole.x(flag.time).round(), flag.level))
         .collect();
     marks.sort_by(|a, b| a.1.cmp(&b.1).then(a.0.total_cmp(&b.0)));
     for (x, level) in marks {
@@ -164,7 +152,7 @@ fn flags(painter: &Painter, view: Rect, time: Rect, whole: &Scale, model: &Model
         }
         last = Some((x, level));
         let color = theme::level(level);
-        let top = view.top() + 3.0;
+        let top = whole.rect.top() + 3.0;
         match level {
             Level::Info => {
                 painter.vline(x, top + 3.0..=top + 7.0, (1.0, theme::faded(color, 0.6)));
@@ -178,16 +166,16 @@ fn flags(painter: &Painter, view: Rect, time: Rect, whole: &Scale, model: &Model
 }
 
 /// What is in view.
-fn window(painter: &Painter, view: Rect, time: Rect, whole: &Scale, model: &Model) {
-    let visible = model.visible();
-    let x = |at: SessionTime| (time.left() + whole.x(at)).round();
+fn window(painter: &Painter, whole: &TimeRect, model: &Model) {
+    let (visible, rect) = (model.visible(), whole.rect);
+    let x = |at: SessionTime| whole.x(at).round();
     let (left, right) = (x(visible.start), x(visible.end).max(x(visible.start) + 3.0));
     let shade = theme::faded(theme::background(), 0.55);
     let side = |from: f32, to: f32| {
-        Rect::from_min_max(pos2(from, view.top()), pos2(to, view.bottom() - 1.0))
+        Rect::from_min_max(pos2(from, rect.top()), pos2(to, rect.bottom() - 1.0))
     };
-    painter.rect_filled(side(time.left(), left), 0.0, shade);
-    painter.rect_filled(side(right, time.right()), 0.0, shade);
+    painter.rect_filled(side(rect.left(), left), 0.0, shade);
+    painter.rect_filled(side(right, rect.right()), 0.0, shade);
     painter.rect_stroke(
         side(left, right).shrink(0.5),
         2.0,

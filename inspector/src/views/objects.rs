@@ -1,10 +1,11 @@
 //! Who owned what: a row for each object, and below it one for each node where it matters.
 
 use egui::{Mesh, Painter, Rect, Role, ScrollArea, Sense, Stroke, Ui, pos2, vec2};
-use netreel_inspector_model::{Command, Model, Row, Scale, Shown, Stretch, text};
+use netreel_inspector_model::{Command, Model, Row, Shown, Stretch, text};
 use netreel_protocol::history::Belief;
 use netreel_protocol::session::NodeId;
 
+use super::axis::TimeRect;
 use super::copy::{self, What};
 use super::{axis, control, findings, head, label, scroll};
 use crate::{glyph, theme};
@@ -41,14 +42,18 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         }
         return;
     }
-    let scale = model.scale(axis::time_rect(ui.max_rect(), model).width());
+    let full = ui.max_rect();
+    let time = TimeRect::new(full, model);
     if with_axis {
         let (rect, response) = control::row(ui, axis::HEIGHT, Sense::click_and_drag());
-        let time = axis::time_rect(rect, model);
-        axis::show(ui.painter(), time, ui.max_rect().bottom(), &scale);
-        axis::navigate(ui, &response, time, &scale, commands);
+        let ruler = TimeRect {
+            rect: axis::time_rect(rect, model),
+            ..time.clone()
+        };
+        axis::show(ui.painter(), &ruler, full.bottom());
+        axis::navigate(ui, &response, &ruler, commands);
         if response.clicked() {
-            commands.push(Command::SetCursor(axis::time_at(&response, time, &scale)));
+            commands.push(Command::SetCursor(axis::time_at(&response, &ruler)));
         }
         ui.add_space(-ui.spacing().item_spacing.y);
     }
@@ -67,28 +72,30 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         ));
     }
     scroll::note_length(ui.ctx(), "objects", rows.len());
-    let full = ui.max_rect();
     // Over the names the wheel scrolls; over time it zooms, as in every view of time.
-    let time = axis::time_rect(full, model);
     let over_time = ui
         .input(|input| input.pointer.hover_pos())
-        .is_some_and(|at| time.x_range().contains(at.x));
+        .is_some_and(|at| time.has(at.x));
     if over_time {
         area = area.wheel_scroll_multiplier(egui::Vec2::ZERO);
     }
     ui.spacing_mut().item_spacing.y = 0.0;
     area.show_rows(ui, ROW, rows.len(), |ui, range| {
         for &row in rows.get(range).unwrap_or_default() {
-            line(ui, model, row, full, &scale, commands);
+            line(ui, model, row, &time, commands);
         }
     });
-    let below = Rect::from_min_max(pos2(time.left(), full.top() + HEAD), full.max);
+    let below = Rect::from_min_max(pos2(time.rect.left(), full.top() + HEAD), full.max);
     let painter = ui.painter_at(below);
-    axis::gaps(&painter, below, time, &scale);
+    axis::gaps(&painter, &time, below.y_range());
+    let below = TimeRect {
+        rect: below,
+        ..time
+    };
     if let Some(range) = model.measured_time() {
-        axis::measured_band(&painter, below, &scale, &range);
+        axis::measured_band(&painter, &below, &range);
     }
-    axis::cursor(&painter, below, &scale, model);
+    axis::cursor(&painter, &below, model);
 }
 
 /// What the head says: what is believed of the object that is selected, or how many there are.
@@ -115,14 +122,7 @@ fn more(model: &Model) -> String {
     }
 }
 
-fn line(
-    ui: &mut Ui,
-    model: &Model,
-    row: Row,
-    full: Rect,
-    scale: &Scale,
-    commands: &mut Vec<Command>,
-) {
+fn line(ui: &mut Ui, model: &Model, row: Row, time: &TimeRect, commands: &mut Vec<Command>) {
     let (rect, _) = control::row(ui, ROW, Sense::hover());
     let painter = ui.painter_at(rect);
     let (object, node) = match row {
@@ -140,14 +140,11 @@ fn line(
     }
     painter.hline(rect.x_range(), rect.bottom() - 0.5, (1.0, theme::faint()));
     name(&painter, rect, model, object, node);
-    let mut time = axis::time_rect(full, model);
-    time.min.y = rect.top();
-    time.max.y = rect.bottom();
-    let stretches = model.stretches(row, scale);
+    let time = &time.over(rect.y_range());
+    let stretches = model.stretches(row, &time.scale);
     drawn(
-        &painter.with_clip_rect(time),
+        &painter.with_clip_rect(time.rect),
         time,
-        scale,
         model,
         (&stretches, node.is_some()),
     );
@@ -162,14 +159,14 @@ fn line(
     };
     control::selectable(&response, Role::Row, selected, &label);
     let pointer = response.hover_pos();
-    if response.dragged() || pointer.is_some_and(|at| time.x_range().contains(at.x)) {
-        axis::navigate(ui, &response, time, scale, commands);
+    if response.dragged() || pointer.is_some_and(|at| time.has(at.x)) {
+        axis::navigate(ui, &response, time, commands);
     }
     let under = response
         .hover_pos()
         .or(response.interact_pointer_pos())
-        .filter(|at| time.x_range().contains(at.x))
-        .map(|at| scale.time(at.x - time.left()))
+        .filter(|at| time.has(at.x))
+        .map(|at| time.at(at.x))
         .and_then(|at| stretches.iter().find(|stretch| stretch.time.contains(&at)));
     if response.clicked() {
         commands.extend(
@@ -228,29 +225,28 @@ fn name(painter: &Painter, rect: Rect, model: &Model, object: u64, node: Option<
 
 fn drawn(
     painter: &Painter,
-    time: Rect,
-    scale: &Scale,
+    time: &TimeRect,
     model: &Model,
     (stretches, of_node): (&[Stretch], bool),
 ) {
     // Narrow ones are one shape: a row may have one a pixel.
     let mut narrow = Mesh::default();
     for stretch in stretches {
-        draw(painter, time, scale, model, (stretch, of_node), &mut narrow);
+        draw(painter, time, model, (stretch, of_node), &mut narrow);
     }
     painter.add(narrow);
 }
 
 fn draw(
     painter: &Painter,
-    time: Rect,
-    scale: &Scale,
+    time: &TimeRect,
     model: &Model,
     (stretch, of_node): (&Stretch, bool),
     narrow: &mut Mesh,
 ) {
-    let x = |at| (time.left() + scale.x(at)).round();
+    let x = |at| time.x(at).round();
     let (left, right) = (x(stretch.time.start), x(stretch.time.end));
+    let time = time.rect;
     // At least a pixel; far outside the view there is nothing to see.
     let left = left.max(time.left() - 20.0);
     let right = right.min(time.right() + 20.0).max(left + 1.0);

@@ -2,6 +2,7 @@
 
 use egui::{Align2, Color32, Mesh, Painter, Pos2, Rect, Shape, Stroke, pos2};
 
+use super::axis::TimeRect;
 use super::label::elided;
 use crate::theme;
 
@@ -23,6 +24,12 @@ impl Strip {
     }
 }
 
+/// One of several rows of this height below each other, over all of a view.
+pub fn row(view: Rect, time: &TimeRect, place: usize, height: f32) -> Rect {
+    let top = time.rect.top() + place as f32 * height;
+    Rect::from_x_y_ranges(view.x_range(), top..=top + height)
+}
+
 /// What stands at the left of a strip.
 pub struct Head<'a> {
     pub name: &'a str,
@@ -36,7 +43,7 @@ pub struct Head<'a> {
 pub fn strip(
     painter: &Painter,
     view: Rect,
-    time: Rect,
+    TimeRect { rect: time, .. }: &TimeRect,
     head: &Head<'_>,
     (least, most): (f64, f64),
 ) -> Strip {

@@ -3,7 +3,7 @@
 use egui::Ui;
 use netreel_inspector_model::{Command, Model, PlotBy, Plotted};
 
-use super::axis::TimeView;
+use super::axis::{TimeRect, TimeView};
 use super::strips::{Line, legend, ribbons, strips};
 use super::{findings, head, label};
 use crate::theme;
@@ -12,8 +12,7 @@ use crate::theme;
 pub fn show(ui: &mut Ui, model: &Model, plotted: &Plotted, commands: &mut Vec<Command>) {
     let title = format!("{} over time", plotted.path);
     let signs = head::bar(ui, &title);
-    let scale = model.scale(super::axis::time_rect(ui.max_rect(), model).width());
-    let plot = model.plot(&scale);
+    let plot = model.plot(&TimeRect::new(ui.max_rect(), model).scale);
     ui.add_space(3.0);
     head::wrapped(ui, |ui| {
         for (name, by) in [("by link", PlotBy::Link), ("by object", PlotBy::Object)] {
@@ -66,9 +65,9 @@ pub fn show(ui: &mut Ui, model: &Model, plotted: &Plotted, commands: &mut Vec<Co
     match plot.range {
         Some(range) => {
             legend(ui, signs, &lines);
-            strips(painter, *view, *time, &scale, (1, &[range]), &lines);
+            strips(painter, *view, time, (1, &[range]), &lines);
         }
-        None => ribbons(painter, *view, *time, &scale, &lines),
+        None => ribbons(painter, *view, time, &lines),
     }
     shown.finish(ui, model, commands);
 }

@@ -1,9 +1,10 @@
 //! What people and nodes wrote, in the timeline: bookmarks on the ruler, lines on the lanes.
 
 use egui::{Painter, Pos2, Rect, Ui, pos2, vec2};
-use netreel_inspector_model::{Command, Model, Scale};
+use netreel_inspector_model::{Command, Model};
 
-use super::arrows::{self, Labels};
+use super::arrows::Labels;
+use super::axis::TimeRect;
 use super::lanes::Lanes;
 use super::{control, label};
 use crate::{glyph, theme};
@@ -20,8 +21,7 @@ pub fn bookmarks(
     ui: &Ui,
     painter: &Painter,
     model: &Model,
-    (ruler, time): (Rect, Rect),
-    scale: &Scale,
+    (ruler, time): (Rect, &TimeRect),
     labels: &mut Labels,
     commands: &mut Vec<Command>,
 ) {
@@ -36,16 +36,15 @@ pub fn bookmarks(
     let has_notes = rows().nth(WRITTEN_MAX).is_none();
     let mut last = None;
     for (row, at) in rows() {
-        let x = |moment| (time.left() + scale.x(moment)).clamp(time.left(), time.right());
-        let (left, right) = (x(at.start), x(at.end));
+        let (left, right) = (time.x_inside(at.start), time.x_inside(at.end));
         // One sign a point, where many lie close together.
         if last.replace((left as i32, right as i32)) == Some((left as i32, right as i32)) {
             continue;
         }
         if right - left >= 1.0 {
-            let band = Rect::from_x_y_ranges(left..=right, time.y_range());
+            let band = Rect::from_x_y_ranges(left..=right, time.rect.y_range());
             painter.rect_filled(band, 0.0, theme::faded(theme::accent(), 0.07));
-            painter.hline(left..=right, time.top() + 1.5, (3.0, theme::accent()));
+            painter.hline(left..=right, band.top() + 1.5, (3.0, theme::accent()));
         }
         let top = pos2(left, ruler.bottom() - 11.0);
         glyph::bookmark(painter, top, theme::accent());
@@ -62,8 +61,8 @@ pub fn bookmarks(
         }
         response.on_hover_text(label::mono(format!("{}\n{}", row.title, row.note)));
         if has_notes && !row.note.is_empty() {
-            let at = pos2(left + 4.0, time.top() + 9.0);
-            labels.place(painter, time, at, &row.note, theme::accent());
+            let at = pos2(left + 4.0, time.rect.top() + 9.0);
+            labels.place(painter, time.rect, at, &row.note, theme::accent());
         }
     }
 }
@@ -73,12 +72,11 @@ pub fn lines(
     painter: &Painter,
     model: &Model,
     lanes: &Lanes,
-    scale: &Scale,
     pointer: Option<Pos2>,
     labels: &mut Labels,
 ) -> Option<String> {
     let lines = model.log_lines(false)?;
-    let within = lines.within(&scale.range());
+    let within = lines.within(&lanes.time.scale.range());
     if within.len() > MARKED_MAX {
         return None;
     }
@@ -88,13 +86,13 @@ pub fn lines(
         let Some(node) = line.node.filter(|node| lanes.has(*node)) else {
             continue;
         };
-        let foot = arrows::point(lanes.time, scale.x(line.time), lanes.y(node));
+        let foot = lanes.point(node, line.time);
         glyph::line_of_text(painter, foot, theme::plain());
         if names {
             let color = theme::weak();
             let at = foot + vec2(2.0, -4.0);
             let beginning: String = line.text.chars().take(28).collect();
-            labels.place(painter, lanes.time, at, &beginning, color);
+            labels.place(painter, lanes.time.rect, at, &beginning, color);
         }
         let distance = pointer.map(|at| at.distance(foot - vec2(0.0, 6.0)));
         if let Some(distance) = distance.filter(|it| *it < NEAR)

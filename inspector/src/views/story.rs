@@ -33,11 +33,7 @@ impl Story {
         points: &[Pos2],
         labels: &mut Labels,
     ) -> Story {
-        let finding = model
-            .selection()
-            .finding
-            .and_then(|place| model.history().findings.get(place));
-        let Some(finding) = finding else {
+        let Some(finding) = model.pinned_finding() else {
             return Story::default();
         };
         let visible = |at: &Pos2| bounds.expand(DISC).contains(*at);

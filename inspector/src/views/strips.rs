@@ -1,9 +1,10 @@
 //! Lines over time: a strip for each number of a value, or a row of words for each line.
 
 use egui::{Align2, Color32, Painter, Rect, Stroke, Ui, pos2, vec2};
-use netreel_inspector_model::{Course, Scale};
+use netreel_inspector_model::Course;
 use netreel_protocol::session::SessionTime;
 
+use super::axis::TimeRect;
 use super::label;
 use super::plot::{self, Head, Strip};
 use crate::theme;
@@ -45,18 +46,16 @@ pub fn legend(ui: &Ui, room: Rect, lines: &[Line]) {
 pub fn strips(
     painter: &Painter,
     view: Rect,
-    time: Rect,
-    scale: &Scale,
+    time: &TimeRect,
     (parts, ranges): (usize, &[(f64, f64)]),
     lines: &[Line],
 ) {
-    let fit = (time.height() / STRIP_MIN).floor().max(1.0) as usize;
+    let fit = (time.rect.height() / STRIP_MIN).floor().max(1.0) as usize;
     let count = parts.min(fit);
-    let height = time.height() / count.max(1) as f32;
+    let height = time.rect.height() / count.max(1) as f32;
     let is_low = height < ENDS_MIN;
     for (row, place) in most_telling((parts, ranges), count).into_iter().enumerate() {
-        let top = time.top() + row as f32 * height;
-        let row = Rect::from_x_y_ranges(view.x_range(), top..=top + height);
+        let row = plot::row(view, time, row, height);
         let (least, most) = ranges.get(place).copied().unwrap_or((0.0, 1.0));
         // A line that never moves lies in the middle.
         let (least, most) = if most - least > 0.0 {
@@ -86,10 +85,10 @@ pub fn strips(
             let step = 1.3_f32.min(4.0 / lines.len() as f32);
             let width = 1.2 + step * (lines.len() - 1 - order) as f32;
             let stroke = Stroke::new(width.min(if is_low { 3.0 } else { 6.0 }), color);
-            draw(&inside, &strip, scale, (line, place), stroke);
+            draw(&inside, &strip, time, (line, place), stroke);
         }
         if is_low {
-            let at = pos2(time.left() - 6.0, row.center().y);
+            let at = pos2(time.rect.left() - 6.0, row.center().y);
             let said = match ranges.get(place) {
                 // It never changes.
                 Some(&(only, most)) if only == most => number(only, 0.5),
@@ -112,11 +111,11 @@ pub fn strips(
 fn draw(
     painter: &Painter,
     strip: &Strip,
-    scale: &Scale,
+    time: &TimeRect,
     (line, place): (&Line, usize),
     stroke: Stroke,
 ) {
-    let x = |at: i64| strip.time.left() + scale.x(SessionTime(at));
+    let x = |at: i64| time.x(SessionTime(at));
     let mut points = Vec::new();
     let mut bands = plot::Bands::default();
     for piece in &line.pieces {
@@ -161,13 +160,12 @@ fn number(value: f64, length: f64) -> String {
 }
 
 /// A row for each line, and in it what it says in words.
-pub fn ribbons(painter: &Painter, view: Rect, time: Rect, scale: &Scale, lines: &[Line]) {
-    let height = (time.height() / lines.len().max(1) as f32).min(30.0);
+pub fn ribbons(painter: &Painter, view: Rect, time: &TimeRect, lines: &[Line]) {
+    let height = (time.rect.height() / lines.len().max(1) as f32).min(30.0);
     for (place, line) in lines.iter().enumerate() {
-        let top = time.top() + place as f32 * height;
-        let row = Rect::from_x_y_ranges(view.x_range(), top..=top + height);
+        let row = plot::row(view, time, place, height);
         painter.hline(row.x_range(), row.bottom() - 0.5, (1.0, theme::faint()));
-        let room = time.left() - view.left() - 20.0;
+        let room = time.rect.left() - view.left() - 20.0;
         // The face of plain text has no arrows.
         let font = if line.name.contains('→') {
             theme::mono()
@@ -176,21 +174,23 @@ pub fn ribbons(painter: &Painter, view: Rect, time: Rect, scale: &Scale, lines: 
         };
         let at = pos2(view.left() + 10.0, row.center().y);
         label::write(painter, at, room, &line.name, font, theme::text());
-        let inside = painter.with_clip_rect(time);
+        let inside = painter.with_clip_rect(time.rect);
         for piece in &line.pieces {
-            ribbon(&inside, time, row, scale, piece, line.color);
+            ribbon(&inside, time, row, piece, line.color);
         }
     }
 }
 
-fn ribbon(painter: &Painter, time: Rect, row: Rect, scale: &Scale, piece: &Course, color: Color32) {
-    let x = |at: i64| time.left() + scale.x(SessionTime(at));
-    let left = x(piece.time.start).max(time.left() - 4.0);
-    let right = x(piece.time.end).min(time.right() + 4.0).max(left + 1.0);
+fn ribbon(painter: &Painter, time: &TimeRect, row: Rect, piece: &Course, color: Color32) {
+    let x = |at: i64| time.x(SessionTime(at));
+    let left = x(piece.time.start).max(time.rect.left() - 4.0);
+    let right = x(piece.time.end)
+        .min(time.rect.right() + 4.0)
+        .max(left + 1.0);
     let bar = Rect::from_x_y_ranges(left..=right - 1.0, row.top() + 3.0..=row.bottom() - 3.0);
     let fill = theme::panel().lerp_to_gamma(color, 0.6);
     painter.rect_filled(bar, 2.0, fill);
-    let shown = bar.intersect(time);
+    let shown = bar.intersect(time.rect);
     let Some(words) = piece.words.as_ref().filter(|_| shown.width() > 24.0) else {
         return;
     };

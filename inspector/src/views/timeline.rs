@@ -5,14 +5,12 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use egui::{Mesh, Painter, Pos2, Rect, Response, Role, Shape, Stroke, Ui, WidgetInfo, pos2, vec2};
-use netreel_inspector_model::{
-    Arrow, Bucket, Command, Flag, Hover, LaneRow, Model, Scale, Traffic, text,
-};
+use netreel_inspector_model::{Arrow, Bucket, Command, Flag, Hover, LaneRow, Model, Traffic, text};
 use netreel_protocol::session::{NodeId, PacketId};
 use netreel_wire::KindId;
 
 use super::arrows::{self, Labels, Line};
-use super::axis::TimeView;
+use super::axis::{TimeRect, TimeView};
 use super::lanes::{self, Lanes};
 use super::story::Story;
 use super::{axis, control, edges, findings, head, label, lane_hands, legend, signs};
@@ -52,48 +50,44 @@ pub fn named(ui: &mut Ui, title: &str, model: &Model, commands: &mut Vec<Command
         view,
         ruler,
         time,
-        scale,
         response,
         painter,
     } = &shown;
-    let (view, time) = (*view, *time);
     let lanes = Lanes::new(model, time);
-    lanes::show(painter, model, view, &lanes, scale);
-    let inside = painter.with_clip_rect(time);
+    lanes::show(painter, model, *view, &lanes);
+    let inside = painter.with_clip_rect(time.rect);
     let mut labels = Labels::default();
-    lanes::triggers(&inside, model, &lanes, scale, &mut labels);
-    let mut flags = model.flags(scale, FLAG_FOLD);
+    lanes::triggers(&inside, model, &lanes, &mut labels);
+    let mut flags = model.flags(&time.scale, FLAG_FOLD);
     flags.retain(|flag| lanes.has(flag.node));
     for flag in &flags {
-        labels.block(flag_rect(&lanes, scale, flag));
+        labels.block(flag_rect(&lanes, flag));
     }
-    edges::block(model, &lanes, scale, &mut labels);
+    edges::block(model, &lanes, &mut labels);
     let points: Vec<Pos2> = model
         .story()
         .iter()
-        .map(|piece| arrows::point(time, scale.x(piece.time), lanes.y(piece.node)))
+        .map(|piece| lanes.point(piece.node, piece.time))
         .collect();
-    let story = Story::plan(&inside, model, time, &points, &mut labels);
+    let story = Story::plan(&inside, model, time.rect, &points, &mut labels);
     let pointer = response.hover_pos();
-    let near = traffic(&inside, model, &lanes, scale, response, &mut labels);
-    let written = signs::lines(&inside, model, &lanes, scale, pointer, &mut labels);
+    let near = traffic(&inside, model, &lanes, response, &mut labels);
+    let written = signs::lines(&inside, model, &lanes, pointer, &mut labels);
     story.draw(&inside);
-    let places = (*ruler, time);
-    signs::bookmarks(ui, painter, model, places, scale, &mut labels, commands);
+    signs::bookmarks(ui, painter, model, (*ruler, time), &mut labels, commands);
     if let Some((range, words)) = model.measured_time().zip(model.measured_text()) {
-        axis::measured(&inside, time, scale, (&range, words));
+        axis::measured(&inside, time, (&range, words));
     }
-    axis::cursor(&inside, time, scale, model);
-    let on_flag = flags_view(ui, &inside, model, &lanes, scale, &flags, commands);
-    let on_sign = edges::show(ui, &inside, model, (&lanes, scale), commands);
-    lane_hands::show(ui, painter, model, (view, *ruler), &lanes, commands);
+    axis::cursor(&inside, time, model);
+    let on_flag = flags_view(ui, &inside, model, &lanes, &flags, commands);
+    let on_sign = edges::show(ui, &inside, model, &lanes, commands);
+    lane_hands::show(ui, painter, model, (*view, *ruler), &lanes, commands);
     input(
         ui,
         model,
         response,
-        &lanes,
-        scale,
-        if on_flag || on_sign { None } else { near },
+        time,
+        near.filter(|_| !on_flag && !on_sign),
         commands,
     );
     if let Some(written) = written.filter(|_| near.is_none() && !on_flag && !on_sign) {
@@ -108,12 +102,12 @@ fn traffic(
     painter: &Painter,
     model: &Model,
     lanes: &Lanes,
-    scale: &Scale,
     response: &Response,
     labels: &mut Labels,
 ) -> Option<PacketId> {
+    let (time, scale) = (lanes.time.rect, &lanes.time.scale);
     let mut traffic = model.traffic(scale);
-    density(painter, lanes, &traffic, scale);
+    density(painter, lanes, &traffic);
     let mut shown = std::mem::take(&mut traffic.arrows);
     shown.retain(|arrow| lanes.has(arrow.from) || lanes.has(arrow.to));
     let quiet = model.selection().finding.is_some();
@@ -122,7 +116,7 @@ fn traffic(
     if is_aside {
         shown.iter_mut().for_each(|arrow| arrow.matches = false);
     }
-    let pointer = response.hover_pos().filter(|at| lanes.time.contains(*at));
+    let pointer = response.hover_pos().filter(|at| time.contains(*at));
     shown.sort_by_cached_key(|arrow| arrows::prominence(model, arrow));
     let mut nearest: Option<(f32, PacketId, Line)> = None;
     // Many arrows are drawn faintly, so that what stands out among them still does.
@@ -131,7 +125,7 @@ fn traffic(
     let behind = painter.add(Shape::Noop);
     let mut together = Mesh::default();
     for arrow in &shown {
-        let Some(line) = lanes.line(scale, arrow) else {
+        let Some(line) = lanes.line(arrow) else {
             continue;
         };
         let strength = (quiet, crowd);
@@ -147,8 +141,7 @@ fn traffic(
     // Among bars of density single marks would hide more than they tell.
     if traffic.density.is_empty() {
         for (node, time, _) in model.duplicates(scale) {
-            let at = arrows::point(lanes.time, scale.x(time), lanes.y(node));
-            glyph::twice(painter, at, theme::warning());
+            glyph::twice(painter, lanes.point(node, time), theme::warning());
         }
     }
     let outside = match model.hover() {
@@ -157,25 +150,18 @@ fn traffic(
     };
     let hovered = nearest
         .map(|(_, _, line)| line)
-        .or_else(|| lanes.line(scale, &outside?));
+        .or_else(|| lanes.line(&outside?));
     if let Some(line) = hovered {
         let glow = Stroke::new(5.0, theme::faded(theme::ink(), 0.25));
         painter.line_segment([line.start, line.end], glow);
     }
-    names(painter, model, lanes, scale, &shown, labels);
+    names(painter, model, lanes, &shown, labels);
     nearest.map(|(_, packet, _)| packet)
 }
 
 /// What packets carry, beside where they leave: the most telling first. What a node says again and
 /// again is named where that begins.
-fn names(
-    painter: &Painter,
-    model: &Model,
-    lanes: &Lanes,
-    scale: &Scale,
-    arrows: &[Arrow],
-    labels: &mut Labels,
-) {
+fn names(painter: &Painter, model: &Model, lanes: &Lanes, arrows: &[Arrow], labels: &mut Labels) {
     let told = model.selection().finding.is_some();
     let mut wanted: Vec<(Reverse<u8>, &Arrow)> = arrows
         .iter()
@@ -188,10 +174,10 @@ fn names(
     let mut told_at: BTreeSet<(String, u16, i64)> = BTreeSet::new();
     let mut named = 0;
     for (Reverse(prominence), arrow) in wanted {
-        let Some(line) = lanes.line(scale, arrow) else {
+        let Some(line) = lanes.line(arrow) else {
             continue;
         };
-        if !lanes.time.x_range().contains(line.start.x) {
+        if !lanes.time.has(line.start.x) {
             continue;
         }
         // What is not new where it stands need not be read.
@@ -213,7 +199,7 @@ fn names(
         let color = arrows::color(model, arrow);
         let strong = prominence >= 4 || !told;
         let color = theme::quiet_text(color, if strong { 1.0 } else { 0.75 });
-        labels.place(painter, lanes.time, line.start, &text, color);
+        labels.place(painter, lanes.time.rect, line.start, &text, color);
         named += 1;
         if named == NAMED_MAX {
             break;
@@ -222,7 +208,8 @@ fn names(
 }
 
 /// Traffic that is too dense for arrows; `rest` is what the filter leaves out.
-fn density(painter: &Painter, lanes: &Lanes, traffic: &Traffic, scale: &Scale) {
+fn density(painter: &Painter, lanes: &Lanes, traffic: &Traffic) {
+    let TimeRect { rect, scale } = &lanes.time;
     let strength = if traffic.density_is_rest { 0.35 } else { 1.0 };
     let buckets = folded(lanes, &traffic.density);
     let most = buckets
@@ -232,7 +219,7 @@ fn density(painter: &Painter, lanes: &Lanes, traffic: &Traffic, scale: &Scale) {
         .unwrap_or(1)
         .max(1);
     let room = (lanes.height * 0.36).max(3.0);
-    let left = lanes.time.left() + traffic.density_left;
+    let left = rect.left() + traffic.density_left;
     let lost = theme::faded(theme::warning(), strength);
     // One shape for all: thousands of lines would each be smoothed.
     let mut mesh = Mesh::default();
@@ -254,7 +241,7 @@ fn density(painter: &Painter, lanes: &Lanes, traffic: &Traffic, scale: &Scale) {
         let (most, each) = (text::count(most.into()), text::duration(scale.ns(1.0)));
         let said = format!("bars up to {most} in {each}");
         let galley = painter.layout_no_wrap(said, theme::small(), theme::dim());
-        let at = lanes.time.right_top() + vec2(-galley.size().x - 6.0, 2.0);
+        let at = rect.right_top() + vec2(-galley.size().x - 6.0, 2.0);
         let behind = Rect::from_min_size(at, galley.size()).expand(2.0);
         painter.rect_filled(behind, 2.0, theme::faded(theme::panel(), 0.85));
         painter.galley(at, galley, theme::dim());
@@ -292,13 +279,13 @@ pub fn bar(x: f32, top: f32, bottom: f32) -> Rect {
     Rect::from_min_max(pos2(x, top), pos2(x + 1.0, bottom))
 }
 
-fn flag_rect(lanes: &Lanes, scale: &Scale, flag: &Flag) -> Rect {
-    let foot = flag_foot(lanes, scale, flag);
+fn flag_rect(lanes: &Lanes, flag: &Flag) -> Rect {
+    let foot = flag_foot(lanes, flag);
     Rect::from_min_max(foot + vec2(-3.0, -24.0), foot + vec2(15.0, 0.0))
 }
 
-fn flag_foot(lanes: &Lanes, scale: &Scale, flag: &Flag) -> Pos2 {
-    arrows::point(lanes.time, scale.x(flag.time), lanes.y(flag.node)) - vec2(0.0, 8.0)
+fn flag_foot(lanes: &Lanes, flag: &Flag) -> Pos2 {
+    lanes.point(flag.node, flag.time) - vec2(0.0, 8.0)
 }
 
 /// Findings at their node and time. Returns whether the pointer is on one.
@@ -307,21 +294,16 @@ fn flags_view(
     painter: &Painter,
     model: &Model,
     lanes: &Lanes,
-    scale: &Scale,
     flags: &[Flag],
     commands: &mut Vec<Command>,
 ) -> bool {
     let mut on_flag = false;
     // The worst last, on top.
     for flag in flags.iter().rev() {
-        let rect = flag_rect(lanes, scale, flag);
-        glyph::flag(
-            painter,
-            flag_foot(lanes, scale, flag),
-            flag.level,
-            flag.selected,
-        );
-        let response = control::clickable(ui, rect.intersect(lanes.time), ("flag", flag.finding));
+        let rect = flag_rect(lanes, flag).intersect(lanes.time.rect);
+        let foot = flag_foot(lanes, flag);
+        glyph::flag(painter, foot, flag.level, flag.selected);
+        let response = control::clickable(ui, rect, ("flag", flag.finding));
         response.widget_info(|| {
             let label = model
                 .finding_row(flag.finding)
@@ -351,13 +333,11 @@ fn input(
     ui: &Ui,
     model: &Model,
     response: &Response,
-    lanes: &Lanes,
-    scale: &Scale,
+    time: &TimeRect,
     near: Option<PacketId>,
     commands: &mut Vec<Command>,
 ) {
-    let time = lanes.time;
-    axis::navigate(ui, response, time, scale, commands);
+    axis::navigate(ui, response, time, commands);
     if let Some(packet) = near.filter(|_| !response.dragged()) {
         commands.push(Command::Hover(Some(Hover::Packet(packet))));
         response
@@ -367,7 +347,7 @@ fn input(
     if response.clicked() {
         match near {
             Some(packet) => commands.push(Command::SelectPacket(packet)),
-            None => commands.push(Command::SetCursor(axis::time_at(response, time, scale))),
+            None => commands.push(Command::SetCursor(axis::time_at(response, time))),
         }
     }
     if response.secondary_clicked() {
