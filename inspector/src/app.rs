@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use egui::{Context, EventFilter, Id, Stroke, StrokeKind, Ui};
 use netreel_inspector_model::{
-    Bookmark, Command, LanePlan, LedgerBy, Model, OwnColumns, Plotted, RowsOf, Sorting,
+    Bookmark, Command, Commands, LanePlan, LedgerBy, Model, OwnColumns, Plotted, RowsOf, Sorting,
 };
 use netreel_protocol::session::SessionTime;
 
@@ -26,7 +26,7 @@ use crate::views::dialogs::{NoteBox, PathBox};
 use crate::views::finder::Finder;
 use crate::views::replay::Seat;
 use crate::views::run::RunList;
-use crate::views::{axis, bar, head, lane_hands, map, notes};
+use crate::views::{axis, bar, control, head, lane_hands, map, notes};
 use photo::Photo;
 
 /// How soon there is a next frame while the filter looks at packets.
@@ -294,7 +294,7 @@ impl Inspector {
     }
 
     /// Does what views and keys asked for, in order.
-    fn perform(&mut self, ui: &Ui, mut commands: Vec<Command>) {
+    fn perform(&mut self, ui: &Ui, mut commands: Commands) {
         let hovers = |command: &Command| matches!(command, Command::Hover(_));
         if !commands.iter().any(hovers) {
             commands.push(Command::Hover(None));
@@ -523,16 +523,19 @@ impl Inspector {
         ctx.memory_mut(|memory| memory.set_focus_lock_filter(id, arrows));
         if let Some(response) = ctx.read_response(id) {
             let rect = response.rect.intersect(response.interact_rect.expand(2.0));
-            let layer = egui::LayerId::new(egui::Order::Foreground, Id::unique("focus ring"));
             let ring = Stroke::new(2.0, theme::accent());
-            ctx.layer_painter(layer)
-                .rect_stroke(rect.shrink(1.0), 3.0, ring, StrokeKind::Inside);
+            control::on_layer(ctx, egui::Order::Foreground, "focus ring").rect_stroke(
+                rect.shrink(1.0),
+                3.0,
+                ring,
+                StrokeKind::Inside,
+            );
         }
     }
 
     /// Moves the cursor on, as far as it goes in a frame: through what is visible in [`PLAY_S`], and
     /// the visible time along with it.
-    fn play(&mut self, ui: &Ui, commands: &mut Vec<Command>) {
+    fn play(&mut self, ui: &Ui, commands: &mut Commands) {
         if !self.bar.plays {
             self.played_at = None;
             return;

@@ -4,7 +4,7 @@
 use egui::Key::{self, *};
 use egui::{Event, InputState, Modifiers, Ui};
 use netreel_inspector_model::Step::{self, *};
-use netreel_inspector_model::{Command, Model};
+use netreel_inspector_model::{Command, Commands, Model};
 use netreel_protocol::session::SessionTime;
 
 use crate::layout::Workspace;
@@ -469,7 +469,7 @@ fn mute(model: &Model) -> Option<Command> {
 }
 
 /// What was pressed in this frame, while no text is being typed.
-pub fn read(ui: &Ui, model: &Model, commands: &mut Vec<Command>) -> Vec<Asked> {
+pub fn read(ui: &Ui, model: &Model, commands: &mut Commands) -> Vec<Asked> {
     let mut asks = Vec::new();
     let is_pressed = |act: &&Act| {
         let mut presses = act.presses.iter();

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use egui::{
-    Align, Context, CursorIcon, Id, LayerId, Layout, Order, Rect, Role, Sense, Stroke, StrokeKind,
-    Ui, UiBuilder, Vec2, pos2, vec2,
+    Align, Context, CursorIcon, Layout, Order, Rect, Role, Sense, Stroke, StrokeKind, Ui,
+    UiBuilder, Vec2, pos2, vec2,
 };
 use netreel_inspector_model::{LanePlan, Model, Row};
 
@@ -269,15 +269,10 @@ fn dragged(ctx: &Context, placed: &Placed) -> Option<Move> {
         Edge::Bottom => rect.split_top_bottom_at_fraction(0.5).1,
         Edge::Swap => rect,
     };
-    let layer = LayerId::new(Order::Foreground, Id::unique("where a pane goes"));
-    let painter = ctx.layer_painter(layer);
+    let painter = control::on_layer(ctx, Order::Foreground, "where a pane goes");
     painter.rect_filled(shown, 2.0, theme::faded(theme::accent(), 0.18));
-    painter.rect_stroke(
-        shown,
-        2.0,
-        Stroke::new(2.0, theme::accent()),
-        StrokeKind::Inside,
-    );
+    let edge = Stroke::new(2.0, theme::accent());
+    painter.rect_stroke(shown, 2.0, edge, StrokeKind::Inside);
     None
 }
 

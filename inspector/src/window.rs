@@ -109,7 +109,7 @@ pub fn run(model: Model, options: Options, mut host: Box<dyn Host>) -> Result<()
         inspector.welcome();
     }
     let (frames, place) = (options.frames, Some(options.place));
-    eframe::run_native(
+    let opened = eframe::run_native(
         &title,
         native,
         Box::new(move |creation| {
@@ -127,8 +127,8 @@ pub fn run(model: Model, options: Options, mut host: Box<dyn Host>) -> Result<()
             window.wake();
             Ok(Box::new(window))
         }),
-    )
-    .map_err(|error| WindowError(without_place(&error.to_string()).to_owned()))
+    );
+    told(opened)
 }
 
 /// Opens a window with other views, in the same colours and faces; returns when it is closed. Call it
@@ -144,22 +144,26 @@ pub fn run_views(
 ) -> Result<(), WindowError> {
     display()?;
     let mut place = Some(place);
-    eframe::run_ui_native(&titled(title), native(size), move |ui, _| {
-        theme::apply(ui.ctx());
-        put(ui.ctx(), &mut place);
-        show(ui);
-    })
-    .map_err(|error| WindowError(without_place(&error.to_string()).to_owned()))
+    told(eframe::run_ui_native(
+        &titled(title),
+        native(size),
+        move |ui, _| {
+            theme::apply(ui.ctx());
+            put(ui.ctx(), &mut place);
+            show(ui);
+        },
+    ))
+}
+
+fn told(opened: eframe::Result) -> Result<(), WindowError> {
+    opened.map_err(|error| WindowError(without_place(&error.to_string()).to_owned()))
 }
 
 fn display() -> Result<(), WindowError> {
-    if has_display() {
-        Ok(())
-    } else {
-        Err(WindowError(
-            "neither DISPLAY nor WAYLAND_DISPLAY is set".to_owned(),
-        ))
-    }
+    let why = "neither DISPLAY nor WAYLAND_DISPLAY is set";
+    has_display()
+        .then_some(())
+        .ok_or_else(|| WindowError(why.to_owned()))
 }
 
 fn native((width, height): (u32, u32)) -> NativeOptions {

@@ -1,7 +1,7 @@
 //! What is worked out beside the window, for whoever asks: a thread of its own makes it where it takes
 //! longer than a frame, and until then there is what was known before, or nothing.
 
-use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::thread;
 
@@ -15,6 +15,48 @@ pub const AT_ONCE: usize = 4096;
 /// Called by a thread when there is something new to show.
 pub type Wake = Box<dyn Fn() + Send + Sync>;
 
+/// A thread that works something out, until nobody wants it any more.
+pub struct Worker<T> {
+    from: Receiver<T>,
+    _wants: CancelOnDrop,
+}
+
+impl<T: Send + 'static> Worker<T> {
+    /// Begins `work`, which sends what it finds. Where there can be no thread nothing ever comes.
+    pub fn begin(
+        name: &str,
+        work: impl FnOnce(&SyncSender<T>, &Cancel) + Send + 'static,
+    ) -> Worker<T> {
+        let (to, from) = sync_channel(1);
+        let cancel = Cancel::default();
+        let wants = CancelOnDrop(cancel.clone());
+        let thread = thread::Builder::new().name(name.to_owned());
+        drop(thread.spawn(move || work(&to, &cancel)));
+        Worker {
+            from,
+            _wants: wants,
+        }
+    }
+}
+
+impl<T> Worker<T> {
+    /// What it has found; where it `waits`, once that is there.
+    pub fn take(&self, waits: bool) -> Result<T, TryRecvError> {
+        if waits {
+            Ok(self.from.recv()?)
+        } else {
+            self.from.try_recv()
+        }
+    }
+}
+
+/// Calls whoever is to be told of something new.
+pub fn call(wake: &OnceLock<Wake>) {
+    if let Some(wake) = wake.get() {
+        wake();
+    }
+}
+
 /// One thing that is worked out, of what `K` names.
 pub struct Aside<K, T> {
     state: Mutex<State<K, T>>,
@@ -23,16 +65,10 @@ pub struct Aside<K, T> {
 struct State<K, T> {
     /// What came last.
     latest: Option<(K, Arc<T>)>,
-    coming: Option<Coming<K, T>>,
+    /// What is being worked on.
+    coming: Option<(K, Worker<T>)>,
     /// Somebody gave the work up: nobody begins it again before [`Work::go_on`].
     given_up: Option<K>,
-}
-
-/// What is being worked on.
-struct Coming<K, T> {
-    of: K,
-    from: Receiver<T>,
-    _wants: CancelOnDrop,
 }
 
 impl<K, T> Default for Aside<K, T> {
@@ -77,29 +113,16 @@ impl<K: Clone + PartialEq, T: Send + 'static> Aside<K, T> {
             state.latest = Some((key.clone(), Arc::clone(&made)));
             return Some((made, true));
         }
-        if !state.coming.as_ref().is_some_and(|it| is_it(&it.of)) {
-            let (to, from) = sync_channel(1);
+        if !state.coming.as_ref().is_some_and(|(of, _)| is_it(of)) {
             let wake = Arc::clone(wake);
-            let cancel = Cancel::default();
+            let work = move |to: &SyncSender<T>, cancel: &Cancel| {
+                let Some(made) = work(cancel) else { return };
+                // Whoever no longer wants it has asked for something else.
+                drop(to.send(made));
+                call(&wake);
+            };
             // Whoever works on another key gives up.
-            state.coming = Some(Coming {
-                of: key.clone(),
-                from,
-                _wants: CancelOnDrop(cancel.clone()),
-            });
-            // Where there can be no thread nothing ever comes, and that is what is shown.
-            drop(
-                thread::Builder::new()
-                    .name("beside the window".to_owned())
-                    .spawn(move || {
-                        let Some(made) = work(&cancel) else { return };
-                        // Whoever no longer wants it has asked for something else.
-                        drop(to.send(made));
-                        if let Some(wake) = wake.get() {
-                            wake();
-                        }
-                    }),
-            );
+            state.coming = Some((key.clone(), Worker::begin("beside the window", work)));
         }
         old
     }
@@ -113,14 +136,14 @@ impl<K: Clone + PartialEq, T: Send + 'static> Aside<K, T> {
     pub fn coming(&self) -> Option<K> {
         let mut state = self.lock();
         state.take_in(false);
-        state.coming.as_ref().map(|it| it.of.clone())
+        state.coming.as_ref().map(|(of, _)| of.clone())
     }
 
     /// Whether what is known, on its way, or given up, is of this key.
     pub fn is_of(&self, key: &K) -> bool {
         let state = self.lock();
         let latest = state.latest.as_ref().map(|(of, _)| of);
-        let coming = state.coming.as_ref().map(|it| &it.of);
+        let coming = state.coming.as_ref().map(|(of, _)| of);
         let mut all = [latest, coming, state.given_up.as_ref()].into_iter();
         all.any(|of| of == Some(key))
     }
@@ -149,8 +172,8 @@ pub trait Work {
 impl<K: Clone, T> Work for Aside<K, T> {
     fn give_up(&self) {
         let mut state = self.lock();
-        if let Some(coming) = state.coming.take() {
-            state.given_up = Some(coming.of);
+        if let Some((of, _)) = state.coming.take() {
+            state.given_up = Some(of);
         }
     }
 
@@ -175,15 +198,12 @@ impl<K: Clone, T> Work for Aside<K, T> {
 
 impl<K: Clone, T> State<K, T> {
     fn take_in(&mut self, waits: bool) {
-        let Some(coming) = &self.coming else { return };
-        let came = if waits {
-            coming.from.recv().map_err(|_| TryRecvError::Disconnected)
-        } else {
-            coming.from.try_recv()
+        let Some((of, worker)) = &self.coming else {
+            return;
         };
-        match came {
+        match worker.take(waits) {
             Ok(made) => {
-                self.latest = Some((coming.of.clone(), Arc::new(made)));
+                self.latest = Some((of.clone(), Arc::new(made)));
                 self.coming = None;
             }
             Err(TryRecvError::Empty) => {}

@@ -114,11 +114,6 @@ impl Model {
             .map(|it| it.sentence.as_str())
     }
 
-    /// What a link carried.
-    pub fn link_stats(&self, stats: &Stats, link: LinkEnds) -> Option<LinkStats> {
-        stats.links.get(&link).cloned()
-    }
-
     /// The link in focus: the one that was picked, else that of the packet that was, else the one that
     /// the pinned finding follows from, else the [worst](Model::worst_link), else the one that carried
     /// most.

@@ -221,10 +221,8 @@ impl Model {
         }
         let (session, history) = (Arc::clone(&self.session), Arc::clone(&self.judged.history));
         let work = move |cancel: &Cancel| Believed::new(&session, &history, cancel);
-        let believed = &self.beside.believed;
-        believed
-            .get(&self.grown, self.is_quick(), &self.coming.wake, work)
-            .map(|(believed, _)| believed)
+        let (believed, _) = self.aside(&self.beside.believed, (), work)?;
+        Some(believed)
     }
 
     /// For what rows and marks are arranged now.

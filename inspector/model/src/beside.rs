@@ -24,7 +24,7 @@ pub struct Beside {
     /// The same by fields.
     pub by_field: Aside<Of<String>, ByField>,
     pub flow: Aside<Of<LinkEnds>, LinkFlow>,
-    pub believed: Aside<u32, Believed>,
+    pub believed: Aside<Of<()>, Believed>,
     pub track: Aside<Of<ValueRow>, Track>,
     /// Of the packet table.
     pub order: Aside<Of<sorting::Of>, sorting::Order>,

@@ -7,6 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use netreel_protocol::session::{PacketId, Session, SessionTime};
 use netreel_system::Cancel;
 
+use crate::times::first_time;
+
 /// See the module.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ByBytes {
@@ -104,7 +106,7 @@ fn link(
         .take_while(|(one, other)| cancel.goes_on() && payload(0, one) == payload(1, other))
         .count();
     let at = packets.map(|packets| packets.get(equal).copied());
-    let time = |side: usize| Some(sessions[side].packet(at[side]?)?.first()?.time);
+    let time = |side: usize| first_time(sessions[side], at[side]?);
     LinkBytes {
         name: name.to_owned(),
         equal: equal as u64,

@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use netreel_protocol::session::Session;
 use netreel_system::Cancel;
-use netreel_wire::{Decoded, Name, StreamId, TreeId};
+use netreel_wire::{Decoded, StreamId, TreeId};
 
 use crate::bandwidth::LedgerRow;
+use crate::own_columns::path_of;
 use crate::taken::{Taken, packet_of};
 use crate::{Model, text};
 
@@ -69,8 +70,11 @@ impl ByField {
         let mut end = 0;
         let mut told = 0;
         let tree = decoded.map(|decoded| &decoded.tree);
-        for node in tree.iter().flat_map(|tree| tree.iter()) {
-            let below = tree.and_then(|tree| tree.get(TreeId(node.id().0 + 1)));
+        for (tree, node) in tree
+            .iter()
+            .flat_map(|tree| tree.iter().map(move |node| (*tree, node)))
+        {
+            let below = tree.get(TreeId(node.id().0 + 1));
             let is_inner =
                 node.descendants() == 0 || below.is_some_and(|below| below.stream() != StreamId(0));
             if node.stream() != StreamId(0) || !is_inner {
@@ -84,16 +88,8 @@ impl ByField {
             }
             end = until;
             told += until - from;
-            let mut path = Vec::new();
-            let mut at = Some(node);
-            while let Some(it) = at.filter(|it| it.parent().is_some()) {
-                if let Name::Field(name) = it.name() {
-                    path.push(name);
-                }
-                at = it.parent().and_then(|parent| tree?.get(parent));
-            }
-            path.reverse();
-            let counted = own.entry(path.join(".")).or_default();
+            let path = path_of(tree, node).unwrap_or_default();
+            let counted = own.entry(path).or_default();
             counted.bits += until - from;
             counted.fields += 1;
         }
@@ -129,7 +125,7 @@ impl ByField {
         let mut rows: Vec<LedgerRow> = fields
             .iter()
             .take(ROWS_MAX)
-            .map(|(path, counted)| row(short(path), counted))
+            .map(|(path, counted)| row(text::last_names(path, NAMES_MAX), counted))
             .collect();
         let rest = fields
             .iter()
@@ -158,11 +154,6 @@ impl ByField {
             )
         }
     }
-}
-
-fn short(path: &str) -> String {
-    let names: Vec<&str> = path.split('.').collect();
-    names[names.len().saturating_sub(NAMES_MAX)..].join(".")
 }
 
 impl Model {

@@ -8,6 +8,7 @@ use netreel_protocol::session::{Look, PacketId};
 use netreel_wire::{KindId, MessageFacts, Name, Tree, TreeId, TreeNode, Value};
 
 use crate::detail::{Change, Changes, Detail};
+use crate::plotted::is_within;
 use crate::{Model, bit_order, text};
 
 /// How many packets of the link are looked through.
@@ -57,10 +58,9 @@ impl Model {
         let mut said = Vec::new();
         let packets: Vec<String> = changes.before.iter().map(|id| id.0.to_string()).collect();
         if !packets.is_empty() {
-            let noun = if packets.len() == 1 {
-                "packet"
-            } else {
-                "packets"
+            let noun = match packets.len() {
+                1 => "packet",
+                _ => "packets",
             };
             let counts = if counts.is_empty() {
                 "nothing changed".to_owned()
@@ -246,18 +246,12 @@ impl Detail {
                 .position(|root| *root == Some(id))
                 .map(|message| (message, self.path(id).len()));
             let begins = || {
-                let bits = node.bits();
                 let is_in = |(facts, root): (&MessageFacts, &Option<TreeId>)| {
-                    let inside = facts.bits.start <= bits.start && bits.end <= facts.bits.end;
-                    root.is_none() && facts.stream == node.stream() && inside && !bits.is_empty()
+                    root.is_none() && is_within(&node, facts)
                 };
                 let message = messages.iter().zip(&roots).position(is_in)?;
-                Some((
-                    message,
-                    node.parent()
-                        .map_or_else(String::new, |it| self.path(it))
-                        .len(),
-                ))
+                let around = node.parent().map(|it| self.path(it));
+                Some((message, around.unwrap_or_default().len()))
             };
             // A message may lie in another one.
             let own = is_root.or(around.flatten()).or_else(begins);
@@ -284,12 +278,6 @@ fn root(tree: &Tree, facts: &MessageFacts) -> Option<TreeId> {
     let mut all = tree.iter().filter(is_it);
     let first = all.next()?;
     let is_element = |node: &TreeNode<'_>| !matches!(node.name(), Name::Field(_));
-    Some(
-        std::iter::once(first)
-            .chain(all)
-            .filter(is_element)
-            .last()
-            .unwrap_or(first)
-            .id(),
-    )
+    let elements = std::iter::once(first).chain(all).filter(is_element);
+    Some(elements.last().unwrap_or(first).id())
 }

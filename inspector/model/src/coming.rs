@@ -4,16 +4,15 @@
 //! Until then the session alone is shown: nodes, lanes, links, times and fates of packets, and what
 //! single packets carry where the wire keeps no state.
 
-use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
+use std::sync::mpsc::{SyncSender, TryRecvError};
 use std::sync::{Arc, Mutex, OnceLock};
-use std::thread;
 use std::time::Duration;
 
 use netreel_protocol::history::History;
 use netreel_protocol::session::Session;
-use netreel_system::{Cancel, CancelOnDrop};
+use netreel_system::Cancel;
 
-use crate::aside::{Aside, Wake};
+use crate::aside::{Aside, Wake, Worker, call};
 use crate::beside::Of;
 use crate::judged::Judged;
 use crate::taken::Taken;
@@ -37,10 +36,7 @@ enum State {
     #[default]
     Idle,
     /// A thread works on it.
-    UnderWay {
-        coming: Receiver<Judged>,
-        _wants: CancelOnDrop,
-    },
+    UnderWay(Worker<Judged>),
     /// It was, and somebody gave it up.
     GivenUp,
     /// The thread ended without it.
@@ -51,7 +47,7 @@ enum State {
 impl Coming {
     /// Whether a thread works on it.
     pub fn is_under_way(&self) -> bool {
-        matches!(self.state, State::UnderWay { .. })
+        matches!(self.state, State::UnderWay(_))
     }
 
     /// Whether somebody gave it up.
@@ -61,7 +57,7 @@ impl Coming {
 
     /// Has nobody work on it any more.
     pub fn give_up(&mut self) {
-        if matches!(self.state, State::Idle | State::UnderWay { .. }) {
+        if matches!(self.state, State::Idle | State::UnderWay(_)) {
             self.state = State::GivenUp;
         }
     }
@@ -112,7 +108,7 @@ impl Model {
             State::Here => None,
             State::Failed => Some("could not be worked out"),
             State::GivenUp => Some(GIVEN_UP),
-            State::Idle | State::UnderWay { .. } => Some(NOT_YET),
+            State::Idle | State::UnderWay(_) => Some(NOT_YET),
         }
     }
 
@@ -127,17 +123,11 @@ impl Model {
 
     /// Waits until all is there: the history, and what the filter takes.
     pub fn finish(&mut self) {
-        match &self.coming.state {
-            State::Idle => {
-                let history = Arc::new(History::build(&self.session));
-                self.settle(Judged::new(&self.session, history, &self.unread));
-            }
-            State::UnderWay { coming, .. } => match coming.recv() {
-                Ok(judged) => self.settle(judged),
-                Err(_) => self.coming.state = State::Failed,
-            },
-            State::Failed | State::GivenUp | State::Here => {}
+        if let State::Idle = self.coming.state {
+            let history = Arc::new(History::build(&self.session));
+            self.settle(Judged::new(&self.session, history, &self.unread));
         }
+        self.take_history(true);
         self.look_again();
         self.finish_filter();
         if !self.is_looked_at {
@@ -157,16 +147,8 @@ impl Model {
 
     /// Starts to work out the history.
     fn begin(&mut self) {
-        let (to, coming) = sync_channel(1);
         let (session, unread) = (self.session.clone(), self.unread.clone());
         let (wake, keep) = (self.coming.wake.clone(), Arc::clone(&self.coming.keep));
-        let cancel = Cancel::default();
-        let wants = CancelOnDrop(cancel.clone());
-        let tell = move || {
-            if let Some(wake) = wake.get() {
-                wake();
-            }
-        };
         let kept = move |history: Option<&History>| {
             if let Ok(mut keep) = keep.lock()
                 && let Some(keep) = &mut *keep
@@ -174,37 +156,29 @@ impl Model {
                 keep(history);
             }
         };
-        let work = move || {
+        let work = move |to: &SyncSender<Judged>, cancel: &Cancel| {
             kept(None);
             // What packets carry is shown as soon as it is known.
             session.message_count();
-            tell();
-            let Some(history) = history(&session, &cancel) else {
+            call(&wake);
+            let Some(history) = History::while_wanted(&session, cancel).map(Arc::new) else {
                 return;
             };
             // Whoever no longer wants it has closed the window.
             drop(to.send(Judged::new(&session, Arc::clone(&history), &unread)));
-            tell();
+            call(&wake);
             kept(Some(&history));
         };
-        self.coming.state = State::UnderWay {
-            coming,
-            _wants: wants,
-        };
-        // Where there can be no thread, nobody sends anything, and that is told as a failure.
-        drop(
-            thread::Builder::new()
-                .name("history".to_owned())
-                .spawn(work),
-        );
+        // Where there can be no thread, that is told as a failure.
+        self.coming.state = State::UnderWay(Worker::begin("history", work));
     }
 
-    /// Takes in the history, if it has come.
-    pub(crate) fn take_history(&mut self) {
-        let State::UnderWay { coming, .. } = &self.coming.state else {
+    /// Takes in the history, if it has come; where somebody `waits` for it, when it has.
+    pub(crate) fn take_history(&mut self, waits: bool) {
+        let State::UnderWay(worker) = &self.coming.state else {
             return;
         };
-        match coming.try_recv() {
+        match worker.take(waits) {
             Ok(judged) => self.settle(judged),
             Err(TryRecvError::Empty) => {}
             Err(TryRecvError::Disconnected) => self.coming.state = State::Failed,
@@ -220,8 +194,7 @@ impl Model {
         self.minimap = Default::default();
         self.coming.state = State::Here;
         // What the filter takes of findings and objects is known from now on.
-        let (history, links) = (&self.judged.history, &self.index.links);
-        self.filter.resume(&self.session, history, links);
+        self.filter.resume(self.source());
         self.arrange_findings();
         self.arrange_objects();
         if !self.is_looked_at {
@@ -272,8 +245,4 @@ impl Model {
         let (found, is_it) = aside.get(&key, at_once, &self.coming.wake, work)?;
         (is_it || is_there()).then_some(found)
     }
-}
-
-fn history(session: &Session, cancel: &Cancel) -> Option<Arc<History>> {
-    History::while_wanted(session, cancel).map(Arc::new)
 }

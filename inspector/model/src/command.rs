@@ -108,6 +108,9 @@ pub enum Command {
     Forward,
 }
 
+/// What views have asked for, in order.
+pub type Commands = Vec<Command>;
+
 /// Where to go from the selection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {

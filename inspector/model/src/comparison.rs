@@ -7,12 +7,13 @@ use std::sync::Arc;
 use netreel_protocol::diff::{ComparedSession, Diff, First};
 use netreel_protocol::export::{self, DiffJson};
 use netreel_protocol::history::{History, Level};
-use netreel_protocol::session::{NodeId, PacketId, Session, SessionTime};
+use netreel_protocol::session::{PacketId, Session, SessionTime};
 use netreel_system::Cancel;
 
 use crate::by_bytes::ByBytes;
 use crate::command::Command;
 use crate::swapped::{Swapped, swapped};
+use crate::times::first_time;
 use crate::{Model, text};
 
 /// Two sessions, held against each other.
@@ -96,7 +97,7 @@ fn offset(sides: [ComparedSession<'_>; 2], diff: &Diff) -> Option<i64> {
         First::Differently(place) => diff.said.differently.get(place)?.packets,
         First::Only { .. } | First::Believed(_) => return None,
     };
-    let time = |side: usize| Some(sides[side].session.packet(packets[side])?.first()?.time.0);
+    let time = |side: usize| Some(first_time(sides[side].session, packets[side])?.0);
     Some(time(0)?.saturating_sub(time(1)?))
 }
 
@@ -200,10 +201,8 @@ impl Rows<'_> {
         words: String,
     ) -> Difference {
         let time = (0..2).find_map(|side| {
-            Some(self.here(
-                side,
-                self.sides[side].session.packet(at[side]?)?.first()?.time,
-            ))
+            let first = first_time(self.sides[side].session, at[side]?)?;
+            Some(self.here(side, first))
         });
         Difference {
             mark,
@@ -267,46 +266,26 @@ impl Rows<'_> {
     }
 
     fn changed(&self, place: usize, words: String) -> Difference {
-        let packets = self
-            .diff
-            .said
-            .changed
-            .get(place)
-            .map(|it| it.packets.map(Some));
-        self.of_packets("fields", packets.unwrap_or_default(), words)
+        let packets = self.diff.said.changed.get(place).map(|it| it.packets);
+        self.of_packets("fields", both(packets), words)
     }
 
     fn differently(&self, place: usize) -> Difference {
-        let packets = self
-            .diff
-            .said
-            .differently
-            .get(place)
-            .map(|it| it.packets.map(Some));
+        let packets = self.diff.said.differently.get(place).map(|it| it.packets);
         let words = self.told.differently.get(place).map(|it| it.words());
-        self.of_packets(
-            "taken",
-            packets.unwrap_or_default(),
-            words.unwrap_or_default(),
-        )
+        self.of_packets("taken", both(packets), words.unwrap_or_default())
     }
 
     fn believed(&self, place: usize) -> Difference {
         let object = self.diff.believed.get(place).map(|it| it.object);
-        self.of_object(
-            "believed",
-            object,
-            self.told.believed.get(place).map(|it| it.words()),
-        )
+        let words = self.told.believed.get(place).map(|it| it.words());
+        self.of_object("believed", object, words)
     }
 
     fn valued(&self, place: usize) -> Difference {
         let object = self.diff.valued.get(place).map(|it| it.object);
-        self.of_object(
-            "value",
-            object,
-            self.told.valued.get(place).map(|it| it.sentence()),
-        )
+        let words = self.told.valued.get(place).map(|it| it.sentence());
+        self.of_object("value", object, words)
     }
 
     /// What is about an object: it selects that in those that know it.
@@ -341,6 +320,11 @@ impl Rows<'_> {
     }
 }
 
+/// Packets that both sessions have.
+fn both(packets: Option<[PacketId; 2]>) -> [Option<PacketId>; 2] {
+    packets.map_or([None; 2], |packets| packets.map(Some))
+}
+
 impl Model {
     /// This session held against another one; `None` until it is worked out, which this begins.
     pub fn compared(&self, other: &Model) -> Option<Arc<Comparison>> {
@@ -367,16 +351,5 @@ impl Model {
     pub fn follow(&mut self, visible: Range<SessionTime>, cursor: Option<SessionTime>) {
         self.visible = visible;
         self.cursor = cursor;
-    }
-
-    /// A node by its name.
-    pub fn node_named(&self, name: &str) -> Option<NodeId> {
-        let place = self
-            .session
-            .nodes
-            .iter()
-            .into_iter()
-            .position(|node| node.name == name);
-        place.map(|place| NodeId(place as u16))
     }
 }

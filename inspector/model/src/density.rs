@@ -3,6 +3,7 @@
 //! Columns stand at round multiples of their width on the axis, not at the edge of the view. Who pans
 //! finds most of them again, so that only those that come into view are counted.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Mutex;
 
@@ -50,6 +51,35 @@ pub struct Counted {
     pub place: i64,
     pub events: u32,
     pub lost: u32,
+}
+
+impl Counted {
+    /// The same, counted from a first column.
+    pub fn bucket(&self, first: i64) -> Bucket {
+        Bucket {
+            column: self.place.saturating_sub(first) as u32,
+            events: self.events,
+            lost: self.lost,
+        }
+    }
+}
+
+impl Bucket {
+    /// What happened in each column of several lanes together.
+    pub fn together(all: impl Iterator<Item = Bucket>) -> Vec<Bucket> {
+        let mut columns: BTreeMap<u32, Bucket> = BTreeMap::new();
+        for bucket in all {
+            let none = Bucket {
+                events: 0,
+                lost: 0,
+                ..bucket
+            };
+            let column = columns.entry(bucket.column).or_insert(none);
+            column.events = column.events.saturating_add(bucket.events);
+            column.lost = column.lost.saturating_add(bucket.lost);
+        }
+        columns.into_values().collect()
+    }
 }
 
 /// Density over the visible time.
@@ -114,7 +144,7 @@ fn draw(
         lanes: columns
             .lanes
             .iter()
-            .map(|lane| buckets(lane, places.start))
+            .map(|lane| lane.iter().map(|it| it.bucket(places.start)).collect())
             .collect(),
     };
     (columns, drawn, counted)
@@ -142,16 +172,6 @@ impl Columns {
         self.places = to.clone();
         counted
     }
-}
-
-fn buckets(lane: &[Counted], first: i64) -> Vec<Bucket> {
-    lane.iter()
-        .map(|it| Bucket {
-            column: it.place.saturating_sub(first) as u32,
-            events: it.events,
-            lost: it.lost,
-        })
-        .collect()
 }
 
 /// Counts what happened in columns of a lane: those in which something did. `time` says when a column

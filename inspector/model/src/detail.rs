@@ -114,11 +114,7 @@ impl Detail {
             bytes,
             decoded,
             order,
-            collapsed: BTreeSet::new(),
-            note: None,
-            waits: false,
-            columns: Vec::new(),
-            changes: OnceLock::new(),
+            ..Detail::default()
         }
     }
 

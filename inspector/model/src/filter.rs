@@ -84,13 +84,18 @@ struct Slice {
     findings: Option<Findings>,
 }
 
-/// Looks at packets.
-struct Search {
-    query: Query,
+/// What a filter looks at.
+pub struct Source {
     session: Arc<Session>,
     /// `None` where it is not known yet.
     history: Option<Arc<History>>,
     links: Arc<Links>,
+}
+
+/// Looks at packets.
+struct Search {
+    query: Query,
+    of: Source,
 }
 
 impl Filter {
@@ -137,16 +142,11 @@ impl Filter {
         self.found.as_ref()?.findings.as_ref()
     }
 
-    /// Takes a new text. `history` is `None` where it is not known yet. Returns whether it takes other
+    /// Takes a new text. Returns whether it takes other
     /// packets from now on, or looks for the same anew: while somebody types it does not, as long as
     /// what can be read of the text is in force already.
-    pub(crate) fn set(
-        &mut self,
-        (text, typing): (String, Typing),
-        session: &Arc<Session>,
-        history: Option<&Arc<History>>,
-        links: &Arc<Links>,
-    ) -> bool {
+    pub(crate) fn set(&mut self, (text, typing): (String, Typing), of: Source) -> bool {
+        let session = &of.session;
         self.text = text;
         self.amid_a_word = typing == Typing::AmidAWord;
         self.error = None;
@@ -176,9 +176,9 @@ impl Filter {
             return false;
         }
         self.changed += 1;
-        self.waits = history.is_none() && query.needs_history();
+        self.waits = of.history.is_none() && query.needs_history();
         self.query = Some(query.clone());
-        let search = Search::new(query, session, history.cloned(), links);
+        let search = Search { query, of };
         self.found = Some(if self.waits {
             search.nothing()
         } else {
@@ -195,17 +195,11 @@ impl Filter {
     }
 
     /// Looks again at all packets, with the history that is known now.
-    pub(crate) fn resume(
-        &mut self,
-        session: &Arc<Session>,
-        history: &Arc<History>,
-        links: &Arc<Links>,
-    ) {
+    pub(crate) fn resume(&mut self, of: Source) {
         if let Some(query) = self.query.clone() {
-            let search = Search::new(query, session, Some(history.clone()), links);
             self.waits = false;
             self.changed += 1;
-            self.found = Some(search.begin());
+            self.found = Some(Search { query, of }.begin());
         }
     }
 
@@ -396,10 +390,18 @@ impl Model {
         self.take_filter((text, Typing::Done));
     }
 
+    /// What the filter looks at now.
+    pub(crate) fn source(&self) -> Source {
+        let history = &self.judged.history;
+        Source {
+            session: Arc::clone(&self.session),
+            history: (!self.lacks_history()).then(|| Arc::clone(history)),
+            links: Arc::clone(&self.index.links),
+        }
+    }
+
     fn take_filter(&mut self, text: (String, Typing)) {
-        let links = &self.index.links;
-        let history = (!self.lacks_history()).then_some(&self.judged.history);
-        if self.filter.set(text, &self.session, history, links) {
+        if self.filter.set(text, self.source()) {
             self.arrange_taken();
             self.arrange_objects();
             self.look_order();
@@ -459,27 +461,13 @@ impl Found {
 }
 
 impl Search {
-    fn new(
-        query: Query,
-        session: &Arc<Session>,
-        history: Option<Arc<History>>,
-        links: &Arc<Links>,
-    ) -> Search {
-        Search {
-            query,
-            session: session.clone(),
-            history,
-            links: links.clone(),
-        }
-    }
-
     /// No packets so far.
     fn nothing(&self) -> Found {
         Found {
             taken: Taken::default(),
-            crowd: Crowd::new(self.session.nodes.len()),
-            total: self.session.packet_count(),
-            objects: self.history.is_some().then(BTreeSet::new),
+            crowd: Crowd::new(self.of.session.nodes.len()),
+            total: self.of.session.packet_count(),
+            objects: self.of.history.is_some().then(BTreeSet::new),
             findings: None,
             rest: None,
         }
@@ -492,7 +480,7 @@ impl Search {
         if total <= AT_ONCE {
             let mut slice = self.slice(0..total);
             slice.findings = self.findings();
-            found.take(&self.session, slice);
+            found.take(&self.of.session, slice);
             return found;
         }
         let (to, rest) = sync_channel(SLICES_MAX);
@@ -508,7 +496,7 @@ impl Search {
 
     /// Looks at all packets, as long as somebody wants to know.
     fn run(&self, to: &SyncSender<Slice>) {
-        let total = self.session.packet_count();
+        let total = self.of.session.packet_count();
         for start in (0..total).step_by(SLICE) {
             let mut slice = self.slice(start..(start + SLICE).min(total));
             if start == 0 {
@@ -521,19 +509,24 @@ impl Search {
     }
 
     fn slice(&self, packets: Range<usize>) -> Slice {
+        let Source {
+            session,
+            history,
+            links,
+        } = &self.of;
         let within = (packets.start, packets.len());
         let nothing = History::default();
-        let history = self.history.as_deref().unwrap_or(&nothing);
-        let taken = self.query.packets(&self.session, &|| history, within);
-        let objects = match &self.history {
-            Some(_) => self.objects(&taken, history),
+        let known = history.as_deref().unwrap_or(&nothing);
+        let taken = self.query.packets(session, &|| known, within);
+        let objects = match history {
+            Some(history) => self.objects(&taken, history),
             None => BTreeSet::new(),
         };
         let taken = taken
             .into_iter()
             .filter_map(|id| {
-                let packet = self.session.packet(id)?;
-                Some((id, Drawn::new(&packet, self.links.stretch(&packet))))
+                let packet = session.packet(id)?;
+                Some((id, Drawn::new(&packet, links.stretch(&packet))))
             })
             .collect();
         Slice {
@@ -546,12 +539,13 @@ impl Search {
 
     /// What the messages of packets are about, those that the filter takes.
     fn objects(&self, packets: &[PacketId], history: &History) -> BTreeSet<u64> {
+        let session = &self.of.session;
         let mut objects = BTreeSet::new();
         for &packet in packets {
-            for (message, facts) in self.session.messages_of(packet) {
+            for (message, facts) in session.messages_of(packet) {
                 if let Some(object) = facts.object
                     && !objects.contains(&object)
-                    && self.query.message(&self.session, history, message)
+                    && self.query.message(session, history, message)
                 {
                     objects.insert(object);
                 }
@@ -561,12 +555,12 @@ impl Search {
     }
 
     fn findings(&self) -> Option<Findings> {
-        let history = self.history.as_deref()?;
+        let history = self.of.history.as_deref()?;
         let passes = |place: &usize| {
             history
                 .findings
                 .get(*place)
-                .is_some_and(|it| self.query.finding(&self.session, history, it))
+                .is_some_and(|it| self.query.finding(&self.of.session, history, it))
         };
         Some(Findings::of(
             judged::order(history).into_iter().filter(passes),

@@ -68,6 +68,16 @@ impl Model {
         self.judged.finding_counts[crate::judged::rank(level)]
     }
 
+    /// The findings of a level in words: `1 error`, `2 warnings`, `3 info`; `None` where there are none.
+    pub fn findings_counted(&self, level: Level) -> Option<String> {
+        let count = self.finding_count(level);
+        let said = match level {
+            Level::Info => format!("{count} info"),
+            level => text::counted(count as u64, level.name()),
+        };
+        (count > 0).then_some(said)
+    }
+
     /// How many findings the list has: those that the filter takes, without those of muted rules.
     pub fn finding_rows_count(&self) -> usize {
         self.listed_findings().len()

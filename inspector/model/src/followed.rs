@@ -15,6 +15,7 @@ use crate::Model;
 use crate::index::{Grown, Index};
 use crate::judged::Judged;
 use crate::text;
+use crate::times::{first_place, first_time};
 
 /// How many looks back the model still knows.
 const LOOKS_MAX: usize = 512;
@@ -126,13 +127,13 @@ impl Followed {
         let packets = stands(&session).min(staying.of(&Arc::downgrade(&session)));
         let early = (packets > 0).then(|| {
             let first = PacketId(packets);
-            let packet = session.packet(first).and_then(|packet| packet.first());
+            let until = first_time(&session, first).unwrap_or(session.span.end);
             Early {
                 judged: judge(history.before(&session, first)),
                 of: First {
                     look: Arc::downgrade(&session),
                     packets,
-                    until: packet.map_or(session.span.end, |stamp| stamp.time),
+                    until,
                 },
             }
         });
@@ -151,22 +152,9 @@ fn stands(session: &Session) -> u32 {
         return session.packet_count() as u32;
     };
     let until = SessionTime(end.0.saturating_sub(LOOSE_NS));
-    let is_before = |packet: u32| {
-        session
-            .packet(PacketId(packet))
-            .and_then(|it| it.first())
-            .is_some_and(|it| it.time < until)
-    };
-    let (mut low, mut high) = (0, session.packet_count() as u32);
-    while low < high {
-        let middle = low + (high - low) / 2;
-        if is_before(middle) {
-            low = middle + 1
-        } else {
-            high = middle
-        }
-    }
-    low
+    first_place(session.packet_count(), |packet| {
+        first_time(session, PacketId(packet as u32)).is_some_and(|first| first < until)
+    }) as u32
 }
 
 impl Model {

@@ -83,11 +83,10 @@ impl Lanes {
         let hosts: Vec<String> = session.nodes.iter().map(host).collect();
         let mut lanes = Lanes {
             plan,
-            rows: Vec::new(),
-            order: Vec::new(),
             keys,
             hosts,
             same,
+            ..Lanes::default()
         };
         lanes.order = lanes.ordered(talking);
         lanes.rows = lanes.rows_of(&lanes.order);

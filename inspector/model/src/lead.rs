@@ -10,6 +10,7 @@ use netreel_protocol::session::{PacketId, Session};
 use netreel_wire::{KindId, MessageFacts, Role};
 
 use crate::Model;
+use crate::latest::lock;
 
 /// How many packets' leads are kept.
 const KNOWN_MAX: usize = 1 << 14;
@@ -17,11 +18,29 @@ const KNOWN_MAX: usize = 1 << 14;
 /// What RPCs the messages of a packet are, where the wire names them: each its name and its whole call.
 type Calls = Arc<[Option<(String, String)>]>;
 
+/// What was found of packets lately.
+#[derive(Debug, Default)]
+struct Found<T>(Mutex<HashMap<PacketId, T>>);
+
+impl<T: Clone> Found<T> {
+    fn get(&self, packet: PacketId) -> Option<T> {
+        lock(&self.0).get(&packet).cloned()
+    }
+
+    fn keep(&self, packet: PacketId, found: T) {
+        let mut known = lock(&self.0);
+        if known.len() >= KNOWN_MAX {
+            known.clear();
+        }
+        known.insert(packet, found);
+    }
+}
+
 /// What was found so far.
 #[derive(Debug, Default)]
 pub struct Leads {
-    calls: Mutex<HashMap<PacketId, Calls>>,
-    known: Mutex<HashMap<PacketId, Option<KindId>>>,
+    calls: Found<Calls>,
+    known: Found<Option<KindId>>,
     /// Those of all packets of a small session.
     all: OnceLock<Vec<KindId>>,
 }
@@ -29,21 +48,14 @@ pub struct Leads {
 impl Leads {
     fn of(&self, session: &Session, packet: PacketId) -> Option<KindId> {
         session.wire.as_ref()?;
-        if let Ok(known) = self.known.lock()
-            && let Some(&kind) = known.get(&packet)
-        {
+        if let Some(kind) = self.known.get(packet) {
             return kind;
         }
         if !session.looks_at_once() {
             return None;
         }
         let kind = lead(session, packet);
-        if let Ok(mut known) = self.known.lock() {
-            if known.len() >= KNOWN_MAX {
-                known.clear();
-            }
-            known.insert(packet, kind);
-        }
+        self.known.keep(packet, kind);
         kind
     }
 }
@@ -61,10 +73,8 @@ impl Model {
             return Arc::default();
         }
         let known = &self.leads.calls;
-        if let Ok(known) = known.lock()
-            && let Some(calls) = known.get(&packet)
-        {
-            return Arc::clone(calls);
+        if let Some(calls) = known.get(packet) {
+            return calls;
         }
         let calls: Calls = self
             .session
@@ -72,12 +82,7 @@ impl Model {
             .into_iter()
             .map(|rpc| rpc.map(|rpc| (rpc.short_name(), rpc.short())))
             .collect();
-        if let Ok(mut known) = known.lock() {
-            if known.len() >= KNOWN_MAX {
-                known.clear();
-            }
-            known.insert(packet, Arc::clone(&calls));
-        }
+        known.keep(packet, Arc::clone(&calls));
         calls
     }
 

@@ -79,7 +79,7 @@ pub use believed::{Believed, RowsOf, ValueCell, ValueRow, ValueRows};
 pub use bookmarks::{Bookmark, BookmarkRow, Spot};
 pub use by_bytes::{ByBytes, LinkBytes};
 pub use by_field::ByField;
-pub use command::{Command, Hover, Step};
+pub use command::{Command, Commands, Hover, Step};
 pub use comparison::{Comparison, Difference};
 pub use course::{Course, Courses};
 pub use density::Bucket;
@@ -381,8 +381,13 @@ impl Model {
 
     /// A kind's name; `?` for a message that ended before saying.
     pub fn kind_name(&self, kind: Option<KindId>) -> &str {
-        kind.and_then(|kind| self.kinds().get(usize::from(kind.0)))
+        kind.and_then(|kind| self.kind(kind))
             .map_or("?", |kind| kind.name.as_str())
+    }
+
+    /// A kind of the wire.
+    pub fn kind(&self, kind: KindId) -> Option<&Kind> {
+        self.kinds().get(usize::from(kind.0))
     }
 
     /// A node's name.
@@ -442,14 +447,9 @@ impl Model {
             (Verdict::Unknown, _) => (Some(Level::Warning), judgement.line()),
             (Verdict::Clean, None) => (None, judgement.headline()),
             (Verdict::Clean, Some(worst)) => {
-                let lesser = [
-                    (Level::Warning, "warning", "warnings"),
-                    (Level::Info, "info", "info"),
-                ]
-                .map(|(level, one, many)| match self.finding_count(level) {
-                    0 => String::new(),
-                    1 => format!(" · 1 {one}"),
-                    count => format!(" · {count} {many}"),
+                let lesser = [Level::Warning, Level::Info].map(|level| {
+                    let counted = self.findings_counted(level);
+                    counted.map_or_else(String::new, |it| format!(" · {it}"))
                 });
                 (
                     Some(worst.level),
@@ -486,7 +486,7 @@ impl Model {
     /// Takes in the history if it has come, and what the filter has found since the last frame.
     /// Returns whether the filter is still looking at packets, so that there has to be a next frame.
     pub fn advance(&mut self) -> bool {
-        self.take_history();
+        self.take_history(false);
         self.look_again();
         let more = self.advance_filter();
         self.look_order();

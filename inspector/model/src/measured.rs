@@ -5,9 +5,10 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use netreel_protocol::session::{Fate, Session, SessionTime};
+use netreel_protocol::session::{Session, SessionTime};
 use netreel_system::Cancel;
 
+use crate::crowd::is_lost;
 use crate::taken::{Taken, packet_of};
 use crate::{Model, text};
 
@@ -51,7 +52,7 @@ impl Measured {
             if let Some(packet) = packet_of(taken, row).and_then(|id| session.packet(id)) {
                 sum.packets += 1;
                 sum.bytes += u64::from(packet.length);
-                sum.lost += u64::from(matches!(packet.fate, Fate::Lost | Fate::SendFailed));
+                sum.lost += u64::from(is_lost(&packet));
             }
         }
         Some(sum)

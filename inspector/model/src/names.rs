@@ -136,12 +136,6 @@ impl Model {
         self.names.short_length
     }
 
-    /// `A → X`, of the names that lanes have.
-    pub fn lane_link_name(&self, packet: &Packet) -> String {
-        let (from, to) = (self.lane_name(packet.from), self.lane_name(packet.to));
-        format!("{from} → {to}")
-    }
-
     /// `A → X`, of short names.
     pub fn short_link_name(&self, packet: &Packet) -> String {
         let (from, to) = (self.short_name(packet.from), self.short_name(packet.to));

@@ -4,11 +4,13 @@
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use netreel_protocol::packet_fields::PacketField;
 use netreel_protocol::session::{PacketId, Session};
 use netreel_wire::{Name, Tree, TreeId, TreeNode, Value};
 
 use crate::latest::lock;
 use crate::table::Column;
+use crate::times::first_time;
 use crate::{Command, Model, Sorting, text};
 
 /// How many fields can be columns.
@@ -44,32 +46,28 @@ pub struct OwnColumns {
     pub fields: Vec<String>,
 }
 
-/// Whether a column of times is there, and where that is changed.
-type Flag = (
-    &'static str,
-    fn(&OwnColumns) -> bool,
-    fn(&mut OwnColumns) -> &mut bool,
-);
+/// A column of times: its name, and where it is said whether it is there.
+type TimeColumn = (Column, &'static str, fn(&mut OwnColumns) -> &mut bool);
 
 impl OwnColumns {
-    /// The times that can be columns beside that of the session, by their names.
-    const TIMES: [Flag; 4] = [
-        ("time on the wall clock", |it| it.clock, |it| &mut it.clock),
+    /// The times that can be columns beside that of the session.
+    const TIMES: [TimeColumn; 4] = [
         (
-            "time since the row before",
-            |it| it.since,
-            |it| &mut it.since,
+            Column::Of(PacketField::Utc),
+            "time on the wall clock",
+            |it| &mut it.clock,
         ),
+        (Column::Since, "time since the row before", |it| {
+            &mut it.since
+        }),
         (
+            Column::OnLink,
             "time since the packet before of the link",
-            |it| it.on_link,
             |it| &mut it.on_link,
         ),
-        (
-            "time from the selected packet",
-            |it| it.selected,
-            |it| &mut it.selected,
-        ),
+        (Column::Selected, "time from the selected packet", |it| {
+            &mut it.selected
+        }),
     ];
 
     /// Whether there are none.
@@ -97,6 +95,14 @@ impl OwnColumns {
     /// Whether a field is a column.
     pub fn has(&self, path: &str) -> bool {
         self.fields.iter().any(|known| known == path)
+    }
+}
+
+impl Column {
+    /// What a column of times that somebody has added is called.
+    pub fn time_name(self) -> Option<&'static str> {
+        let mut times = OwnColumns::TIMES.iter();
+        Some(times.find(|(column, ..)| *column == self)?.1)
     }
 }
 
@@ -279,9 +285,9 @@ impl Model {
     }
 
     fn between(&self, before: Option<PacketId>, now: Option<PacketId>) -> String {
-        let time = |id: Option<PacketId>| Some(self.packet(id?)?.first()?.time.0);
+        let time = |id: Option<PacketId>| first_time(&self.session, id?);
         match (time(before), time(now)) {
-            (Some(before), Some(now)) => text::duration(now.saturating_sub(before)),
+            (Some(before), Some(now)) => text::duration(now.0.saturating_sub(before.0)),
             _ => "?".to_owned(),
         }
     }
@@ -300,10 +306,11 @@ impl Model {
         let own = self.own_columns();
         let offer = |name: String, columns: OwnColumns| (name, Command::SetColumns(columns));
         let mut offers = Vec::new();
-        for (name, is_there, flag) in OwnColumns::TIMES {
-            let word = if is_there(own) { "remove" } else { "add" };
+        for (_, name, flag) in OwnColumns::TIMES {
             let mut columns = OwnColumns::clone(own);
-            *flag(&mut columns) = !is_there(own);
+            let is_there = flag(&mut columns);
+            let word = if *is_there { "remove" } else { "add" };
+            *is_there = !*is_there;
             offers.push(offer(format!("{word} column: {name}"), columns));
         }
         for path in &own.fields {
@@ -386,7 +393,7 @@ fn names<'t>(tree: &'t Tree, node: TreeNode<'t>) -> impl Iterator<Item = &'t str
 }
 
 /// The path of a field: `messages.create.object`; `None` for the root.
-fn path_of(tree: &Tree, node: TreeNode<'_>) -> Option<String> {
+pub fn path_of(tree: &Tree, node: TreeNode<'_>) -> Option<String> {
     let mut names: Vec<&str> = names(tree, node).collect();
     names.reverse();
     (!names.is_empty()).then(|| names.join("."))

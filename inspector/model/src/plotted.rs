@@ -17,6 +17,7 @@ use crate::links::LinkEnds;
 use crate::pyramid::{Piece, Pyramid, Span};
 use crate::scale::Scale;
 use crate::taken::{Taken, packet_of};
+use crate::times::first_time;
 use crate::{Model, own_columns, text};
 
 /// Of up to this many packets all are decoded; of more about this many, which lie evenly among them.
@@ -142,11 +143,7 @@ impl Track {
             let Some(id) = packet_of(taken, row) else {
                 continue;
             };
-            let Some(time) = session
-                .packet(id)
-                .and_then(|packet| packet.first())
-                .map(|stamp| stamp.time.0)
-            else {
+            let Some(SessionTime(time)) = first_time(session, id) else {
                 continue;
             };
             decoded += 1;
@@ -281,13 +278,14 @@ fn message_of<'m>(
     std::iter::once(field)
         .chain(tree.ancestors(field))
         .filter_map(|id| tree.get(id))
-        .find_map(|node| {
-            let bits = node.bits();
-            messages.iter().find(|facts| {
-                let inside = facts.bits.start <= bits.start && bits.end <= facts.bits.end;
-                facts.stream == node.stream() && inside && !bits.is_empty()
-            })
-        })
+        .find_map(|node| messages.iter().find(|facts| is_within(&node, facts)))
+}
+
+/// Whether a field has bits, and all of them are a message's.
+pub fn is_within(field: &TreeNode<'_>, facts: &MessageFacts) -> bool {
+    let bits = field.bits();
+    let inside = facts.bits.start <= bits.start && bits.end <= facts.bits.end;
+    facts.stream == field.stream() && inside && !bits.is_empty()
 }
 
 /// A value as a number; `None` where it is none, or where it has a name.

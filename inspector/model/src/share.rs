@@ -1,12 +1,12 @@
 //! What is handed on as text: what is selected, and what somebody else needs to see the same.
 
 use std::collections::BTreeSet;
-use std::fmt::Write;
 
 use netreel_protocol::query::Query;
 use netreel_protocol::session::{Fate, NodeId, PacketId};
 use netreel_wire::KindId;
 
+use crate::times::first_time;
 use crate::{FieldRow, Model, text};
 
 /// More bytes of a packet are not written out.
@@ -34,10 +34,8 @@ impl Model {
     /// Everything about the selected packet, or a line or two about another one.
     pub fn whole_packet_text(&self, id: PacketId) -> String {
         let mut text = String::new();
-        let when = self.packet(id).and_then(|packet| packet.first());
-        if let Some(when) = when {
-            // Writing into a text cannot fail.
-            let _ = write!(text, "{} s  ", text::seconds(when.time));
+        if let Some(when) = first_time(&self.session, id) {
+            text.push_str(&format!("{}  ", text::moment(when)));
         }
         text.push_str(&self.packet_text(id));
         text.push('\n');
@@ -126,11 +124,8 @@ impl Model {
     /// The filter that takes what fared as a packet did.
     pub fn filter_of_fate(&self, id: PacketId) -> Option<&'static str> {
         Some(match self.packet(id)?.fate {
-            Fate::Received => "received",
-            Fate::Lost => "lost",
             Fate::SendFailed => "failed",
-            Fate::Unread => "unread",
-            Fate::Unknown => "unknown",
+            fate => fate.name(),
         })
     }
 

@@ -18,6 +18,7 @@ use netreel_wire::{MessageFacts, Value};
 use crate::lead::most_telling_first;
 use crate::table::Column;
 use crate::taken::Taken;
+use crate::times::first_time;
 use crate::{Model, own_columns, text};
 
 /// Of more packets than these the table is not sorted by a field: each would have to be decoded.
@@ -253,17 +254,11 @@ impl Order {
     /// Of all packets, or of those that a filter takes; `None` where nobody wants it any more.
     fn new(session: &Session, taken: Option<&Taken>, of: Of, cancel: &Cancel) -> Option<Order> {
         let Sorting { by, down } = of.sorting;
-        let all = (0..session.packet_count() as u32).map(PacketId);
-        let mut walk = Walk {
-            row: 0,
-            cancel,
-            taken,
-        };
         let rows = match by {
             _ if by.is_of_words() => {
                 let known = Keys::new(session, by);
                 let mut keys: Vec<(FieldKey, u32)> = Vec::new();
-                walk.each(all, |id, row| {
+                each_row(session, taken, cancel, |id, row| {
                     let key = match by {
                         Column::Of(field) => match known.value((id, None), field).plain() {
                             unknown if unknown.is_empty() => FieldKey::Unknown,
@@ -288,7 +283,7 @@ impl Order {
                 let mut keys = Keys::new(session, by);
                 // The two halves of a key, and the row: twelve bytes a packet.
                 let mut all_keys: Vec<[u32; 3]> = Vec::new();
-                walk.each(all, |id, row| {
+                each_row(session, taken, cancel, |id, row| {
                     let key = match keys.of(id).map(|key| key.min(u64::MAX - 1)) {
                         None => u64::MAX,
                         Some(key) if down => u64::MAX - 1 - key,
@@ -319,31 +314,24 @@ fn too_many(by: Column, rows: usize) -> Option<String> {
     })
 }
 
-/// Through the rows of a table in the order of time.
-struct Walk<'a> {
-    row: u32,
-    cancel: &'a Cancel,
-    taken: Option<&'a Taken>,
-}
-
-impl Walk<'_> {
-    /// Calls for each row; `None` where nobody wants it any more.
-    fn each(
-        &mut self,
-        all: impl Iterator<Item = PacketId>,
-        mut call: impl FnMut(PacketId, u32),
-    ) -> Option<()> {
-        for id in all {
-            if id.0.is_multiple_of(BATCH) && !self.cancel.goes_on() {
-                return None;
-            }
-            if self.taken.is_none_or(|taken| taken.has(id)) {
-                call(id, self.row);
-                self.row += 1;
-            }
+/// Calls for each row of a table in the order of time; `None` where nobody wants it any more.
+fn each_row(
+    session: &Session,
+    taken: Option<&Taken>,
+    cancel: &Cancel,
+    mut call: impl FnMut(PacketId, u32),
+) -> Option<()> {
+    let mut row = 0;
+    for id in (0..session.packet_count() as u32).map(PacketId) {
+        if id.0.is_multiple_of(BATCH) && !cancel.goes_on() {
+            return None;
         }
-        Some(())
+        if taken.is_none_or(|taken| taken.has(id)) {
+            call(id, row);
+            row += 1;
+        }
     }
+    Some(())
 }
 
 /// Messages of a packet: which kinds, and how many of each.
@@ -421,9 +409,9 @@ impl Keys<'_> {
                     list => list.length().map(|it| it as u64),
                 }
             }
-            Column::Selected => time(session, id).map(whole),
+            Column::Selected => first_time(session, id).map(|time| whole(time.0)),
             Column::Since => {
-                let time = time(session, id);
+                let time = first_time(session, id).map(|time| time.0);
                 let before = std::mem::replace(&mut self.before, time);
                 time.zip(before).map(|(now, before)| whole(now - before))
             }
@@ -498,10 +486,6 @@ impl Keys<'_> {
 /// A number as one without a sign, in the same order.
 fn whole(number: i64) -> u64 {
     number as u64 ^ 1 << 63
-}
-
-fn time(session: &Session, id: PacketId) -> Option<i64> {
-    Some(session.packet(id)?.first()?.time.0)
 }
 
 /// What went wrong comes before what is not known, and what arrived comes last.

@@ -8,7 +8,9 @@ use netreel_protocol::packet_fields::{FieldType, FieldValue, PacketAt, PacketFie
 use netreel_protocol::session::{Fate, Look, Packet, PacketId, SessionTime, Stamp};
 use netreel_wire::{KindId, MessageFacts, Wire};
 
+use crate::crowd::is_lost;
 use crate::lead::most_telling_first;
+use crate::times::{first_place, first_time};
 use crate::{Model, NOT_YET, Outcome, text};
 
 /// One packet as a row of text. What is not known is `?`, what does not apply is empty.
@@ -191,20 +193,12 @@ impl Model {
 
     /// The first row of a packet that does not begin before a time.
     fn row_from(&self, time: SessionTime) -> usize {
-        let (mut low, mut high) = (0, self.row_count());
-        while low < high {
-            let middle = low + (high - low) / 2;
-            let packet = self.packet_by_time(middle).and_then(|id| self.packet(id));
-            if packet
-                .and_then(|packet| packet.first())
-                .is_none_or(|stamp| stamp.time < time)
-            {
-                low = middle + 1
-            } else {
-                high = middle
-            }
-        }
-        low
+        first_place(self.row_count(), |row| {
+            let packet = self.packet_by_time(row);
+            packet
+                .and_then(|id| first_time(&self.session, id))
+                .is_none_or(|first| first < time)
+        })
     }
 
     /// Whether the visible time has a part of a packet.
@@ -275,7 +269,7 @@ impl Model {
             described: look.protocol.is_some(),
             lead: self.lead(id),
             is_late: self.is_late(&packet),
-            missing: matches!(packet.fate, Fate::Lost | Fate::SendFailed),
+            missing: is_lost(&packet),
             level: self.worst(id),
             selected: self.selection.packet == Some(id),
             evidence: self.story.iter().any(|piece| piece.packet == id),
@@ -504,7 +498,7 @@ pub fn late(packet: &Packet) -> String {
         (Some(sent), Some(received)) if packet.fate == Fate::Received => {
             text::duration(received.time.0.saturating_sub(sent.time.0))
         }
-        _ if matches!(packet.fate, Fate::Lost | Fate::SendFailed) => String::new(),
+        _ if is_lost(packet) => String::new(),
         _ => "?".to_owned(),
     }
 }
@@ -515,13 +509,10 @@ pub fn fate(packet: &Packet) -> String {
         Fate::Received if !packet.duplicates.is_empty() => {
             format!("{} copies", packet.duplicates.len() + 1)
         }
-        Fate::Received => "received".to_owned(),
-        Fate::Lost => "lost".to_owned(),
         Fate::SendFailed => "send failed".to_owned(),
-        Fate::Unread => "unread".to_owned(),
         Fate::Unknown if packet.sent.is_none() && !packet.seen.is_empty() => "seen".to_owned(),
         // One capture saw it once, at both ends.
         Fate::Unknown if packet.received.is_some() => "seen".to_owned(),
-        Fate::Unknown => "unknown".to_owned(),
+        fate => fate.name().to_owned(),
     }
 }

@@ -68,25 +68,16 @@ pub fn name(name: Name<'_>) -> String {
 /// What a field says, on one line of at most about 80 characters.
 pub fn value(value: &Value) -> String {
     match value {
-        Value::None => String::new(),
-        Value::Unsigned(number) => number.to_string(),
-        Value::Signed(number) => number.to_string(),
         Value::Float(number) => float(*number),
         Value::Quantized { raw, value } => format!("{}  ({raw} raw)", float(*value)),
         Value::Enum { raw, name } => match name {
             Some(name) => format!("{name}  ({raw})"),
             None => format!("{raw}  (no name)"),
         },
-        Value::Bool(flag) => flag.to_string(),
         Value::Delta { change, value } => match value {
             Some(value) => format!("{value}  ({change:+})"),
             None => format!("unknown {change:+}"),
         },
-        value @ (Value::Rotation { .. } | Value::Flags { .. }) => short(&value.to_string()),
-        Value::Uuid(text) => text.clone(),
-        value @ Value::Wide(_) => value.to_string(),
-        value @ Value::Hash(_) => short(&value.to_string()),
-        Value::Text(text) => short(&format!("{text:?}")),
         Value::Bytes(bytes) => {
             let mut text = String::new();
             for byte in bytes.iter().take(16) {
@@ -97,7 +88,14 @@ pub fn value(value: &Value) -> String {
             }
             text.trim_end().to_owned()
         }
+        value => short(&value.to_string()),
     }
+}
+
+/// The last names of a field's path, so many of them.
+pub fn last_names(path: &str, count: usize) -> String {
+    let names: Vec<&str> = path.split('.').collect();
+    names[names.len().saturating_sub(count)..].join(".")
 }
 
 fn float(number: f64) -> String {

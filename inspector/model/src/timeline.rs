@@ -1,6 +1,5 @@
 //! The timeline of one frame: arrows while they can be told apart, above that density.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -165,10 +164,7 @@ impl Model {
         packets.extend(self.selection.packet);
         packets.sort_unstable();
         packets.dedup();
-        packets
-            .into_iter()
-            .filter_map(|id| self.arrow(id))
-            .collect()
+        self.arrows(&packets)
     }
 
     /// Receipts beyond the first, in the visible time.
@@ -267,24 +263,13 @@ impl Model {
 
     /// A crowd over the columns of pixels, all lanes together.
     fn columns_of(&self, crowd: &Crowd, scale: &Scale) -> Arc<[MinimapColumn]> {
-        let mut columns: BTreeMap<u32, Bucket> = BTreeMap::new();
         let time = |column| scale.edge(column as usize);
         let place = |time| scale.x(SessionTime(time)).floor().max(0.0) as i64;
-        for lane in &crowd.lanes {
+        let counted = crowd.lanes.iter().flat_map(|lane| {
             let all = 0..scale.columns() as i64;
-            for counted in count(&self.session, lane, all, (time, place)) {
-                let column = counted.place as u32;
-                let none = Bucket {
-                    column,
-                    events: 0,
-                    lost: 0,
-                };
-                let all = columns.entry(column).or_insert(none);
-                all.events += counted.events;
-                all.lost += counted.lost;
-            }
-        }
-        columns.into_values().collect()
+            count(&self.session, lane, all, (time, place))
+        });
+        Bucket::together(counted.map(|it| it.bucket(0))).into()
     }
 
     /// One packet as an arrow.

@@ -1,6 +1,6 @@
 //! Moments in order, in few bytes.
 
-use netreel_protocol::session::{Moments, SessionTime};
+use netreel_protocol::session::{Moments, PacketId, Session, SessionTime};
 use netreel_table::Column;
 
 /// Moments in order: each may stand there several times.
@@ -50,6 +50,25 @@ impl FromIterator<i64> for Times {
 /// A number that grows with time.
 fn key(time: i64) -> u64 {
     time.wrapping_sub(i64::MIN) as u64
+}
+
+/// When a packet was sent, or where nobody saw that, seen first.
+pub fn first_time(session: &Session, id: PacketId) -> Option<SessionTime> {
+    Some(session.packet(id)?.first()?.time)
+}
+
+/// The first of this many places that is not `before` something, as all places behind it are not.
+pub fn first_place(count: usize, is_before: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut high) = (0, count);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if is_before(middle) {
+            low = middle + 1
+        } else {
+            high = middle
+        }
+    }
+    low
 }
 
 /// How many moments wait for others that may belong before them.

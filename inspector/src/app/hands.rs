@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use egui::{Event, Key, Ui};
-use netreel_inspector_model::{Command, Model, Spot, text};
+use netreel_inspector_model::{Command, Commands, Model, Spot, text};
 
 use super::{Before, Inspector};
 use crate::ask::{Cut, PathKind, Request, Shown};
@@ -17,7 +17,7 @@ use crate::views::finder::{self, Finder};
 use crate::views::{bar, head, lane_hands, run};
 
 impl Inspector {
-    pub(super) fn keys(&mut self, ui: &Ui, commands: &mut Vec<Command>) {
+    pub(super) fn keys(&mut self, ui: &Ui, commands: &mut Commands) {
         let Before {
             types,
             focus,
@@ -92,7 +92,7 @@ impl Inspector {
         }
     }
 
-    pub(super) fn note(&mut self, ui: &Ui, commands: &mut Vec<Command>) {
+    pub(super) fn note(&mut self, ui: &Ui, commands: &mut Commands) {
         let Some(asked) = &mut self.note_box else {
             return;
         };
@@ -104,7 +104,7 @@ impl Inspector {
         self.note_box = None;
     }
 
-    pub(super) fn find(&mut self, ui: &Ui, commands: &mut Vec<Command>) {
+    pub(super) fn find(&mut self, ui: &Ui, commands: &mut Commands) {
         let Some(finder) = &mut self.finder else {
             return;
         };

@@ -1,7 +1,7 @@
 //! Which pane is drawn where, and by what.
 
 use egui::{CentralPanel, Frame, Margin, Panel, Ui};
-use netreel_inspector_model::Command;
+use netreel_inspector_model::Commands;
 
 use super::Inspector;
 use crate::layout::{Pane, Workspace};
@@ -13,7 +13,7 @@ use crate::views::{
 };
 
 impl Inspector {
-    pub(super) fn panels(&mut self, ui: &mut Ui, commands: &mut Vec<Command>) {
+    pub(super) fn panels(&mut self, ui: &mut Ui, commands: &mut Commands) {
         let model = &self.model;
         let is_welcome = self.welcomes && model.session().nodes.is_empty();
         self.bar.welcomes = is_welcome;

@@ -5,6 +5,7 @@ use netreel_inspector_model::{Arrow, Model};
 use netreel_protocol::session::Fate;
 use netreel_wire::Role;
 
+use super::label;
 use crate::{glyph, theme};
 
 /// An arrow on the screen.
@@ -39,7 +40,7 @@ pub fn prominence(model: &Model, arrow: &Arrow) -> u8 {
 
 /// What an arrow's most telling message does.
 pub fn role(model: &Model, arrow: &Arrow) -> Option<Role> {
-    Some(model.kinds().get(usize::from(arrow.kind?.0))?.role)
+    Some(model.kind(arrow.kind?)?.role)
 }
 
 /// How far a packet that did not arrive is drawn, of half a lane: never near a lane that it was not
@@ -275,9 +276,8 @@ impl Labels {
         let galley = painter.layout_no_wrap(text.to_owned(), theme::small(), color);
         if let Some(rect) = self.find(bounds, at, galley.size(), 5.0, false) {
             // Arrows that pass below a text make it hard to read.
-            let behind = theme::faded(theme::panel(), 0.82);
-            painter.rect_filled(rect.expand2(vec2(2.0, 0.0)), 2.0, behind);
-            painter.galley(rect.min, galley, color);
+            let patch = (vec2(2.0, 0.0), 2.0, theme::faded(theme::panel(), 0.82));
+            label::over(painter, rect.min, galley, patch, color);
         }
     }
 }

@@ -3,13 +3,13 @@
 use std::ops::{Range, RangeInclusive};
 
 use egui::{
-    Color32, Event, Id, MouseWheelUnit, Painter, Rangef, Rect, Response, Role, Sense, Shape,
-    Stroke, Ui, pos2,
+    Color32, Event, MouseWheelUnit, Order, Painter, Rangef, Rect, Response, Role, Sense, Shape,
+    Stroke, Ui, Vec2, pos2,
 };
-use netreel_inspector_model::{Command, Model, Scale, text, ticks};
+use netreel_inspector_model::{Command, Commands, Model, Scale, text, ticks};
 use netreel_protocol::session::SessionTime;
 
-use super::control;
+use super::{control, label, memory};
 use crate::theme;
 
 /// Height of the labelled axis.
@@ -117,7 +117,7 @@ impl TimeView {
     }
 
     /// Draws the cursor, and reads what a hand does to time.
-    pub fn finish(&self, ui: &Ui, model: &Model, commands: &mut Vec<Command>) {
+    pub fn finish(&self, ui: &Ui, model: &Model, commands: &mut Commands) {
         // What was sent then is of all links; here stands what is of one, or of no packet.
         if let Some(range) = model.measured_time() {
             let words = text::duration(range.end.0.saturating_sub(range.start.0));
@@ -151,17 +151,11 @@ pub fn show(painter: &Painter, time: &TimeRect, bottom: f32) {
             return;
         }
         taken.push(left..=right);
-        let top = axis.center().y - label.size().y / 2.0;
-        let behind = Rect::from_min_size(pos2(left, top), label.size());
-        painter.rect_filled(behind.expand(2.0), 0.0, theme::panel());
-        painter.galley(behind.min, label, color);
+        let at = pos2(left, axis.center().y - label.size().y / 2.0);
+        let patch = (Vec2::splat(2.0), 0.0, theme::panel());
+        label::over(painter, at, label, patch, color);
     };
-    let width = |text: &str| {
-        painter
-            .layout_no_wrap(text.to_owned(), theme::small(), theme::weak())
-            .size()
-            .x
-    };
+    let width = |text: &str| label::width(painter, text, theme::small());
     for (gap, length) in scale.gaps() {
         let middle = (time.x_inside(gap.start) + time.x_inside(gap.end)) / 2.0;
         let text = format!("{length} idle");
@@ -210,7 +204,7 @@ pub fn gaps(painter: &Painter, time: &TimeRect, y: Rangef) {
 /// Draws a time that somebody has measured, with words to it.
 pub fn measured(painter: &Painter, time: &TimeRect, (range, words): (&Range<SessionTime>, String)) {
     if let Some(band) = measured_band(painter, time, range) {
-        label(painter, time.rect, band, words);
+        within(painter, time.rect, band, words);
     }
 }
 
@@ -236,14 +230,13 @@ pub fn measured_band(
 }
 
 /// Words over the middle of a band of time, within a view of it.
-fn label(painter: &Painter, time: Rect, over: Rect, words: String) {
+fn within(painter: &Painter, time: Rect, over: Rect, words: String) {
     let galley = painter.layout_no_wrap(words, theme::mono(), theme::ink());
     let most = (time.right() - galley.size().x - 4.0).max(time.left());
     let middle = (over.left() + over.right() - galley.size().x) / 2.0;
     let at = pos2(middle.clamp(time.left(), most), time.top() + 6.0);
-    let place = Rect::from_min_size(at, galley.size());
-    painter.rect_filled(place.expand(3.0), 2.0, theme::background());
-    painter.galley(place.min, galley, theme::ink());
+    let patch = (Vec2::splat(3.0), 2.0, theme::background());
+    label::over(painter, at, galley, patch, theme::ink());
 }
 
 /// Draws the time cursor.
@@ -273,7 +266,7 @@ pub fn dashed(
 
 /// Pans by drag, with Shift measures, with Alt shows what was dragged over; zooms by wheel at the
 /// pointer, pans by a wheel that goes sideways.
-pub fn navigate(ui: &Ui, response: &Response, time: &TimeRect, commands: &mut Vec<Command>) {
+pub fn navigate(ui: &Ui, response: &Response, time: &TimeRect, commands: &mut Commands) {
     let scale = &time.scale;
     if stretch(ui, response, time, commands) {
         // Time stays where it is meanwhile.
@@ -311,7 +304,7 @@ pub fn navigate(ui: &Ui, response: &Response, time: &TimeRect, commands: &mut Ve
 /// What is being dragged over while Shift or Alt is held: how long it is is written beside it. When the
 /// button is let go of, it is shown alone with Alt, and stays measured with Shift. Whether that is what
 /// is done.
-fn stretch(ui: &Ui, response: &Response, time: &TimeRect, commands: &mut Vec<Command>) -> bool {
+fn stretch(ui: &Ui, response: &Response, time: &TimeRect, commands: &mut Commands) -> bool {
     let held = ui.input(|input| input.modifiers);
     let is_it = (held.shift || held.alt) && (response.dragged() || response.drag_stopped());
     let from = ui.input(|input| input.pointer.press_origin());
@@ -336,36 +329,30 @@ fn stretch(ui: &Ui, response: &Response, time: &TimeRect, commands: &mut Vec<Com
         }
         return true;
     }
-    let layer = egui::LayerId::new(egui::Order::Foreground, Id::unique("stretch of time"));
-    let painter = ui.ctx().layer_painter(layer);
+    let painter = control::on_layer(ui.ctx(), Order::Foreground, "stretch of time");
     let band = Rect::from_x_y_ranges(left..=right, time.rect.y_range());
     painter.rect_filled(band, 0.0, theme::faded(theme::accent(), 0.15));
     for x in [left, right] {
         painter.vline(x, band.y_range(), (1.0, theme::accent()));
     }
     let said = text::duration(end.0.saturating_sub(start.0));
-    label(&painter, time.rect, band, said);
+    within(&painter, time.rect, band, said);
     true
 }
 
-fn pointer_key() -> Id {
-    Id::unique("time under the pointer")
-}
+const POINTER: &str = "time under the pointer";
 
 /// Remembers what time the pointer is at.
 fn note_pointer(ui: &Ui, time: SessionTime) {
-    let known: Option<SessionTime> = ui.ctx().data(|data| data.get_temp(pointer_key()));
-    if known != Some(time) {
-        ui.ctx().data_mut(|data| {
-            data.insert_temp(pointer_key(), time);
-        });
+    if pointer_time(ui) != Some(time) {
+        memory::keep(ui.ctx(), POINTER, time);
         ui.ctx().request_repaint();
     }
 }
 
 /// The time that the pointer was over last.
 pub fn pointer_time(ui: &Ui) -> Option<SessionTime> {
-    ui.ctx().data(|data| data.get_temp(pointer_key()))
+    memory::get(ui.ctx(), POINTER)
 }
 
 /// The time at a place that was clicked or is pointed at.

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use egui::{Align2, Color32, Painter, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
-use netreel_inspector_model::{Command, HEX_COLUMNS, Hover, Model, text};
+use egui::{Align2, Color32, Painter, Rect, Role, ScrollArea, Sense, Ui, pos2, vec2};
+use netreel_inspector_model::{Command, Commands, HEX_COLUMNS, Hover, Model, text};
 use netreel_wire::StreamId;
 
 use super::copy::{self, What};
@@ -34,7 +34,7 @@ pub fn height(model: &Model) -> f32 {
 }
 
 /// Draws the bytes. The pointer over a byte lights up its fields in the tree.
-pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
+pub fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     let detail = model.detail();
     let lit = model.lit_bits();
     let shown = model.selection().stream;
@@ -48,8 +48,7 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
             0 => "The session has no packets.",
             _ => "Select a packet to see its bytes.",
         };
-        findings::empty(ui, sentence);
-        return;
+        return findings::empty(ui, sentence);
     }
     if detail.bytes().is_none_or(<[u8]>::is_empty) {
         let why = match (detail.bytes(), detail.note()) {
@@ -85,7 +84,7 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
 }
 
 /// The streams of the packet, where it has more than itself.
-fn streams(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
+fn streams(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     let all = model.detail().streams();
     if all.len() < 2 {
         return;
@@ -99,9 +98,7 @@ fn streams(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
             for row in all {
                 let response = ui.selectable_label(row.stream == shown, label::body(&row.name));
                 let label = format!("stream {}", row.name);
-                response.widget_info(|| {
-                    WidgetInfo::selected(Role::Tab, true, row.stream == shown, &label)
-                });
+                control::selectable(&response, Role::Tab, row.stream == shown, &label);
                 if response.clicked() {
                     commands.push(Command::ShowStream(row.stream));
                 }
@@ -121,7 +118,7 @@ fn line(
     row: usize,
     lit: Option<&Range<u32>>,
     pinned: Option<&Range<u32>>,
-    commands: &mut Vec<Command>,
+    commands: &mut Commands,
 ) {
     let shown = model.selection().stream;
     let Some(hex) = model.detail().hex_row(row, shown) else {
@@ -130,13 +127,9 @@ fn line(
     let (rect, _) = control::row(ui, ROW, Sense::hover());
     let painter = ui.painter().clone();
     let y = rect.center().y;
-    painter.text(
-        pos2(rect.left() + 10.0, y),
-        Align2::LEFT_CENTER,
-        format!("{:04x}", hex.offset),
-        theme::mono(),
-        theme::dim(),
-    );
+    let place = format!("{:04x}", hex.offset);
+    let at = pos2(rect.left() + 10.0, y);
+    label::text(&painter, at, &place, theme::mono(), theme::dim());
     let (width, text_left) = columns(rect);
     for (column, &byte) in hex.bytes.iter().enumerate() {
         let offset = hex.offset + column as u32;
@@ -151,34 +144,19 @@ fn line(
             mask != 0,
             &format!("byte {offset}{}", if mask != 0 { " lit" } else { "" }),
         );
-        bits(
-            &painter,
-            cell,
-            held,
-            theme::faded(theme::accent(), 0.5),
-            theme::related(),
-        );
+        let pinned = theme::faded(theme::accent(), 0.5);
+        bits(&painter, cell, held, pinned, theme::related());
         bits(&painter, cell, mask, theme::accent(), theme::selected());
-        let color = if mask != 0 {
-            theme::ink()
-        } else {
-            hex_color(byte)
+        let color = match (mask, byte) {
+            (0, 0) => theme::dim(),
+            (0, _) => theme::text(),
+            _ => theme::ink(),
         };
-        let centre = cell.center();
-        painter.text(
-            centre,
-            Align2::CENTER_CENTER,
-            format!("{byte:02x}"),
-            theme::mono(),
-            color,
-        );
+        let (align, number) = (Align2::CENTER_CENTER, format!("{byte:02x}"));
+        painter.text(cell.center(), align, number, theme::mono(), color);
         if let Some(left) = text_left {
-            character(
-                &painter,
-                pos2(left + column as f32 * TEXT_CELL, y),
-                byte,
-                mask != 0,
-            );
+            let at = pos2(left + column as f32 * TEXT_CELL, y);
+            character(&painter, at, byte, mask != 0);
         }
         if response.hovered() {
             commands.push(Command::Hover(Some(Hover::Byte(offset))));
@@ -253,14 +231,6 @@ fn bits(painter: &Painter, cell: Rect, mask: u8, color: Color32, fill: Color32) 
     }
 }
 
-fn hex_color(byte: u8) -> Color32 {
-    if byte == 0 {
-        theme::dim()
-    } else {
-        theme::text()
-    }
-}
-
 /// What is lit, in words.
 fn sentence(ui: &mut Ui, model: &Model) {
     let detail = model.detail();
@@ -283,12 +253,6 @@ fn sentence(ui: &mut Ui, model: &Model) {
     };
     let (rect, _) = control::row(ui, 20.0, Sense::hover());
     let painter = ui.painter();
-    let galley = label::elided(
-        painter,
-        &text,
-        theme::small(),
-        rect.width() - 20.0,
-        theme::weak(),
-    );
-    painter.galley(rect.min + vec2(10.0, 3.0), galley, theme::weak());
+    let (at, room) = (rect.min + vec2(10.0, 3.0), rect.width() - 20.0);
+    label::below(painter, at, room, &text, theme::small(), theme::weak());
 }

@@ -1,11 +1,11 @@
 //! The wires that are known, and how much of what is shown each of them decodes.
 
-use egui::{Id, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
+use egui::{Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
 
 use netreel_inspector_model::text;
 
 use super::dialogs::{self, Said};
-use super::{control, label};
+use super::{control, label, memory};
 use crate::ask::Candidate;
 use crate::theme;
 
@@ -21,9 +21,7 @@ pub struct Candidates {
     pub found: Option<Vec<Candidate>>,
 }
 
-fn asked_key() -> Id {
-    Id::unique("wires are to be tried")
-}
+const ASKED: &str = "wires are to be tried";
 
 /// A line that has the wires that are known tried, beside packets that none describes, or not well.
 pub fn offer(ui: &mut Ui) {
@@ -32,15 +30,14 @@ pub fn offer(ui: &mut Ui) {
         let text = label::body("wires that may fit…");
         let what = "try the wires that are known on these packets";
         if ui.button(text).on_hover_text(what).clicked() {
-            ui.ctx()
-                .data_mut(|data| data.insert_temp(asked_key(), true));
+            memory::keep(ui.ctx(), ASKED, true);
         }
     });
 }
 
 /// Whether somebody took the offer since.
 pub fn is_asked(ctx: &egui::Context) -> bool {
-    ctx.data_mut(|data| std::mem::take(data.get_temp_mut_or_default(asked_key())))
+    memory::take(ctx, ASKED)
 }
 
 /// Draws the list. A click on a wire reads what is shown with it.

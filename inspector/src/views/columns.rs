@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use egui::{Rect, Role, Ui, pos2};
-use netreel_inspector_model::{Column, Command, FIELDS_MAX, Model, Sorting, text};
+use netreel_inspector_model::{Column, Command, Commands, FIELDS_MAX, Model, Sorting, text};
 use netreel_protocol::packet_fields::PacketField;
 use netreel_wire::TreeId;
 
@@ -179,27 +179,22 @@ pub fn head(column: Column, model: &Model) -> Cow<'_, str> {
 /// The last name of a field's path; where another column's field has the same, the last two.
 fn short(column: Column, model: &Model) -> String {
     let path = model.column_path(column);
-    let last = |path: &str| path.rsplit('.').next().map(str::to_owned);
+    let last = |path: &str| text::last_names(path, 1);
     let alike = model
         .own_columns()
         .fields
         .iter()
         .filter(|other| last(other) == last(path))
         .count();
-    let names: Vec<&str> = path.split('.').collect();
-    let count = if alike > 1 { 2 } else { 1 };
-    names[names.len().saturating_sub(count)..].join(".")
+    text::last_names(path, if alike > 1 { 2 } else { 1 })
 }
 
-/// What a head is called where somebody hears it: all of a path.
-fn name(column: Column, model: &Model) -> String {
-    match column {
-        Column::Of(PacketField::Utc) => "column time on the wall clock".to_owned(),
-        Column::Since => "column time since the row before".to_owned(),
-        Column::OnLink => "column time since the packet before of the link".to_owned(),
-        Column::Selected => "column time from the selected packet".to_owned(),
-        Column::Field(_) => format!("column {}", model.column_path(column)),
-        _ => format!("column {}", head(column, model)),
+/// What a column is called where somebody hears it: all of a path.
+fn name(column: Column, model: &Model) -> Cow<'_, str> {
+    match (column.time_name(), column) {
+        (Some(name), _) => Cow::Borrowed(name),
+        (None, Column::Field(_)) => Cow::Borrowed(model.column_path(column)),
+        (None, _) => head(column, model),
     }
 }
 
@@ -225,7 +220,6 @@ pub fn sorted(model: &Model) -> String {
         return String::new();
     };
     let name = name(sorting.by, model);
-    let name = name.strip_prefix("column ").unwrap_or(&name);
     match model.why_not_sorted() {
         Some(why) => format!("   not sorted by {name}: {why}"),
         None => format!("   sorted by {name}, {}", way(sorting)),
@@ -238,7 +232,6 @@ pub fn sort_offers(model: &Model, of: &[Column]) -> Vec<(String, Command)> {
     for &by in of {
         let of_time = by.is_of_time();
         let name = name(by, model);
-        let name = name.strip_prefix("column ").unwrap_or(&name);
         for down in [false, true].into_iter().filter(|down| *down || !of_time) {
             let sorting = Sorting { by, down };
             if model.sorting() != Some(sorting) {
@@ -255,15 +248,15 @@ pub fn sort_offers(model: &Model, of: &[Column]) -> Vec<(String, Command)> {
 }
 
 /// What a click on each head does, its menu, and under the pointer all of its name.
-pub fn menus(ui: &Ui, model: &Model, heads: &[(Column, Rect)], commands: &mut Vec<Command>) {
+pub fn menus(ui: &Ui, model: &Model, heads: &[(Column, Rect)], commands: &mut Commands) {
     for &(column, rect) in heads {
         let rect = rect.intersect(ui.clip_rect());
         let name = name(column, model);
         let response = control::clickable(ui, rect, ("head of a column", &name));
         let sorted = model.sorting().filter(|it| it.by == column);
         let label = match sorted {
-            Some(sorting) => format!("{name}, sorted: {}", way(sorting)),
-            None => name.clone(),
+            Some(sorting) => format!("column {name}, sorted: {}", way(sorting)),
+            None => format!("column {name}"),
         };
         control::named(&response, Role::ColumnHeader, &label);
         if let Some(Sorting { down, .. }) = sorted {
@@ -274,22 +267,20 @@ pub fn menus(ui: &Ui, model: &Model, heads: &[(Column, Rect)], commands: &mut Ve
             commands.push(Command::Sort(model.sorting_after(column)));
         }
         response.context_menu(|ui| {
-            for (name, command) in sort_offers(model, &[column]) {
-                if ui.button(name).clicked() {
-                    commands.push(command);
+            let mut offer = |ui: &mut Ui, offers: Vec<(String, Command)>| {
+                for (name, command) in offers {
+                    if ui.button(name).clicked() {
+                        commands.push(command);
+                    }
                 }
-            }
+            };
+            offer(ui, sort_offers(model, &[column]));
             ui.separator();
-            for (name, command) in model.column_offers() {
-                if ui.button(name).clicked() {
-                    commands.push(command);
-                }
-            }
+            offer(ui, model.column_offers());
             if model.selection().packet.is_none() && model.session().wire.is_some() {
                 ui.weak("The fields of the selected packet can be columns: select one.");
             }
         });
-        let name = name.strip_prefix("column ").unwrap_or(&name);
         response.on_hover_text(format!("{name}\nclick: sort by it"));
     }
 }

@@ -1,11 +1,11 @@
 //! Another session below this one, moved so that what differs first lies above each other; and a list
 //! of how they differ.
 
-use egui::{Button, Role, ScrollArea, Sense, Ui, pos2, vec2};
-use netreel_inspector_model::{Command, Difference, LinkBytes, Model, NOT_YET, text};
+use egui::{Button, Role, Sense, Ui, pos2, vec2};
+use netreel_inspector_model::{Command, Commands, Difference, LinkBytes, Model, NOT_YET, text};
 use netreel_protocol::session::SessionTime;
 
-use super::{control, findings, head, label, timeline};
+use super::{control, findings, head, label, scroll, timeline};
 use crate::ask::Request;
 use crate::settings::Settings;
 use crate::{glyph, theme};
@@ -34,9 +34,8 @@ pub struct Other {
 }
 
 /// Draws the timeline of the other session under the ruler of this one.
-pub fn show(ui: &mut Ui, model: &Model, other: &mut Other, commands: &mut Vec<Command>) {
+pub fn show(ui: &mut Ui, model: &Model, other: &mut Other, commands: &mut Commands) {
     let Some(second) = other.model.as_deref_mut() else {
-        head::show(ui, "other session", "");
         let sentence = match (&other.why, other.waits) {
             (_, true) => "Being opened…",
             (Some(why), false) => why,
@@ -44,8 +43,7 @@ pub fn show(ui: &mut Ui, model: &Model, other: &mut Other, commands: &mut Vec<Co
                 "Open another session below, or play this one on with something changed."
             }
         };
-        findings::empty(ui, sentence);
-        return;
+        return findings::nothing(ui, "other session", "", sentence);
     };
     let offset = model.compared(second).map_or(0, |it| it.offset_ns);
     let to_other = |at: SessionTime| SessionTime(at.0.saturating_sub(offset));
@@ -103,13 +101,13 @@ pub fn selects(command: &Command) -> bool {
 }
 
 /// Draws a pane of the other session, below a line that says so.
-pub fn of_other(ui: &mut Ui, other: &mut Other, show: fn(&mut Ui, &Model, &mut Vec<Command>)) {
+pub fn of_other(ui: &mut Ui, other: &mut Other, show: fn(&mut Ui, &Model, &mut Commands)) {
     let Some(second) = other.model.as_deref() else {
         return;
     };
     let said = format!("of {}", other.title);
     let (strip, response) = control::row(ui, STRIP, Sense::hover());
-    ui.add_space(-ui.spacing().item_spacing.y);
+    control::close_up(ui);
     control::named(&response, Role::Label, &said);
     let painter = ui.painter_at(strip);
     painter.rect_filled(strip, 0.0, theme::related());
@@ -129,7 +127,7 @@ pub fn differences(
     model: &Model,
     other: &mut Other,
     settings: &Settings,
-    commands: &mut Vec<Command>,
+    commands: &mut Commands,
     requests: &mut Vec<Request>,
 ) {
     let compared = other.model.as_deref().and_then(|it| model.compared(it));
@@ -150,30 +148,24 @@ pub fn differences(
     }
     let parted = || compared.bytes.links.iter().filter(|it| !it.is_same());
     let count = compared.rows.len() + parted().count();
-    ui.spacing_mut().item_spacing.y = 0.0;
-    ScrollArea::vertical()
-        .id_salt("differences")
-        .auto_shrink(false)
-        .show_rows(ui, ROW, count, |ui, range| {
-            for place in range {
-                let line = match compared.rows.get(place) {
-                    Some(difference) => Some(Line::Meaning(difference)),
-                    None => parted().nth(place - compared.rows.len()).map(Line::Bytes),
-                };
-                if let Some(line) = line.filter(|line| row(ui, line)) {
-                    go(other, &line, commands);
-                }
+    scroll::area(ui, "differences", (count, ROW), None).show_rows(ui, ROW, count, |ui, range| {
+        for place in range {
+            let line = match compared.rows.get(place) {
+                Some(difference) => Some(Line::Meaning(difference)),
+                None => parted().nth(place - compared.rows.len()).map(Line::Bytes),
+            };
+            if let Some(line) = line.filter(|line| row(ui, line)) {
+                go(other, &line, commands);
             }
-        });
+        }
+    });
 }
 
 /// Why the two are not held against each other yet.
 fn waits(model: &Model, other: &Model) -> String {
     let why = [model, other].map(Model::why_waits);
-    why.iter()
-        .find(|it| **it != NOT_YET)
-        .map_or(NOT_YET, |it| *it)
-        .to_owned()
+    let other_than = why.into_iter().find(|it| *it != NOT_YET);
+    other_than.unwrap_or(NOT_YET).to_owned()
 }
 
 fn open(ui: &mut Ui, other: &mut Other, settings: &Settings, requests: &mut Vec<Request>) {
@@ -248,21 +240,11 @@ fn row(ui: &mut Ui, line: &Line<'_>) -> bool {
         level: Some(level), ..
     }) = line
     {
-        glyph::level(
-            &painter,
-            pos2(rect.left() + 102.0, rect.center().y),
-            11.0,
-            *level,
-        );
+        let at = pos2(rect.left() + 102.0, rect.center().y);
+        glyph::level(&painter, at, 11.0, *level);
     }
-    label::cell(
-        &painter,
-        rect,
-        114.0,
-        rect.width() - 120.0,
-        &words,
-        theme::text(),
-    );
+    let room = rect.width() - 120.0;
+    label::cell(&painter, rect, 114.0, room, &words, theme::text());
     response.on_hover_text(label::mono(words)).clicked()
 }
 
@@ -283,7 +265,7 @@ fn bytes_words(link: &LinkBytes) -> String {
 }
 
 /// Shows what a line is about, in both.
-fn go(other: &mut Other, line: &Line<'_>, commands: &mut Vec<Command>) {
+fn go(other: &mut Other, line: &Line<'_>, commands: &mut Commands) {
     let (shown_by, time) = match line {
         Line::Meaning(difference) => (difference.shown_by.clone(), difference.time),
         Line::Bytes(link) => (

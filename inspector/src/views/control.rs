@@ -3,7 +3,9 @@
 use std::fmt::Debug;
 use std::hash::Hash;
 
-use egui::{Painter, Rect, Response, Role, Sense, Ui, WidgetInfo, vec2};
+use egui::{
+    Context, Id, LayerId, Order, Painter, Rect, Response, Role, Sense, Ui, WidgetInfo, vec2,
+};
 
 use crate::theme;
 
@@ -45,6 +47,16 @@ pub fn choice(
 /// The next row of a pane, over all of its width.
 pub fn row(ui: &mut Ui, height: f32, sense: Sense) -> (Rect, Response) {
     ui.allocate_exact_size(vec2(ui.available_width(), height), sense)
+}
+
+/// Draws over the panes, on a layer of this name.
+pub fn on_layer(ctx: &Context, order: Order, name: &'static str) -> Painter {
+    ctx.layer_painter(LayerId::new(order, Id::unique(name)))
+}
+
+/// What comes next stands right below what stands here.
+pub fn close_up(ui: &mut Ui) {
+    ui.add_space(-ui.spacing().item_spacing.y);
 }
 
 /// Shades what is selected, and what the pointer is over.

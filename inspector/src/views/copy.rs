@@ -1,7 +1,7 @@
 //! The menu of a row: what of it can be copied, and what it can be filtered by.
 
 use egui::{Popup, Response, Ui};
-use netreel_inspector_model::{Command, Join, Model};
+use netreel_inspector_model::{Command, Commands, Join, Model};
 
 /// Something that can be done with a row.
 pub enum What {
@@ -18,7 +18,7 @@ pub enum What {
 pub fn menu(
     response: &Response,
     model: &Model,
-    commands: &mut Vec<Command>,
+    commands: &mut Commands,
     offers: impl FnOnce() -> Vec<(&'static str, What)>,
 ) {
     // Most rows have none open, and need not ask which.

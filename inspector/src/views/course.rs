@@ -2,7 +2,7 @@
 //! node; what is no number stands as words in a row for each node.
 
 use egui::Ui;
-use netreel_inspector_model::{Command, Model};
+use netreel_inspector_model::{Commands, Model};
 
 use super::axis::{self, TimeView};
 use super::links::node_color;
@@ -10,23 +10,27 @@ use super::strips::{Line, legend, ribbons, strips};
 use super::{findings, head, plotted};
 use crate::theme;
 
+/// What is being waited for, where values only are not there yet; and why there are none.
+pub fn why_no_values(model: &Model) -> (&'static str, String) {
+    match model.why_no_values() {
+        Some(why) => ("", why),
+        None => (model.why_waits(), model.why_waits().to_owned()),
+    }
+}
+
 /// Draws the value in focus.
-pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
+pub fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     if let Some(plotted) = model.plotted() {
         return plotted::show(ui, model, plotted, commands);
     }
+    let title = "value over time";
     let Some(believed) = model.believed() else {
-        let why = model.why_no_values();
-        let more = why.is_none().then(|| model.why_waits());
-        head::show(ui, "value over time", more.unwrap_or_default());
-        let why = why.unwrap_or_else(|| model.why_waits().to_owned());
-        findings::empty(ui, &format!("Values over time: {why}."));
-        return;
+        let (waits, why) = why_no_values(model);
+        return findings::nothing(ui, title, waits, &format!("Values over time: {why}."));
     };
     let Some(row) = model.value_in_focus(&believed) else {
-        head::show(ui, "value over time", "");
-        findings::empty(ui, "No message told a property of an object.");
-        return;
+        let sentence = "No message told a property of an object.";
+        return findings::nothing(ui, title, "", sentence);
     };
     let property = believed.property_name(row.property);
     let title = format!("{property} of {}", model.object_name(row.object));

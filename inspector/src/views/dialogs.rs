@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use egui::{
-    Align2, Button, FontId, Id, LayerId, Modal, Order, Rect, RichText, Role, Sense, Stroke,
-    StrokeKind, Ui, pos2, vec2,
+    Align2, Button, FontId, Id, Modal, Order, Rect, RichText, Role, Sense, Stroke, StrokeKind, Ui,
+    pos2, vec2,
 };
 use netreel_inspector_model::{Model, Spot};
 
@@ -129,20 +129,14 @@ pub fn held(ui: &Ui, are_wires: bool) {
     } else {
         "let go: open it"
     };
-    let layer = LayerId::new(Order::Tooltip, Id::unique("files are held"));
-    let painter = ui.ctx().layer_painter(layer);
+    let painter = control::on_layer(ui.ctx(), Order::Tooltip, "files are held");
     let all = ui.ctx().content_rect();
     painter.rect_filled(all, 0.0, theme::faded(theme::background(), 0.7));
     let edge = Stroke::new(2.0, theme::accent());
     painter.rect_stroke(all.shrink(8.0), 6.0, edge, StrokeKind::Inside);
     let font = FontId::new(18.0, theme::body().family);
-    painter.text(
-        all.center(),
-        Align2::CENTER_CENTER,
-        said,
-        font,
-        theme::ink(),
-    );
+    let align = Align2::CENTER_CENTER;
+    painter.text(all.center(), align, said, font, theme::ink());
 }
 
 /// Where a picture is written: whoever names a file without an ending means a `.png`.
@@ -301,8 +295,7 @@ fn list(ui: &mut Ui, asked: &PathBox) -> Option<usize> {
         }
         let at = rect.left_center() + vec2(6.0, 0.0);
         let (font, color) = (theme::mono(), theme::text());
-        ui.painter()
-            .text(at, Align2::LEFT_CENTER, shown, font, color);
+        label::text(ui.painter(), at, &shown, font, color);
         if response.clicked() {
             clicked = Some(place);
         }
@@ -314,8 +307,7 @@ fn list(ui: &mut Ui, asked: &PathBox) -> Option<usize> {
     };
     let at = row(asked.listed.len().min(LISTED)).left_center() + vec2(6.0, 0.0);
     let (font, color) = (theme::small(), theme::dim());
-    ui.painter()
-        .text(at, Align2::LEFT_CENTER, said, font, color);
+    label::text(ui.painter(), at, &said, font, color);
     clicked
 }
 

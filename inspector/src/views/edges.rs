@@ -1,13 +1,13 @@
 //! Signs at the edge of a view of time: where the focus is while it is out of sight. A click goes there.
 
 use egui::{Painter, Pos2, Rect, Shape, Stroke, StrokeKind, Ui, pos2, vec2};
-use netreel_inspector_model::{Command, LaneMove, Model, text};
+use netreel_inspector_model::{Command, Commands, LaneMove, Model, text};
 use netreel_protocol::session::{NodeId, SessionTime};
 
 use super::arrows::Labels;
 use super::axis::TimeRect;
-use super::control;
 use super::lanes::Lanes;
+use super::{control, label};
 use crate::theme;
 
 /// Height of a sign.
@@ -141,14 +141,9 @@ pub fn show(
     painter: &Painter,
     model: &Model,
     lanes: &Lanes,
-    commands: &mut Vec<Command>,
+    commands: &mut Commands,
 ) -> bool {
-    let width = |said: &str| {
-        painter
-            .layout_no_wrap(said.to_owned(), theme::small(), theme::text())
-            .size()
-            .x
-    };
+    let width = |said: &str| label::width(painter, said, theme::small());
     let mut is_on_one = false;
     for (place, (rect, way, command, said)) in places(model, lanes, width).into_iter().enumerate() {
         let label = format!("go to {said}");

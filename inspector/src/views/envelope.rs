@@ -2,7 +2,7 @@
 //! lost, how large it is.
 
 use egui::{Role, Sense, Ui, vec2};
-use netreel_inspector_model::{Command, Model};
+use netreel_inspector_model::{Commands, Model};
 use netreel_protocol::session::{Fate, PacketId};
 
 use super::copy::{self, What};
@@ -12,7 +12,7 @@ use crate::theme;
 const ROW: f32 = 18.0;
 
 /// Draws it in a line; what has no room there stands under the pointer.
-pub fn show(ui: &mut Ui, model: &Model, id: PacketId, commands: &mut Vec<Command>) {
+pub fn show(ui: &mut Ui, model: &Model, id: PacketId, commands: &mut Commands) {
     let words = model.envelope(id);
     let line = words.join("  ");
     let (rect, response) = control::row(ui, ROW, Sense::click());
@@ -23,11 +23,11 @@ pub fn show(ui: &mut Ui, model: &Model, id: PacketId, commands: &mut Vec<Command
     };
     let painter = ui.painter_at(rect);
     let room = rect.width() - 20.0;
-    let galley = label::elided(&painter, &line, theme::small(), room, color);
-    painter.galley(rect.min + vec2(10.0, 2.0), galley, color);
+    let at = rect.min + vec2(10.0, 2.0);
+    label::below(&painter, at, room, &line, theme::small(), color);
     copy::menu(&response, model, commands, || {
         vec![("copy the line", What::Copy(line.clone()))]
     });
     response.on_hover_text(words.join("\n"));
-    ui.add_space(-ui.spacing().item_spacing.y);
+    control::close_up(ui);
 }

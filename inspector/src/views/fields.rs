@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use egui::{Color32, Painter, Rect, Role, Sense, Ui, WidgetInfo, pos2, vec2};
-use netreel_inspector_model::{Change, Command, FieldRow, Hover, Model};
+use netreel_inspector_model::{Change, Command, Commands, FieldRow, Hover, Model};
 
 use netreel_protocol::session::PacketId;
 use netreel_wire::StreamId;
@@ -16,23 +16,20 @@ const ROW: f32 = 18.0;
 const INDENT: f32 = 14.0;
 
 /// Draws the tree. The pointer over a field lights up its bits; a click pins it.
-pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
+pub fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     let Some(id) = model.selection().packet else {
         head::show(ui, "packet", "none selected");
-        let sentence = match model.session().packet_count() {
-            0 => "The session has no packets.",
-            _ => "Select a packet on the timeline or in the table.",
-        };
-        if model.session().wire.is_none() && model.session().packet_count() > 0 {
+        if model.session().packet_count() == 0 {
+            return findings::empty(ui, "The session has no packets.");
+        }
+        if model.session().wire.is_none() {
             ui.add_space(6.0);
             candidates::offer(ui);
         }
-        findings::empty(ui, sentence);
-        return;
+        return findings::empty(ui, "Select a packet on the timeline or in the table.");
     };
-    let link = model
-        .packet(id)
-        .map_or_else(String::new, |packet| model.lane_link_name(&packet));
+    let link = model.session().link(id);
+    let link = link.map_or_else(String::new, |link| model.link_label(link));
     let kinds = model.kinds_text(id);
     head::show(
         ui,
@@ -50,17 +47,15 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     if model.detail().waits() {
         let sentence =
             "The fields of this packet depend on packets before it, which are being read.";
-        findings::empty(ui, sentence);
-        return;
+        return findings::empty(ui, sentence);
     }
     if rows.is_empty() && !model.detail().columns().is_empty() {
-        variety(ui, model, id, commands);
-        return;
+        return variety(ui, model, id, commands);
     }
     if rows.is_empty() {
         candidates::offer(ui);
-        findings::empty(ui, "No wire describes this packet: its fields are unknown.");
-        return;
+        let sentence = "No wire describes this packet: its fields are unknown.";
+        return findings::empty(ui, sentence);
     }
     let lit = model.lit_fields();
     let message = model.selected_message();
@@ -81,7 +76,7 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
 }
 
 /// What can be told without a wire.
-fn variety(ui: &mut Ui, model: &Model, id: PacketId, commands: &mut Vec<Command>) {
+fn variety(ui: &mut Ui, model: &Model, id: PacketId, commands: &mut Commands) {
     let said = format!(
         "No wire says what these bytes are: open one in the menu, or drop it here. {}.",
         model.link_text(id)
@@ -101,11 +96,8 @@ fn variety(ui: &mut Ui, model: &Model, id: PacketId, commands: &mut Vec<Command>
         None,
         |ui, column| {
             let (rect, response) = control::row(ui, ROW, Sense::hover());
-            control::named(
-                &response,
-                Role::Row,
-                &format!("byte column {}: {}", column.offset, column.what),
-            );
+            let label = format!("byte column {}: {}", column.offset, column.what);
+            control::named(&response, Role::Row, &label);
             let painter = ui.painter_at(rect);
             if model.hover() == Some(Hover::Byte(column.offset)) {
                 painter.rect_filled(rect, 0.0, theme::related());
@@ -145,15 +137,15 @@ fn outcomes(ui: &mut Ui, model: &Model, id: PacketId) {
         };
         let sentence = outcome.sentence();
         let room = rect.width() - 20.0;
-        let galley = label::elided(painter, &sentence, theme::small(), room, color);
-        painter.galley(rect.min + vec2(10.0, 2.0), galley, color);
+        let at = rect.min + vec2(10.0, 2.0);
+        label::below(painter, at, room, &sentence, theme::small(), color);
         response.on_hover_text(format!("{sentence}, {} s", outcome.time));
-        ui.add_space(-ui.spacing().item_spacing.y);
+        control::close_up(ui);
     }
 }
 
 /// What changed since the packets before; a click selects the last of them.
-fn changes(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
+fn changes(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     let Some((changes, sentence)) = model.changes().zip(model.changes_text()) else {
         return;
     };
@@ -173,7 +165,7 @@ fn changes(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     response.on_hover_text(format!(
         "{sentence}\nclick: select the last of these packets"
     ));
-    ui.add_space(-ui.spacing().item_spacing.y);
+    control::close_up(ui);
 }
 
 /// The sign of what changed, or of what has something below it that did.
@@ -200,10 +192,10 @@ pub fn note(ui: &mut Ui, sentence: &str, color: Color32) {
     let (rect, response) = control::row(ui, 20.0, Sense::hover());
     let painter = ui.painter();
     painter.rect_filled(rect, 0.0, theme::faded(color, 0.15));
-    let galley = label::elided(painter, sentence, theme::mono(), rect.width() - 20.0, color);
-    painter.galley(rect.min + vec2(10.0, 3.0), galley, color);
+    let (at, room) = (rect.min + vec2(10.0, 3.0), rect.width() - 20.0);
+    label::below(painter, at, room, sentence, theme::mono(), color);
     response.on_hover_text(sentence);
-    ui.add_space(-ui.spacing().item_spacing.y);
+    control::close_up(ui);
 }
 
 /// Where the values begin: behind the longest name.
@@ -246,7 +238,7 @@ fn line(
     row: &FieldRow,
     values: f32,
     (lit, within): (bool, bool),
-    commands: &mut Vec<Command>,
+    commands: &mut Commands,
 ) {
     let (rect, _) = control::row(ui, ROW, Sense::hover());
     let response = control::clickable(ui, rect, ("field", row.id.0));
@@ -354,13 +346,8 @@ fn written(
         let text = format!("@{annotation}");
         let room = bits_left - used - 20.0;
         if text.chars().count() as f32 * 6.7 < room {
-            label::text(
-                painter,
-                pos2(used + 12.0, y),
-                &text,
-                theme::small(),
-                theme::dim(),
-            );
+            let at = pos2(used + 12.0, y);
+            label::text(painter, at, &text, theme::small(), theme::dim());
         }
     }
 }

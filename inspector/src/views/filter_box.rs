@@ -5,7 +5,7 @@ use egui::text_edit::TextEditState;
 use egui::{
     Align, Area, Frame, Id, Key, Layout, Modifiers, Order, Pos2, RichText, Sense, Ui, pos2, vec2,
 };
-use netreel_inspector_model::{Command, Model, text};
+use netreel_inspector_model::{Command, Commands, Model, text};
 
 use super::bar::{Bar, Completion, small};
 use super::{control, label};
@@ -21,7 +21,7 @@ const CHIPS_MAX: usize = 4;
 const WORDS_MAX: usize = 12;
 
 /// Draws the line, how much the filter takes, and below it what it can go on with.
-pub fn show(ui: &mut Ui, model: &Model, bar: &mut Bar, commands: &mut Vec<Command>) {
+pub fn show(ui: &mut Ui, model: &Model, bar: &mut Bar, commands: &mut Commands) {
     let label = ui.label(RichText::new("filter").color(theme::weak()));
     let mut parts = model.filter_parts();
     if bar.completion.types || model.filter().error.is_some() {

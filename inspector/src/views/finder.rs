@@ -54,6 +54,13 @@ pub struct Found {
     pub what: Do,
 }
 
+impl Found {
+    fn new(name: String, what: Do) -> Found {
+        let key = String::new();
+        Found { name, key, what }
+    }
+}
+
 /// Draws the box and the rows that fit.
 /// `sits` is whether somebody sits in a replay.
 pub fn show(ui: &Ui, model: &Model, shown: (&[Pane], bool), finder: &mut Finder) -> Said<Do> {
@@ -130,16 +137,9 @@ fn find(model: &Model, shown: (&[Pane], bool), text: &str, names: &mut Names) ->
 
 /// Whether a name has all words: 0 where it begins so, which comes first.
 fn fit(lower: &str, words: &[&str]) -> Option<usize> {
-    Some(
-        words
-            .iter()
-            .map(|word| lower.find(word))
-            .collect::<Option<Vec<usize>>>()?
-            .first()
-            .copied()
-            .unwrap_or(0)
-            .min(1),
-    )
+    let has_all = words.iter().all(|word| lower.contains(word));
+    let begins = words.first().is_none_or(|word| lower.starts_with(word));
+    has_all.then_some(usize::from(!begins))
 }
 
 impl Names {
@@ -197,11 +197,9 @@ fn direct(model: &Model, text: &str) -> Option<Found> {
     if let Ok(number) = number.parse::<u32>()
         && model.packet(PacketId(number)).is_some()
     {
-        return Some(Found {
-            name: format!("go to packet {number}"),
-            key: String::new(),
-            what: Do::Command(Command::SelectPacket(PacketId(number))),
-        });
+        let command = Command::SelectPacket(PacketId(number));
+        let name = format!("go to packet {number}");
+        return Some(Found::new(name, Do::Command(command)));
     }
     let units = [("ms", 1e6), ("us", 1e3), ("ns", 1.0), ("s", 1e9)];
     let (number, ns) = units
@@ -213,28 +211,27 @@ fn direct(model: &Model, text: &str) -> Option<Found> {
         .ok()
         .filter(|it: &f64| it.is_finite())?;
     let at = SessionTime((number * ns) as i64);
-    Some(Found {
-        name: format!("put the cursor at {text}"),
-        key: String::new(),
-        what: Do::Command(Command::GoToTime(at)),
-    })
+    let name = format!("put the cursor at {text}");
+    Some(Found::new(name, Do::Command(Command::GoToTime(at))))
 }
 
 /// What can be done, whatever the session holds.
 fn to_do(model: &Model, (panes, sits): (&[Pane], bool)) -> Vec<Found> {
     let mut all = Vec::new();
-    let mut add = |name: String, key: String, what: Do| {
-        all.push(Found { name, key, what });
-    };
     for act in keys::ACTS {
         match act.done(model) {
             // It is open already.
             Some(Do::Asked(Asked::Find)) | None => {}
             // No lane is at hand where one types: each is found by its name.
             Some(Do::Asked(Asked::Lane(_))) => {}
-            Some(what) => add(act.name.to_owned(), act.keys(), what),
+            Some(what) => all.push(Found {
+                name: act.name.to_owned(),
+                key: act.keys(),
+                what,
+            }),
         }
     }
+    let mut add = |name: String, what: Do| all.push(Found::new(name, what));
     for (name, command) in [
         ("take the cursor away", Command::SetCursor(None)),
         ("end the story", Command::EndStory),
@@ -245,12 +242,12 @@ fn to_do(model: &Model, (panes, sits): (&[Pane], bool)) -> Vec<Found> {
         ),
         ("all lanes as at first", Command::Lanes(LaneMove::AsAtFirst)),
     ] {
-        add(name.to_owned(), String::new(), Do::Command(command));
+        add(name.to_owned(), Do::Command(command));
     }
     let sorts = columns::sort_offers(model, &model.columns());
     let plots = model.plot_offers();
     for (name, command) in model.column_offers().into_iter().chain(sorts).chain(plots) {
-        add(name, String::new(), Do::Command(command));
+        add(name, Do::Command(command));
     }
     for (name, asked) in [
         ("open a wire", Asked::Wire),
@@ -262,20 +259,16 @@ fn to_do(model: &Model, (panes, sits): (&[Pane], bool)) -> Vec<Found> {
         ("follow while it is recorded", Asked::Follow(true)),
         ("panes as they were at first", Asked::Layout),
     ] {
-        add(name.to_owned(), String::new(), Do::Asked(asked));
+        add(name.to_owned(), Do::Asked(asked));
     }
     let heard = model.heard_rules().map(|rule| ("mute", rule, true));
     let muted = model.muted_rows().into_iter();
     for (word, rule, mutes) in heard.chain(muted.map(|row| ("unmute", row.rule, false))) {
         let command = Do::Command(Command::Mute(rule.to_owned(), mutes));
-        add(format!("{word} the rule {rule}"), String::new(), command);
+        add(format!("{word} the rule {rule}"), command);
     }
     for (_, name, command) in replay::BUTTONS.into_iter().filter(|_| sits) {
-        add(
-            format!("replay: {name}"),
-            String::new(),
-            Do::Asked(Asked::Say(command)),
-        );
+        add(format!("replay: {name}"), Do::Asked(Asked::Say(command)));
     }
     for node in model
         .session()
@@ -284,7 +277,7 @@ fn to_do(model: &Model, (panes, sits): (&[Pane], bool)) -> Vec<Found> {
         .filter(|node| node.recorded && !sits)
     {
         let sit = Do::Asked(Asked::Sit(node.name.clone()));
-        add(format!("replay {}", node.name), String::new(), sit);
+        add(format!("replay {}", node.name), sit);
     }
     all.extend(looks(panes));
     all
@@ -293,13 +286,7 @@ fn to_do(model: &Model, (panes, sits): (&[Pane], bool)) -> Vec<Found> {
 /// What can be done to how the window looks.
 fn looks(panes: &[Pane]) -> Vec<Found> {
     let mut all = Vec::new();
-    let mut add = |name: String, asked: Asked| {
-        all.push(Found {
-            name,
-            key: String::new(),
-            what: Do::Asked(asked),
-        });
-    };
+    let mut add = |name: String, asked: Asked| all.push(Found::new(name, Do::Asked(asked)));
     for (name, theme) in Theme::ALL {
         add(format!("colours: {name}"), Asked::Theme(theme));
     }
@@ -319,11 +306,7 @@ fn looks(panes: &[Pane]) -> Vec<Found> {
 fn named(model: &Model) -> Vec<Found> {
     let mut all = Vec::new();
     let mut add = |name: String, command: Command| {
-        all.push(Found {
-            name,
-            key: String::new(),
-            what: Do::Command(command),
-        });
+        all.push(Found::new(name, Do::Command(command)));
     };
     for &link in model.session().traffic().keys().take(NAMES_MAX) {
         add(

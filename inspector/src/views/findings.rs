@@ -1,11 +1,11 @@
 //! What the session did wrong or oddly, each finding with the packets that prove it.
 
 use egui::{Rect, Response, Role, ScrollArea, Sense, Ui, pos2, vec2};
-use netreel_inspector_model::{Command, FindingRow, Model};
+use netreel_inspector_model::{Command, Commands, FindingRow, Model};
 use netreel_protocol::history::Level;
 
 use super::copy::{self, What};
-use super::label::elided;
+use super::label::{self, elided};
 use super::{control, head, muted, why};
 use crate::{glyph, theme};
 
@@ -17,27 +17,18 @@ fn row_height(width: f32) -> f32 {
 
 /// Draws the list. A click on a finding selects it and shows its proof; a click on a piece of the
 /// proof selects its packet.
-pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
-    let counts = [
-        (Level::Error, "error", "errors"),
-        (Level::Warning, "warning", "warnings"),
-        (Level::Info, "info", "info"),
-    ];
-    let mut pieces: Vec<head::Piece> = Vec::new();
-    for (level, one, many) in counts {
-        let count = model.finding_count(level);
-        if count > 0 {
-            let noun = if count == 1 { one } else { many };
-            pieces.push((format!("{count} {noun}"), Some(format!("level == {one}"))));
-        }
-    }
+pub fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     if let Some(why) = model.why_not_yet() {
-        head::show(ui, "findings", why);
         let sentence =
             format!("Findings, objects, acks and resends follow from all packets together: {why}.");
-        empty(ui, &sentence);
-        return;
+        return nothing(ui, "findings", why, &sentence);
     }
+    let piece = |level: Level| {
+        let filter = format!("level == {}", level.name());
+        Some((model.findings_counted(level)?, Some(filter)))
+    };
+    let levels = [Level::Error, Level::Warning, Level::Info];
+    let mut pieces: Vec<head::Piece> = levels.into_iter().filter_map(piece).collect();
     let (all, count) = (model.history().findings.len(), model.finding_rows_count());
     if count < all {
         pieces = vec![(format!("{count} of {all}"), None)];
@@ -79,7 +70,7 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
 
 /// Rows are equally high, so that only the visible ones are made; below the selected finding is room
 /// for its proof.
-fn rows(ui: &mut Ui, viewport: Rect, model: &Model, count: usize, commands: &mut Vec<Command>) {
+fn rows(ui: &mut Ui, viewport: Rect, model: &Model, count: usize, commands: &mut Commands) {
     let height = row_height(ui.available_width());
     let opened = model
         .selection()
@@ -179,8 +170,8 @@ fn one(ui: &mut Ui, rect: Rect, finding: &FindingRow) -> Response {
         "{}   at {}   {} s",
         finding.rule, finding.node, finding.time
     );
-    let galley = elided(&painter, &weak, theme::small(), room, theme::weak());
-    painter.galley(pos2(left, rect.top() + 9.0 + below), galley, theme::weak());
+    let at = pos2(left, rect.top() + 9.0 + below);
+    label::below(&painter, at, room, &weak, theme::small(), theme::weak());
     // What stands there whole needs nothing that hides the rows below it.
     if is_cut {
         response.on_hover_text(&finding.sentence)
@@ -189,21 +180,17 @@ fn one(ui: &mut Ui, rect: Rect, finding: &FindingRow) -> Response {
     }
 }
 
-fn proof(ui: &mut Ui, rect: Rect, model: &Model, finding: usize, commands: &mut Vec<Command>) {
+fn proof(ui: &mut Ui, rect: Rect, model: &Model, finding: usize, commands: &mut Commands) {
     let painter = ui.painter_at(rect);
     painter.rect_filled(rect, 0.0, theme::related());
     for (place, piece) in model.evidence_rows(finding).into_iter().enumerate() {
         let top = rect.top() + 4.0 + place as f32 * theme::ROW;
         let line = Rect::from_min_size(pos2(rect.left(), top), vec2(rect.width(), theme::ROW));
-        let response = control::clickable(ui, line, ("evidence", finding, place));
         let of = piece
             .of
             .map_or_else(String::new, |rule| format!(", of {rule}"));
-        control::named(
-            &response,
-            Role::Button,
-            &format!("evidence packet {}: {}{of}", piece.packet.0, piece.what),
-        );
+        let label = format!("evidence packet {}: {}{of}", piece.packet.0, piece.what);
+        let response = control::button(ui, line, ("evidence", finding, place), &label);
         if piece.selected || response.hovered() {
             painter.rect_filled(line, 0.0, theme::selected());
         }
@@ -239,19 +226,11 @@ fn proof(ui: &mut Ui, rect: Rect, model: &Model, finding: usize, commands: &mut 
             },
             Some(rule) => (format!("{}  ({rule})", piece.what), theme::weak()),
         };
-        let galley = elided(
-            &painter,
-            &what,
-            theme::mono(),
-            rect.right() - x - 6.0,
-            color,
-        );
+        let room = rect.right() - x - 6.0;
+        let galley = elided(&painter, &what, theme::mono(), room, color);
         let is_cut = galley.elided;
-        painter.galley(
-            pos2(x, line.center().y - galley.size().y / 2.0),
-            galley,
-            color,
-        );
+        let at = pos2(x, line.center().y - galley.size().y / 2.0);
+        painter.galley(at, galley, color);
         let proves = piece.of.map_or_else(String::new, |rule| {
             format!("\nproves {rule}, which tells the same story")
         });
@@ -272,6 +251,12 @@ fn proof(ui: &mut Ui, rect: Rect, model: &Model, finding: usize, commands: &mut 
 /// How many characters the latest time of the session has.
 fn time_length(model: &Model) -> usize {
     netreel_inspector_model::text::seconds(model.span().end).len()
+}
+
+/// A pane that has nothing to show but a sentence, below its head.
+pub fn nothing(ui: &mut Ui, title: &str, more: &str, sentence: &str) {
+    head::show(ui, title, more);
+    empty(ui, sentence);
 }
 
 /// A sentence where there is nothing else to show.

@@ -2,12 +2,11 @@
 //! from pane to pane; whoever takes hold of it moves the pane, and its menu does the same without a
 //! mouse.
 
-use egui::{Align2, Context, CursorIcon, Id, Popup, Rect, Role, Sense, Ui, pos2, vec2};
+use egui::{Context, CursorIcon, Id, Popup, Rect, Role, Sense, Ui, pos2, vec2};
 
-use netreel_inspector_model::{Command, Join, Model};
+use netreel_inspector_model::{Command, Commands, Join, Model};
 
-use super::control;
-use super::label;
+use super::{control, label, memory};
 use crate::layout::{Edge, Move, Pane};
 use crate::theme;
 
@@ -29,14 +28,8 @@ struct Within {
 /// Draws a head over the whole width: a title, and text that says more in a weaker colour.
 pub fn show(ui: &mut Ui, title: &str, more: &str) {
     let room = bar(ui, title);
-    label::cell(
-        &ui.painter_at(room),
-        room,
-        0.0,
-        room.width(),
-        more,
-        theme::weak(),
-    );
+    let painter = ui.painter_at(room);
+    label::cell(&painter, room, 0.0, room.width(), more, theme::weak());
 }
 
 /// Something that a head says, and the filter that takes the packets that it counts.
@@ -48,7 +41,7 @@ pub fn with_numbers(
     title: &str,
     pieces: &[Piece],
     model: &Model,
-    commands: &mut Vec<Command>,
+    commands: &mut Commands,
 ) {
     let room = bar(ui, title);
     let painter = ui.painter_at(room);
@@ -69,11 +62,8 @@ pub fn with_numbers(
             );
             let y = rect.bottom() - 1.0;
             let strength = if response.hovered() { 1.0 } else { 0.5 };
-            painter.hline(
-                rect.x_range(),
-                y,
-                (1.0, theme::faded(theme::weak(), strength)),
-            );
+            let color = theme::faded(theme::weak(), strength);
+            painter.hline(rect.x_range(), y, (1.0, color));
             if response
                 .on_hover_text(format!("click: show these alone\n{filter}"))
                 .clicked()
@@ -94,8 +84,8 @@ pub fn wrapped(ui: &mut Ui, add: impl FnOnce(&mut Ui)) {
 
 /// Draws a head and returns what room it leaves.
 pub fn bar(ui: &mut Ui, title: &str) -> Rect {
-    let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), HEIGHT), Sense::hover());
-    let within: Option<Within> = ui.ctx().data(|data| data.get_temp(within_key()));
+    let (rect, _) = control::row(ui, HEIGHT, Sense::hover());
+    let within: Option<Within> = memory::get(ui.ctx(), DRAWN);
     let mut holds = rect;
     if within.is_some() {
         holds.max.x -= MENU;
@@ -104,21 +94,15 @@ pub fn bar(ui: &mut Ui, title: &str) -> Rect {
     let response = ui.interact(holds, id, Sense::click_and_drag());
     control::named(&response, Role::Heading, &format!("pane {title}"));
     if let Some(within) = within {
-        ui.ctx().data_mut(|data| {
-            let heads: &mut Vec<(Id, Pane)> = data.get_temp_mut_or_default(key());
+        memory::change(ui.ctx(), HEADS, |heads: &mut Heads| {
             heads.push((id, within.pane));
         });
     }
     let painter = ui.painter_at(rect);
     painter.rect_filled(rect, 0.0, theme::head());
     painter.hline(rect.x_range(), rect.bottom() - 0.5, (1.0, theme::line()));
-    let end = painter.text(
-        pos2(rect.left() + 10.0, rect.center().y),
-        Align2::LEFT_CENTER,
-        title,
-        theme::body(),
-        theme::text(),
-    );
+    let at = pos2(rect.left() + 10.0, rect.center().y);
+    let end = label::text(&painter, at, title, theme::body(), theme::text());
     if let Some(within) = within {
         if response.double_clicked() {
             ask(ui.ctx(), Move::Alone(within.pane));
@@ -127,12 +111,12 @@ pub fn bar(ui: &mut Ui, title: &str) -> Rect {
             let response = response.on_hover_cursor(CursorIcon::Grab);
             if response.dragged() || response.drag_stopped() {
                 let held = Some((within.pane, response.drag_stopped()));
-                ui.ctx().data_mut(|data| data.insert_temp(held_key(), held));
+                memory::keep(ui.ctx(), HELD, held);
             }
         }
         menu(ui, rect, within);
     }
-    ui.add_space(-ui.spacing().item_spacing.y);
+    control::close_up(ui);
     Rect::from_min_max(
         pos2(end.right() + 12.0, rect.top()),
         pos2((holds.right() - 6.0).max(end.right() + 12.0), rect.bottom()),
@@ -174,7 +158,7 @@ fn menu(ui: &mut Ui, rect: Rect, within: Within) {
         }
         let what = "all that is written in the pane now, a line each";
         if ui.button("copy as text").on_hover_text(what).clicked() {
-            ui.data_mut(|data| data.insert_temp(text_key(), pane));
+            memory::keep(ui.ctx(), TEXT, Some(pane));
         }
         if !others {
             return;
@@ -191,34 +175,19 @@ fn menu(ui: &mut Ui, rect: Rect, within: Within) {
     });
 }
 
-fn key() -> Id {
-    Id::unique("heads")
-}
-
-fn within_key() -> Id {
-    Id::unique("pane that is drawn")
-}
-
-fn held_key() -> Id {
-    Id::unique("pane that is held")
-}
-
-fn text_key() -> Id {
-    Id::unique("pane whose text is wanted")
-}
+/// The heads that were drawn, and of which panes they are.
+type Heads = Vec<(Id, Pane)>;
+const HEADS: &str = "heads";
+const DRAWN: &str = "pane that is drawn";
+const HELD: &str = "pane that is held";
+const TEXT: &str = "pane whose text is wanted";
+const MOVES: &str = "moves of panes";
 
 /// Whether what is written in this pane is to be copied; once it is asked, no longer.
 pub fn wants_text(ctx: &Context, pane: Pane) -> bool {
-    let wanted: Option<Pane> = ctx.data(|data| data.get_temp(text_key()));
-    let is_it = wanted == Some(pane);
-    if is_it {
-        ctx.data_mut(|data| data.remove::<Pane>(text_key()));
-    }
-    is_it
-}
-
-fn asked_key() -> Id {
-    Id::unique("moves of panes")
+    memory::change(ctx, TEXT, |wanted: &mut Option<Pane>| {
+        wanted.take_if(|it| *it == pane).is_some()
+    })
 }
 
 /// The heads that follow are of this pane.
@@ -228,34 +197,31 @@ pub fn within(ctx: &Context, pane: Pane, alone: bool, others: bool) {
         alone,
         others,
     };
-    ctx.data_mut(|data| data.insert_temp(within_key(), within));
+    memory::keep(ctx, DRAWN, within);
 }
 
 /// Asks for a move.
 pub fn ask(ctx: &Context, what: Move) {
-    ctx.data_mut(|data| {
-        let asked: &mut Vec<Move> = data.get_temp_mut_or_default(asked_key());
-        asked.push(what);
-    });
+    memory::change(ctx, MOVES, |asked: &mut Vec<Move>| asked.push(what));
 }
 
 /// What was asked for since.
 pub fn asked(ctx: &Context) -> Vec<Move> {
-    ctx.data_mut(|data| std::mem::take(data.get_temp_mut_or_default(asked_key())))
+    memory::take(ctx, MOVES)
 }
 
 /// The pane whose head is held, and whether it was let go of in this frame.
 pub fn held(ctx: &Context) -> Option<(Pane, bool)> {
-    ctx.data_mut(|data| std::mem::take(data.get_temp_mut_or_default(held_key())))
+    memory::take(ctx, HELD)
 }
 
 /// Forgets the heads of the last frame.
 pub fn begin(ctx: &Context) {
-    ctx.data_mut(|data| data.insert_temp(key(), Vec::<(Id, Pane)>::new()));
+    memory::keep(ctx, HEADS, Heads::new());
 }
 
-fn heads(ctx: &Context) -> Vec<(Id, Pane)> {
-    ctx.data(|data| data.get_temp(key())).unwrap_or_default()
+fn heads(ctx: &Context) -> Heads {
+    memory::get(ctx, HEADS).unwrap_or_default()
 }
 
 /// The pane that has the keyboard, by the heads of the last frame.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use egui::text::{LayoutJob, TextWrapping};
 use egui::{
     Align2, Color32, FontId, Galley, Key, Painter, Pos2, Rect, Response, RichText, TextEdit, Ui,
+    Vec2,
 };
 
 use crate::theme;
@@ -55,6 +56,31 @@ pub fn write(
     let rect = Align2::LEFT_CENTER.anchor_size(at, galley.size());
     painter.galley(rect.min, galley, color);
     rect
+}
+
+/// The same, its upper left corner at `at`.
+pub fn below(painter: &Painter, at: Pos2, room: f32, text: &str, font: FontId, color: Color32) {
+    painter.galley(at, elided(painter, text, font, room, color), color);
+}
+
+/// How wide a text is.
+pub fn width(painter: &Painter, text: &str, font: FontId) -> f32 {
+    let galley = painter.layout_no_wrap(text.to_owned(), font, Color32::PLACEHOLDER);
+    galley.size().x
+}
+
+/// Writes what was laid out over what is drawn at `at`: on a patch of a colour, which is larger by a
+/// margin and has round corners.
+pub fn over(
+    painter: &Painter,
+    at: Pos2,
+    galley: Arc<Galley>,
+    (margin, radius, fill): (Vec2, f32, Color32),
+    color: Color32,
+) {
+    let behind = Rect::from_min_size(at, galley.size()).expand2(margin);
+    painter.rect_filled(behind, radius, fill);
+    painter.galley(at, galley, color);
 }
 
 /// Writes into a row, in the face of numbers.

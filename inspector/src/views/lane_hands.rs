@@ -4,14 +4,14 @@
 use std::collections::BTreeSet;
 
 use egui::{
-    Context, CursorIcon, Id, Painter, Popup, PopupCloseBehavior, Rect, Response, Role, ScrollArea,
+    Context, CursorIcon, Painter, Popup, PopupCloseBehavior, Rect, Response, Role, ScrollArea,
     Sense, Ui, pos2, vec2,
 };
-use netreel_inspector_model::{Command, LaneMove, LanePlan, LaneRow, Model};
+use netreel_inspector_model::{Command, Commands, LaneMove, LanePlan, LaneRow, Model};
 use netreel_protocol::session::NodeId;
 
 use super::lanes::Lanes;
-use super::{control, label};
+use super::{control, label, memory};
 use crate::theme;
 
 /// Nobody takes hold of a lower lane.
@@ -51,18 +51,16 @@ struct AtHand {
     pointed: Option<String>,
 }
 
-fn key() -> Id {
-    Id::unique("lanes at hand")
-}
+const AT_HAND: &str = "lanes at hand";
 
 /// Forgets which lanes were at hand in the last frame.
 pub fn begin(ctx: &Context) {
-    ctx.data_mut(|data| data.remove::<AtHand>(key()));
+    memory::keep(ctx, AT_HAND, AtHand::default());
 }
 
 /// A node of the lane that has the keyboard, else of the one that the pointer is at, by the last frame.
 pub fn at_hand(ctx: &Context, model: &Model) -> Option<NodeId> {
-    let at_hand: AtHand = ctx.data(|data| data.get_temp(key()))?;
+    let at_hand: AtHand = memory::get(ctx, AT_HAND)?;
     let name = at_hand.focused.or(at_hand.pointed)?;
     model
         .lanes()
@@ -78,7 +76,7 @@ pub fn show(
     model: &Model,
     (view, ruler): (Rect, Rect),
     lanes: &Lanes,
-    commands: &mut Vec<Command>,
+    commands: &mut Commands,
 ) {
     let corner = Rect::from_min_max(
         pos2(view.left(), ruler.top()),
@@ -130,8 +128,7 @@ fn note(response: &Response, name: &str) {
     if !focused && !pointed {
         return;
     }
-    response.ctx.data_mut(|data| {
-        let at_hand: &mut AtHand = data.get_temp_mut_or_default(key());
+    memory::change(&response.ctx, AT_HAND, |at_hand: &mut AtHand| {
         if focused {
             at_hand.focused = Some(name.to_owned());
         }
@@ -148,7 +145,7 @@ fn drag(
     response: &Response,
     (view, lanes): (Rect, &Lanes),
     place: usize,
-    commands: &mut Vec<Command>,
+    commands: &mut Commands,
 ) {
     let rows = lanes.rows();
     let Some(at) = response.interact_pointer_pos() else {
@@ -166,11 +163,8 @@ fn drag(
         return;
     }
     ui.ctx().set_cursor_icon(CursorIcon::Grabbing);
-    painter.rect_filled(
-        lanes.whole(view, place),
-        0.0,
-        theme::faded(theme::accent(), 0.1),
-    );
+    let held = lanes.whole(view, place);
+    painter.rect_filled(held, 0.0, theme::faded(theme::accent(), 0.1));
     let there = lanes.whole(view, target);
     let y = match target.cmp(&place) {
         std::cmp::Ordering::Less => there.top(),
@@ -186,7 +180,7 @@ fn menu(
     response: &Response,
     model: &Model,
     (place, rows): (usize, &[LaneRow]),
-    commands: &mut Vec<Command>,
+    commands: &mut Commands,
 ) {
     let opens = response.clicked() || response.secondary_clicked();
     let Some((row, node)) = rows
@@ -250,22 +244,21 @@ fn menu(
     });
 }
 
-fn by_host(ui: &mut Ui, plan: &LanePlan, commands: &mut Vec<Command>) {
+fn by_host(ui: &mut Ui, plan: &LanePlan, commands: &mut Commands) {
     let mut by_host = plan.by_host;
     if ui.checkbox(&mut by_host, "lanes by their hosts").clicked() {
         commands.push(Command::Lanes(LaneMove::ByHost(by_host)));
     }
 }
 
-fn as_at_first(ui: &mut Ui, plan: &LanePlan, commands: &mut Vec<Command>) {
+fn as_at_first(ui: &mut Ui, plan: &LanePlan, commands: &mut Commands) {
     if *plan != LanePlan::default() && ui.button("all lanes as at first").clicked() {
         commands.push(Command::Lanes(LaneMove::AsAtFirst));
     }
 }
 
 /// The menu of all lanes, above their names: it says how many of them are shown.
-fn all(ui: &Ui, painter: &Painter, model: &Model, corner: Rect, commands: &mut Vec<Command>) {
-    let response = control::clickable(ui, corner.intersect(ui.clip_rect()), "menu of all lanes");
+fn all(ui: &Ui, painter: &Painter, model: &Model, corner: Rect, commands: &mut Commands) {
     let (total, hidden) = (model.lane_order().len(), model.hidden_lanes().len());
     let (said, color) = match hidden {
         0 => ("lanes".to_owned(), theme::weak()),
@@ -274,28 +267,22 @@ fn all(ui: &Ui, painter: &Painter, model: &Model, corner: Rect, commands: &mut V
             theme::warning(),
         ),
     };
-    control::named(&response, Role::Button, &format!("menu of {said}"));
+    let response = control::button(
+        ui,
+        corner.intersect(ui.clip_rect()),
+        "menu of all lanes",
+        &format!("menu of {said}"),
+    );
     let color = if response.hovered() {
         theme::text()
     } else {
         color
     };
     let at = corner.left_center() + vec2(10.0, 0.0);
-    let name = label::write(
-        painter,
-        at,
-        corner.width() - 26.0,
-        &said,
-        theme::small(),
-        color,
-    );
-    label::text(
-        painter,
-        pos2(name.right() + 5.0, corner.center().y),
-        "▾",
-        theme::small(),
-        color,
-    );
+    let room = corner.width() - 26.0;
+    let name = label::write(painter, at, room, &said, theme::small(), color);
+    let at = pos2(name.right() + 5.0, corner.center().y);
+    label::text(painter, at, "▾", theme::small(), color);
     Popup::menu(&response)
         .close_behavior(PopupCloseBehavior::CloseOnClickOutside)
         .show(|ui| {

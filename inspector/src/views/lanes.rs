@@ -201,9 +201,8 @@ fn hosts(painter: &Painter, view: Rect, lanes: &Lanes) {
             }
             if lanes.height >= ROOM_FOR_HOST && !row.folded {
                 let room = lanes.time.rect.left() - view.left() - 14.0;
-                let color = theme::weak();
-                let name = elided(painter, host, theme::small(), room, color);
-                painter.galley(pos2(view.left() + 9.0, first.top() + 4.0), name, color);
+                let at = pos2(view.left() + 9.0, first.top() + 4.0);
+                label::below(painter, at, room, host, theme::small(), theme::weak());
             }
         }
         place += count;
@@ -315,14 +314,8 @@ fn name(
         return;
     };
     if lanes.height < TEXT_MIN {
-        small_name(
-            painter,
-            model,
-            pos2(view.left() + 10.0, y),
-            lanes,
-            (place, id),
-        );
-        return;
+        let at = pos2(view.left() + 10.0, y);
+        return small_name(painter, model, at, lanes, (place, id));
     }
     let size = (lanes.height - 2.0).clamp(9.0, 14.0);
     let chip = (size - 6.0).max(4.0);
@@ -363,13 +356,8 @@ fn name(
         error => format!("clock ± {}", text::duration(error as i64)),
     };
     let at = pos2(left, y - half - 1.0);
-    painter.text(
-        at,
-        Align2::LEFT_BOTTOM,
-        unsure,
-        theme::small(),
-        theme::dim(),
-    );
+    let align = Align2::LEFT_BOTTOM;
+    painter.text(at, align, unsure, theme::small(), theme::dim());
 }
 
 /// The names of lanes that are lower than a line of text: short ones, each beside the one above it. As

@@ -2,7 +2,7 @@
 
 use egui::{Align2, Color32, Rect, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
 use netreel_inspector_model::{
-    Command, Join, LedgerBy, LedgerRow, Model, bits_text, squarify, text,
+    Command, Commands, Join, LedgerBy, LedgerRow, Model, bits_text, squarify, text,
 };
 use netreel_wire::KindId;
 
@@ -12,7 +12,7 @@ use super::{control, findings, head, label};
 use crate::theme;
 
 /// Draws the ledger. A click on a kind or an object shows the packets that it counts.
-pub fn show(ui: &mut Ui, model: &Model, by: &mut LedgerBy, commands: &mut Vec<Command>) {
+pub fn show(ui: &mut Ui, model: &Model, by: &mut LedgerBy, commands: &mut Commands) {
     let waits = || model.why_waits().to_owned();
     let told = match *by {
         LedgerBy::Field => model.by_field().map(|it| (it.of_text(), it.rows())),
@@ -105,7 +105,7 @@ fn part(
     (row, by): (&LedgerRow, LedgerBy),
     rect: Rect,
     id: (&str, usize),
-    commands: &mut Vec<Command>,
+    commands: &mut Commands,
 ) -> egui::Response {
     let response = control::clickable(ui, rect, id);
     let filter = filter(model, row);
@@ -136,7 +136,7 @@ fn names(
     rows: &[(&LedgerRow, Color32)],
     by: LedgerBy,
     view: Rect,
-    commands: &mut Vec<Command>,
+    commands: &mut Commands,
 ) {
     let across = columns(view);
     let room = across * (view.height() / LINE).floor().max(0.0) as usize;

@@ -17,13 +17,7 @@ type Sign<'a> = (String, Box<dyn Fn(&Painter, Pos2) + 'a>);
 /// become of a packet.
 pub fn show(ui: &Ui, rect: Rect, model: &Model) {
     let painter = ui.painter_at(rect);
-    let width = |text: &str| {
-        9.0 + painter
-            .layout_no_wrap(text.to_owned(), theme::small(), theme::weak())
-            .size()
-            .x
-            + GAP
-    };
+    let width = |text: &str| 9.0 + label::width(&painter, text, theme::small()) + GAP;
     let fates = fates(model);
     let needed: f32 = fates.iter().map(|(text, _)| width(text)).sum();
     let mut x = rect.left() + 14.0;
@@ -65,7 +59,7 @@ pub fn show(ui: &Ui, rect: Rect, model: &Model) {
 fn kinds(model: &Model) -> Vec<Sign<'_>> {
     let mut signs: Vec<Sign<'_>> = Vec::new();
     for id in model.kinds_that_lead() {
-        let Some(kind) = model.kinds().get(usize::from(id.0)) else {
+        let Some(kind) = model.kind(id) else {
             continue;
         };
         let color = theme::kind(model.kinds(), Some(id));

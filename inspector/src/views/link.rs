@@ -2,7 +2,9 @@
 //! how many were under way.
 
 use egui::{Color32, Painter, Rect, Stroke, Ui, pos2};
-use netreel_inspector_model::{Command, Flow, Flows, Join, LinkEnds, Model, Rate, Span, text};
+use netreel_inspector_model::{
+    Command, Commands, Flow, Flows, Join, LinkEnds, Model, Rate, Span, text,
+};
 use netreel_protocol::session::SessionTime;
 
 use super::axis::{TimeRect, TimeView};
@@ -14,11 +16,10 @@ use crate::theme;
 const STRIP_MIN: f32 = 46.0;
 
 /// Draws the link in focus.
-pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
+pub fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     let Some(link) = model.link() else {
-        head::show(ui, "link", "");
-        findings::empty(ui, "The session has no packets, so no links.");
-        return;
+        let sentence = "The session has no packets, so no links.";
+        return findings::nothing(ui, "link", "", sentence);
     };
     head::with_numbers(ui, "link", &pieces(model, link), model, commands);
     resent(ui, model, link);
@@ -26,11 +27,8 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         fields::note(ui, pattern, theme::info());
     }
     if let Some(why) = model.why_not_yet() {
-        findings::empty(
-            ui,
-            &format!("Acks and round trips follow from all packets together: {why}."),
-        );
-        return;
+        let sentence = format!("Acks and round trips follow from all packets together: {why}.");
+        return findings::empty(ui, &sentence);
     }
     let label = format!("link {} over time", model.link_label(link));
     let shown = TimeView::new(ui, model, "link", &label);
@@ -97,13 +95,7 @@ fn at_pointer(shown: &TimeView, flows: &Flows) -> Option<String> {
 }
 
 /// A double click on a bar of the rate leads to the packets that it counts.
-fn bar(
-    shown: &TimeView,
-    model: &Model,
-    link: LinkEnds,
-    flows: &Flows,
-    commands: &mut Vec<Command>,
-) {
+fn bar(shown: &TimeView, model: &Model, link: LinkEnds, flows: &Flows, commands: &mut Commands) {
     let Some(at) = shown.response.hover_pos() else {
         return;
     };
@@ -121,15 +113,17 @@ fn bar(
 
 /// Why messages were sent again, as `netreel stats` says it.
 fn resent(ui: &mut Ui, model: &Model, link: LinkEnds) {
-    let stats = model.bandwidth();
-    let stats = stats.and_then(|stats| model.link_stats(&stats, link));
-    let Some((stats, causes)) = stats.and_then(|it| Some((it.clone(), model.resent_text(&it)?)))
-    else {
+    let Some(stats) = model.bandwidth() else {
         return;
     };
-    let count = text::many(stats.resent, "message");
-    let sentence = format!("{count} sent again; what their senders had heard by then: {causes}");
-    fields::note(ui, &sentence, theme::info());
+    if let Some(stats) = stats.links.get(&link)
+        && let Some(causes) = model.resent_text(stats)
+    {
+        let count = text::many(stats.resent, "message");
+        let sentence =
+            format!("{count} sent again; what their senders had heard by then: {causes}");
+        fields::note(ui, &sentence, theme::info());
+    }
 }
 
 /// The time over which the link held back what the pinned finding follows from.
@@ -157,14 +151,14 @@ fn pieces(model: &Model, link: LinkEnds) -> Vec<head::Piece> {
     let Some(stats) = model.bandwidth() else {
         return pieces;
     };
-    let Some(stats) = model.link_stats(&stats, link) else {
+    let Some(stats) = stats.links.get(&link) else {
         pieces.push(("the filter takes no packet of it".to_owned(), None));
         return pieces;
     };
     let filter = model.filter_of_link(link);
     pieces.push((text::packets(stats.packets), filter.clone()));
     pieces.push((text::bytes(stats.bytes), None));
-    pieces.extend(links::lost(model, &stats, filter.as_deref()));
+    pieces.extend(links::lost(model, stats, filter.as_deref()));
     let late = model.late_packets(link);
     if late > 0 && !model.filter().is_narrow() {
         pieces.push((
@@ -180,7 +174,7 @@ fn pieces(model: &Model, link: LinkEnds) -> Vec<head::Piece> {
             text::duration(rtt.p99)
         ));
     }
-    said.extend(links::one_way(&stats));
+    said.extend(links::one_way(stats));
     if let Some(jitter) = stats.jitter_ns {
         said.push(format!("jitter {}", text::duration(jitter)));
     }

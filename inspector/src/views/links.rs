@@ -1,7 +1,7 @@
 //! All links: from whom, to whom, and what is to be known of each. A click opens one.
 
 use egui::{Color32, Painter, Pos2, Rect, Role, Sense, Stroke, StrokeKind, Ui, Vec2, pos2, vec2};
-use netreel_inspector_model::{Command, Join, LinkEnds, Model, text};
+use netreel_inspector_model::{Command, Commands, Join, LinkEnds, Model, text};
 use netreel_protocol::history::Level;
 use netreel_protocol::session::NodeId;
 use netreel_protocol::stats::{LinkStats, Stats};
@@ -21,12 +21,11 @@ const CELL_HEIGHT_MAX: f32 = 132.0;
 const ROW: f32 = 19.0;
 
 /// Draws the links.
-pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
+pub fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     let Some(stats) = model.bandwidth() else {
         let why = model.why_waits();
-        head::show(ui, "links", why);
-        findings::empty(ui, &format!("What links carried: {why}."));
-        return;
+        let sentence = format!("What links carried: {why}.");
+        return findings::nothing(ui, "links", why, &sentence);
     };
     let mut pieces = match stats.links.len() {
         0 => vec![("none".to_owned(), None)],
@@ -100,7 +99,7 @@ fn matrix(
     stats: &Stats,
     nodes: &[NodeId],
     (names, cell): (f32, Vec2),
-    commands: &mut Vec<Command>,
+    commands: &mut Commands,
 ) {
     let view = ui.available_rect_before_wrap();
     ui.advance_cursor_after_rect(view);
@@ -144,20 +143,14 @@ fn heads(
         let (name, font, color) = (model.lane_name(node), theme::body(), theme::text());
         let above = label::elided(painter, name, font.clone(), cell.x - 8.0, color);
         let centre = origin.x + (place as f32 + 0.5) * cell.x;
-        painter.galley(
-            pos2(centre - above.size().x / 2.0, view.top() + 2.0),
-            above,
-            color,
-        );
+        let at = pos2(centre - above.size().x / 2.0, view.top() + 2.0);
+        painter.galley(at, above, color);
         let y = origin.y + (place as f32 + 0.5) * cell.y;
-        chip(
-            painter,
-            pos2(view.left() + 14.0, y),
-            node_color(model, node),
-        );
+        let at = pos2(view.left() + 14.0, y);
+        chip(painter, at, node_color(model, node));
         label::write(
             painter,
-            pos2(view.left() + 24.0, y),
+            at + vec2(10.0, 0.0),
             names - 28.0,
             name,
             font,
@@ -178,7 +171,7 @@ struct Square<'a> {
 }
 
 impl Square<'_> {
-    fn show(&self, ui: &mut Ui, (painter, model): (&Painter, &Model), commands: &mut Vec<Command>) {
+    fn show(&self, ui: &mut Ui, (painter, model): (&Painter, &Model), commands: &mut Commands) {
         let Square {
             rect,
             ends,
@@ -281,7 +274,7 @@ fn number(
     model: &Model,
     (ends, link): (LinkEnds, &LinkStats),
     place: Option<Rect>,
-    commands: &mut Vec<Command>,
+    commands: &mut Commands,
 ) -> bool {
     let filter = match link.lost {
         0 if late(model, ends) > 0 => model.filter_of_late(ends),
@@ -406,7 +399,7 @@ fn words(model: &Model, ends: LinkEnds, link: &LinkStats) -> String {
 }
 
 /// Too many for a matrix: a row each, the worst first, then those with most bytes.
-fn list(ui: &mut Ui, model: &Model, stats: &Stats, commands: &mut Vec<Command>) {
+fn list(ui: &mut Ui, model: &Model, stats: &Stats, commands: &mut Commands) {
     let mut links: Vec<(&LinkEnds, &LinkStats)> = stats.links.iter().collect();
     let worst = model.worst_link();
     links.sort_by_key(|(ends, link)| {
@@ -419,12 +412,8 @@ fn list(ui: &mut Ui, model: &Model, stats: &Stats, commands: &mut Vec<Command>) 
         let is_selected = selected == Some(**ends);
         let name = model.link_label(**ends);
         let said = words(model, **ends, link);
-        control::selectable(
-            &response,
-            Role::Button,
-            is_selected,
-            &format!("link {name}: {said}"),
-        );
+        let label = format!("link {name}: {said}");
+        control::selectable(&response, Role::Button, is_selected, &label);
         let painter = ui.painter_at(rect);
         control::shade(&painter, rect, 0.0, is_selected, &response);
         let split = (rect.width() * 0.45).min(360.0);
@@ -435,14 +424,8 @@ fn list(ui: &mut Ui, model: &Model, stats: &Stats, commands: &mut Vec<Command>) 
         } else {
             theme::weak()
         };
-        label::cell(
-            &painter,
-            rect,
-            split,
-            rect.width() - split - 6.0,
-            &said,
-            color,
-        );
+        let room = rect.width() - split - 6.0;
+        label::cell(&painter, rect, split, room, &said, color);
         if response.clicked() {
             commands.push(Command::SelectLink(Some(**ends)));
         }

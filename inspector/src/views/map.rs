@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 
 use egui::{Align2, Painter, Pos2, Rect, Role, Sense, Stroke, Ui, Vec2, pos2, vec2};
-use netreel_inspector_model::{Command, MARKS_MAX, Mark, Model, text};
+use netreel_inspector_model::{Command, Commands, MARKS_MAX, Mark, Model, text};
 
+use super::course::why_no_values;
 use super::links::node_color;
 use super::plot::round_up;
 use super::{control, findings, head, label};
@@ -74,25 +75,18 @@ impl Ground {
 }
 
 /// Draws the ground.
-pub fn show(ui: &mut Ui, model: &Model, look: &mut Look, commands: &mut Vec<Command>) {
+pub fn show(ui: &mut Ui, model: &Model, look: &mut Look, commands: &mut Commands) {
     let title = "from above";
-    let believed = model.believed();
-    let Some(believed) = believed else {
-        let why = model.why_no_values();
-        let waits = why.as_ref().map_or(model.why_waits(), |_| "");
-        head::show(ui, title, waits);
-        let why = why.unwrap_or_else(|| model.why_waits().to_owned());
-        findings::empty(ui, &format!("Where objects are: {why}."));
-        return;
+    let Some(believed) = model.believed() else {
+        let (waits, why) = why_no_values(model);
+        return findings::nothing(ui, title, waits, &format!("Where objects are: {why}."));
     };
     let (Some(extent), Some(([across, along], unit))) =
         (believed.ground(), believed.ground_names())
     else {
-        head::show(ui, title, "");
         let sentence = "No field of the wire is a position: write `@property(position, \"m\", 0.01)` \
                         behind the one that says where an object is.";
-        findings::empty(ui, sentence);
-        return;
+        return findings::nothing(ui, title, "", sentence);
     };
     let marks = model.marks(&believed);
     let mut objects: BTreeMap<u64, Vec<&Mark>> = BTreeMap::new();
@@ -224,12 +218,8 @@ fn name(painter: &Painter, name: String, at: Pos2, (view, written): (Rect, &mut 
         view.contains_rect(**place) && !written.iter().any(is_other)
     };
     if let Some(&place) = places.iter().find(is_free) {
-        painter.rect_filled(
-            place.expand2(vec2(2.0, 0.0)),
-            2.0,
-            theme::faded(theme::panel(), 0.8),
-        );
-        painter.galley(place.min, galley, theme::text());
+        let patch = (vec2(2.0, 0.0), 2.0, theme::faded(theme::panel(), 0.8));
+        label::over(painter, place.min, galley, patch, theme::text());
         written.push(place);
     }
 }
@@ -279,34 +269,34 @@ fn grid(painter: &Painter, ground: &Ground, extent: [f64; 4], unit: &str) {
         egui::StrokeKind::Outside,
     );
     // No line strikes a number out.
-    let write = |at: Pos2, label: String| {
-        let galley = painter.layout_no_wrap(label, theme::small(), theme::dim());
-        let rect = Align2::LEFT_BOTTOM.anchor_size(at, galley.size());
-        painter.rect_filled(rect, 0.0, theme::panel());
-        painter.galley(rect.min, galley, theme::dim());
+    let write = |at: Pos2, number: String| {
+        let galley = painter.layout_no_wrap(number, theme::small(), theme::dim());
+        let at = Align2::LEFT_BOTTOM.anchor_size(at, galley.size()).min;
+        let patch = (Vec2::ZERO, 0.0, theme::panel());
+        label::over(painter, at, galley, patch, theme::dim());
     };
     for axis in 0..2 {
         let middle = ground.middle[axis] + moved[axis];
         let first = ((middle - half[axis]) / step).floor() as i64;
         let last = ((middle + half[axis]) / step).ceil() as i64;
-        for number in first..=last.min(first + 400) {
-            let value = number as f64 * step;
+        for place in first..=last.min(first + 400) {
+            let value = place as f64 * step;
             let at = match axis {
                 0 => ground.at([value, ground.middle[1]]),
                 _ => ground.at([ground.middle[0], value]),
             };
-            let label = label(value, step, unit);
+            let number = number(value, step, unit);
             match axis {
                 0 => {
                     painter.vline(at.x.round() + 0.5, view.y_range(), line);
-                    write(pos2(at.x + 3.0, view.bottom() - 2.0), label);
+                    write(pos2(at.x + 3.0, view.bottom() - 2.0), number);
                 }
                 _ => {
                     painter.hline(view.x_range(), at.y.round() + 0.5, line);
                     let at = pos2(view.left() + 4.0, at.y - 1.0);
                     // The corner belongs to the other direction.
                     if at.y < view.bottom() - 16.0 {
-                        write(at, label);
+                        write(at, number);
                     }
                 }
             }
@@ -314,7 +304,7 @@ fn grid(painter: &Painter, ground: &Ground, extent: [f64; 4], unit: &str) {
     }
 }
 
-fn label(value: f64, step: f64, unit: &str) -> String {
+fn number(value: f64, step: f64, unit: &str) -> String {
     let decimals = (-step.log10().floor()).clamp(0.0, 6.0) as usize;
     let value = if value == 0.0 { 0.0 } else { value };
     match unit {
@@ -364,7 +354,7 @@ fn controls(
     ground: &Ground,
     objects: &BTreeMap<u64, Vec<&Mark>>,
     selected: Option<u64>,
-    commands: &mut Vec<Command>,
+    commands: &mut Commands,
 ) {
     for (&object, marks) in objects {
         let owner = marks.iter().find(|mark| mark.is_owner).or(marks.first());

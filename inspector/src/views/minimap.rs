@@ -1,7 +1,7 @@
 //! The whole session in one strip: traffic, loss, findings, and which part is in view.
 
 use egui::{Color32, CursorIcon, Mesh, Painter, Rect, Role, Sense, Stroke, Ui, pos2, vec2};
-use netreel_inspector_model::{Command, MinimapColumn, Model};
+use netreel_inspector_model::{Command, Commands, MinimapColumn, Model};
 use netreel_protocol::history::Level;
 use netreel_protocol::session::SessionTime;
 
@@ -17,9 +17,9 @@ const EDGE: f32 = 5.0;
 
 /// Draws the strip. A click or a drag brings a time into view, a drag of the frame's edge shows less
 /// or more; the wheel zooms.
-pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
-    let (view, _) = ui.allocate_exact_size(vec2(ui.available_width(), HEIGHT), Sense::hover());
-    ui.add_space(-ui.spacing().item_spacing.y);
+pub fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
+    let (view, _) = control::row(ui, HEIGHT, Sense::hover());
+    control::close_up(ui);
     let rect = axis::time_rect(view, model);
     let response = ui
         .interact(rect, ui.scope_id().with("minimap"), Sense::click_and_drag())
@@ -94,7 +94,7 @@ fn strip(
 }
 
 /// The edges of the frame, which can be dragged. Returns whether somebody holds one.
-fn edges(ui: &Ui, whole: &TimeRect, model: &Model, commands: &mut Vec<Command>) -> bool {
+fn edges(ui: &Ui, whole: &TimeRect, model: &Model, commands: &mut Commands) -> bool {
     let visible = model.visible();
     let mut held = false;
     for (name, is_left) in [

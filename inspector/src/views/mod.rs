@@ -26,6 +26,7 @@ pub mod legend;
 pub mod link;
 pub mod links;
 pub mod map;
+mod memory;
 pub mod minimap;
 pub mod muted;
 pub mod notes;

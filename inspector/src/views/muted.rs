@@ -2,7 +2,7 @@
 
 use egui::text::LayoutJob;
 use egui::{Button, Rect, Role, Sense, Ui, pos2, vec2};
-use netreel_inspector_model::{Command, MutedRow};
+use netreel_inspector_model::{Command, Commands, MutedRow, text};
 
 use super::{control, label};
 use crate::theme;
@@ -14,7 +14,7 @@ const BUTTON: f32 = 76.0;
 const LINES_MAX: usize = 3;
 
 /// Draws a line for each, with a button that brings its findings back.
-pub fn show(ui: &mut Ui, muted: &[MutedRow], commands: &mut Vec<Command>) {
+pub fn show(ui: &mut Ui, muted: &[MutedRow], commands: &mut Commands) {
     if muted.len() > LINES_MAX {
         let count = muted.iter().map(|row| row.findings).sum();
         let sentence = format!("{} of {} rules {MUTED}", findings_of(count), muted.len());
@@ -48,10 +48,7 @@ const MUTED_ONE: &str = "is muted; the verdict counts it as before";
 const MUTED: &str = "are muted; the verdict counts them as before";
 
 fn findings_of(count: usize) -> String {
-    match count {
-        1 => "1 finding".to_owned(),
-        count => format!("{count} findings"),
-    }
+    text::counted(count as u64, "finding")
 }
 
 fn unmute(row: &MutedRow) -> Command {
@@ -63,8 +60,8 @@ fn line(ui: &mut Ui, sentence: &str, word: &str, name: &str) -> bool {
     let room = (ui.available_width() - BUTTON - 20.0).max(60.0);
     let job = LayoutJob::simple(sentence.to_owned(), theme::small(), theme::weak(), room);
     let galley = ui.painter().layout_job(job);
-    let size = vec2(ui.available_width(), galley.size().y.max(theme::ROW) + 4.0);
-    let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
+    let height = galley.size().y.max(theme::ROW) + 4.0;
+    let (rect, response) = control::row(ui, height, Sense::hover());
     control::named(&response, Role::Label, sentence);
     let top = rect.center().y - galley.size().y / 2.0;
     let painter = ui.painter();

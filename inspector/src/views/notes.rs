@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use egui::{Key, Rect, Role, Sense, Ui, pos2};
 use netreel_inspector_model::{
-    Bookmark, BookmarkRow, Command, LogLine, LogLines, Model, Spot, text,
+    Bookmark, BookmarkRow, Command, Commands, LogLine, LogLines, Model, Spot, text,
 };
 
 use super::{control, findings, head, label, scroll};
@@ -46,20 +46,16 @@ pub fn show(
     ui: &mut Ui,
     model: &Model,
     search: &mut Search,
-    commands: &mut Vec<Command>,
+    commands: &mut Commands,
 ) -> Option<Spot> {
     let lines = model.log_lines(true);
     let bookmarks = model.bookmark_rows().len();
-    let counted = |count: usize, one: &str, many: &str| match count {
-        1 => format!("1 {one}"),
-        _ => format!("{} {many}", text::count(count as u64)),
-    };
-    let mut more = counted(bookmarks, "bookmark", "bookmarks");
+    let mut more = text::many(bookmarks as u64, "bookmark");
     match &lines {
         None => more.push_str("   lines of the nodes are being read"),
         Some(lines) => {
             let all = lines.lines.len() + lines.more;
-            more.push_str(&format!("   {}", counted(all, "line", "lines")));
+            more.push_str(&format!("   {}", text::many(all as u64, "line")));
             if lines.more > 0 {
                 more.push_str(&format!(
                     ", the first {} are shown",
@@ -183,7 +179,7 @@ impl Search {
 }
 
 /// Returns whether its note is to be another one.
-fn bookmark(ui: &mut Ui, model: &Model, row: &BookmarkRow, commands: &mut Vec<Command>) -> bool {
+fn bookmark(ui: &mut Ui, model: &Model, row: &BookmarkRow, commands: &mut Commands) -> bool {
     let (rect, response) = control::row(ui, ROW, Sense::click());
     let painter = ui.painter_at(rect);
     let label = format!("bookmark {}: {}", row.title, row.note);
@@ -191,19 +187,10 @@ fn bookmark(ui: &mut Ui, model: &Model, row: &BookmarkRow, commands: &mut Vec<Co
     control::selectable(&response, Role::Button, is_selected, &label);
     control::shade(&painter, rect, 0.0, is_selected, &response);
     let when = row.time.as_ref().map(|time| text::seconds(time.start));
-    label::cell(
-        &painter,
-        rect,
-        10.0,
-        TIME - 14.0,
-        when.as_deref().unwrap_or("–"),
-        theme::weak(),
-    );
-    glyph::bookmark(
-        &painter,
-        pos2(rect.left() + TIME + 4.0, rect.center().y - 5.0),
-        theme::accent(),
-    );
+    let when = when.as_deref().unwrap_or("–");
+    label::cell(&painter, rect, 10.0, TIME - 14.0, when, theme::weak());
+    let top = pos2(rect.left() + TIME + 4.0, rect.center().y - 5.0);
+    glyph::bookmark(&painter, top, theme::accent());
     let room = rect.width() - TIME - 16.0 - 2.0 * BUTTON - 8.0;
     let words = match row.note.as_str() {
         "" => row.title.clone(),
@@ -242,21 +229,15 @@ fn bookmark(ui: &mut Ui, model: &Model, row: &BookmarkRow, commands: &mut Vec<Co
     edits
 }
 
-fn line(ui: &mut Ui, model: &Model, written: &LogLine, place: usize, commands: &mut Vec<Command>) {
+fn line(ui: &mut Ui, model: &Model, written: &LogLine, place: usize, commands: &mut Commands) {
     let (rect, _) = control::row(ui, ROW, Sense::hover());
     let painter = ui.painter_at(rect);
     let label = format!("line of {}: {}", written.who, written.text);
     let is_at = model.cursor() == Some(written.time);
     let response = control::choice(ui, rect, ("line", place), is_at, &label);
     control::shade(&painter, rect, 0.0, is_at, &response);
-    label::cell(
-        &painter,
-        rect,
-        10.0,
-        TIME - 14.0,
-        &text::seconds(written.time),
-        theme::weak(),
-    );
+    let when = text::seconds(written.time);
+    label::cell(&painter, rect, 10.0, TIME - 14.0, &when, theme::weak());
     label::cell(&painter, rect, TIME, WHO - 8.0, &written.who, theme::weak());
     let room = rect.width() - TIME - WHO - 8.0;
     let color = if model.visible().contains(&written.time) {

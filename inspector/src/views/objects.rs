@@ -1,7 +1,7 @@
 //! Who owned what: a row for each object, and below it one for each node where it matters.
 
-use egui::{Mesh, Painter, Rect, Role, ScrollArea, Sense, Stroke, Ui, pos2, vec2};
-use netreel_inspector_model::{Command, Model, Row, Shown, Stretch, text};
+use egui::{Mesh, Painter, Rect, Role, Sense, Stroke, Ui, pos2, vec2};
+use netreel_inspector_model::{Command, Commands, Model, Row, Shown, Stretch, text};
 use netreel_protocol::history::Belief;
 use netreel_protocol::session::NodeId;
 
@@ -23,7 +23,7 @@ const WITH_AXIS: f32 = 330.0;
 
 /// Draws the rows, below an axis of their own where there is room for one. A click on a
 /// stretch selects the object and the message that began it.
-pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
+pub fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     // Room for more than a few rows: then it is what somebody looks at.
     let with_axis = ui.available_height() > WITH_AXIS;
     let rows = model.object_rows();
@@ -55,23 +55,13 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         if response.clicked() {
             commands.push(Command::SetCursor(axis::time_at(&response, &ruler)));
         }
-        ui.add_space(-ui.spacing().item_spacing.y);
+        control::close_up(ui);
     }
     let moved = scroll::changed(ui.ctx(), "objects selection", model.selection().object);
-    let mut area = ScrollArea::vertical().id_salt("objects").auto_shrink(false);
-    if moved
-        && let Some(object) = model.selection().object
-        && let Some(place) = rows.iter().position(|row| *row == Row::Object(object))
-    {
-        area = area.vertical_scroll_offset(scroll::offset(
-            ui,
-            "objects",
-            (place, 1.0),
-            rows.len(),
-            ROW,
-        ));
-    }
-    scroll::note_length(ui.ctx(), "objects", rows.len());
+    let object = model.selection().object.filter(|_| moved);
+    let to = object.and_then(|object| rows.iter().position(|row| *row == Row::Object(object)));
+    let to = to.map(|place| (place, 1.0));
+    let mut area = scroll::area(ui, "objects", (rows.len(), ROW), to);
     // Over the names the wheel scrolls; over time it zooms, as in every view of time.
     let over_time = ui
         .input(|input| input.pointer.hover_pos())
@@ -79,7 +69,6 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
     if over_time {
         area = area.wheel_scroll_multiplier(egui::Vec2::ZERO);
     }
-    ui.spacing_mut().item_spacing.y = 0.0;
     area.show_rows(ui, ROW, rows.len(), |ui, range| {
         for &row in rows.get(range).unwrap_or_default() {
             line(ui, model, row, &time, commands);
@@ -122,7 +111,7 @@ fn more(model: &Model) -> String {
     }
 }
 
-fn line(ui: &mut Ui, model: &Model, row: Row, time: &TimeRect, commands: &mut Vec<Command>) {
+fn line(ui: &mut Ui, model: &Model, row: Row, time: &TimeRect, commands: &mut Commands) {
     let (rect, _) = control::row(ui, ROW, Sense::hover());
     let painter = ui.painter_at(rect);
     let (object, node) = match row {
@@ -358,9 +347,8 @@ fn orphan(painter: &Painter, bar: Rect, shown: Rect, owner: &str) {
     .find(|galley| galley.size().x + 16.0 < shown.width());
     if let Some(galley) = galley {
         let at = pos2(shown.left() + 8.0, shown.center().y - galley.size().y / 2.0);
-        let behind = Rect::from_min_size(at, galley.size()).expand2(vec2(4.0, 0.0));
-        painter.rect_filled(behind, 2.0, theme::background());
-        painter.galley(at, galley, theme::ink());
+        let patch = (vec2(4.0, 0.0), 2.0, theme::background());
+        label::over(painter, at, galley, patch, theme::ink());
     }
 }
 
@@ -371,12 +359,8 @@ fn destroyed(painter: &Painter, bar: Rect, shown: Rect) {
     let galley = painter.layout_no_wrap("destroyed".to_owned(), theme::small(), theme::dim());
     if galley.size().x + 20.0 < shown.width() {
         let at = pos2(shown.left() + 8.0, y - galley.size().y / 2.0);
-        painter.rect_filled(
-            Rect::from_min_size(at, galley.size()).expand2(vec2(3.0, -1.0)),
-            0.0,
-            theme::panel(),
-        );
-        painter.galley(at, galley, theme::dim());
+        let patch = (vec2(3.0, -1.0), 0.0, theme::panel());
+        label::over(painter, at, galley, patch, theme::dim());
     }
 }
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use egui::{Align, Color32, Layout, Role, Sense, Ui, vec2};
 use egui_extras::{Column as Width, TableBuilder, TableRow};
-use netreel_inspector_model::{Column, Command, Hover, Model, PacketRow, text};
+use netreel_inspector_model::{Column, Command, Commands, Hover, Model, PacketRow, text};
 use netreel_protocol::packet_fields::PacketField;
 
 use super::columns::{self, GAP, MESSAGES, MESSAGES_MIN, right};
@@ -15,14 +15,13 @@ use crate::{glyph, theme};
 const ROW: f32 = 18.0;
 
 /// Draws the table. A click selects a packet.
-pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
+pub fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     let rows = model.row_count();
     let (columns, without) = columns::fitting(model, ui.available_width());
     let more = more(model) + &columns::sorted(model) + &columns::no_room(&without, model);
     head::show(ui, "packets", &more);
     if rows == 0 {
-        findings::empty(ui, why_none(model));
-        return;
+        return findings::empty(ui, why_none(model));
     }
     ui.spacing_mut().item_spacing = vec2(GAP, 0.0);
     ui.add_space(2.0);
@@ -68,12 +67,8 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
         .header(ROW, |mut header| {
             for &(column, _) in &columns {
                 let (rect, _) = header.col(|ui| {
-                    cell(
-                        ui,
-                        &columns::head(column, model),
-                        theme::dim(),
-                        right(column),
-                    );
+                    let head = columns::head(column, model);
+                    cell(ui, &head, theme::dim(), right(column));
                 });
                 heads.push((column, rect));
             }
@@ -163,7 +158,7 @@ fn line(
     model: &Model,
     (packet, since): (&PacketRow, &[String; 3]),
     columns: &[(Column, f32)],
-    commands: &mut Vec<Command>,
+    commands: &mut Commands,
 ) {
     row.set_selected(packet.selected);
     row.set_hovered(model.hover() == Some(Hover::Packet(packet.packet)));
@@ -196,17 +191,13 @@ fn line(
         });
     }
     let response = row.response();
-    control::selectable(
-        &response,
-        Role::Row,
-        packet.selected,
-        &format!(
-            "packet {} {} {}",
-            packet.packet.0,
-            packet.cell(PacketField::Link),
-            packet.cell(PacketField::Messages)
-        ),
+    let label = format!(
+        "packet {} {} {}",
+        packet.packet.0,
+        packet.cell(PacketField::Link),
+        packet.cell(PacketField::Messages)
     );
+    control::selectable(&response, Role::Row, packet.selected, &label);
     if response.clicked() {
         commands.push(Command::SelectPacket(packet.packet));
     }
@@ -253,10 +244,7 @@ fn offers(model: &Model, packet: &PacketRow, since: &[String; 3]) -> Vec<(&'stat
 fn messages(ui: &mut Ui, model: &Model, packet: &PacketRow) {
     let kinds = packet.cell(PacketField::Messages);
     let color = theme::kind(model.kinds(), packet.lead);
-    let role = packet
-        .lead
-        .and_then(|kind| model.kinds().get(usize::from(kind.0)))
-        .map(|kind| kind.role);
+    let role = packet.lead.and_then(|kind| Some(model.kind(kind)?.role));
     let (rect, _) = ui.allocate_exact_size(vec2(10.0, 10.0), Sense::hover());
     glyph::kind(ui.painter(), rect.center(), 8.0, role, color);
     match packet.lead {

@@ -18,11 +18,9 @@ const ROW: f32 = 17.0;
 pub fn show(ui: &mut Ui, seat: &Seat) {
     let title = "divergence";
     let Some(standing) = &seat.standing else {
-        head::show(ui, title, "");
         let sentence = "Where the layer does something else than the recording has, both stand here \
                         side by side.";
-        findings::empty(ui, sentence);
-        return;
+        return findings::nothing(ui, title, "", sentence);
     };
     let Some(parting) = &standing.parting else {
         let sentence = format!(
@@ -30,9 +28,7 @@ pub fn show(ui: &mut Ui, seat: &Seat) {
             standing.node,
             text::count(standing.position.saturating_sub(1))
         );
-        head::show(ui, title, "none so far");
-        findings::empty(ui, &sentence);
-        return;
+        return findings::nothing(ui, title, "none so far", &sentence);
     };
     head::show(
         ui,
@@ -77,29 +73,25 @@ fn cause(ui: &mut Ui, what: &str) {
 
 /// A text over the whole width, in as many lines as it needs.
 fn sentence(ui: &mut Ui, what: &str, font: FontId, color: Color32) {
-    let width = ui.available_width();
-    let room = (width - 20.0).max(60.0);
+    let room = (ui.available_width() - 20.0).max(60.0);
     let job = LayoutJob::simple(theme::two_dashes(what), font, color, room);
     let galley = ui.painter().layout_job(job);
-    let size = vec2(width, galley.size().y + 2.0);
-    let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
+    let (rect, response) = control::row(ui, galley.size().y + 2.0, Sense::hover());
     control::named(&response, Role::Label, what);
     let at = rect.min + vec2(10.0, 1.0);
     ui.painter().galley(at, galley, color);
 }
 
 fn line(ui: &mut Ui, name: &str, what: &str, color: Color32) {
-    let width = ui.available_width();
-    let room = (width - 150.0).max(60.0);
+    let room = (ui.available_width() - 150.0).max(60.0);
     let painter = ui.painter().clone();
-    let mut job = egui::text::LayoutJob::simple(what.to_owned(), theme::mono(), color, room);
+    let mut job = LayoutJob::simple(what.to_owned(), theme::mono(), color, room);
     job.wrap.max_rows = 4;
     let galley = painter.layout_job(job);
-    let size = vec2(width, galley.size().y + 2.0);
-    let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
+    let (rect, response) = control::row(ui, galley.size().y + 2.0, Sense::hover());
     control::named(&response, Role::Label, &format!("{name}: {what}"));
-    let title = label::elided(&painter, name, theme::mono(), 128.0, theme::weak());
-    painter.galley(rect.min + vec2(10.0, 1.0), title, theme::weak());
+    let (at, font) = (rect.min + vec2(10.0, 1.0), theme::mono());
+    label::below(&painter, at, 128.0, name, font, theme::weak());
     painter.galley(rect.min + vec2(144.0, 1.0), galley, color);
 }
 
@@ -128,8 +120,8 @@ fn bytes(ui: &mut Ui, parting: &Parting) {
         control::named(&response, Role::Image, &label);
         let painter = ui.painter_at(area);
         let title = format!("{name}, {} bytes", bytes.len());
-        let galley = label::elided(&painter, &title, theme::small(), half, theme::weak());
-        painter.galley(area.min + vec2(10.0, 1.0), galley, theme::weak());
+        let at = area.min + vec2(10.0, 1.0);
+        label::below(&painter, at, half, &title, theme::small(), theme::weak());
         for row in 0..rows {
             let y = area.top() + (row as f32 + 1.0) * ROW;
             let start = row * columns;

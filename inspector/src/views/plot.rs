@@ -1,9 +1,9 @@
 //! What all drawings of values over time share: a strip with its name and its scale at the left.
 
-use egui::{Align2, Color32, Mesh, Painter, Pos2, Rect, Shape, Stroke, pos2};
+use egui::{Align2, Color32, Mesh, Painter, Pos2, Rect, Shape, Stroke, Vec2, pos2};
 
 use super::axis::TimeRect;
-use super::label::elided;
+use super::label::{self, elided};
 use crate::theme;
 
 /// A strip of a plot: values from `least` at the bottom to `most` at the top.
@@ -61,8 +61,8 @@ pub fn strip(
     painter.galley(pos2(left, top), name, theme::text());
     top += height;
     if !head.note.is_empty() && top + 14.0 < view.bottom() {
-        let note = elided(painter, head.note, theme::small(), room, theme::weak());
-        painter.galley(pos2(left, top), note, theme::weak());
+        let (at, font) = (pos2(left, top), theme::small());
+        label::below(painter, at, room, head.note, font, theme::weak());
     }
     painter.hline(time.x_range(), inside.top(), line);
     Strip {
@@ -86,8 +86,8 @@ pub fn ends(painter: &Painter, strip: &Strip, head: &Head<'_>) {
     for (y, align, text) in places.into_iter().filter(|(.., text)| !text.is_empty()) {
         let galley = painter.layout_no_wrap(text.clone(), theme::small(), theme::dim());
         let rect = align.anchor_size(pos2(inside.left() + 5.0, y), galley.size());
-        painter.rect_filled(rect.expand(1.0), 0.0, theme::faded(theme::panel(), 0.8));
-        painter.galley(rect.min, galley, theme::dim());
+        let patch = (Vec2::splat(1.0), 0.0, theme::faded(theme::panel(), 0.8));
+        label::over(painter, rect.min, galley, patch, theme::dim());
     }
 }
 

@@ -1,7 +1,7 @@
 //! Any field of the wire over time: a line for each link or object, in the place of the value in focus.
 
 use egui::Ui;
-use netreel_inspector_model::{Command, Model, PlotBy, Plotted};
+use netreel_inspector_model::{Command, Commands, Model, PlotBy, Plotted};
 
 use super::axis::{TimeRect, TimeView};
 use super::strips::{Line, legend, ribbons, strips};
@@ -9,7 +9,7 @@ use super::{findings, head, label};
 use crate::theme;
 
 /// Draws the field.
-pub fn show(ui: &mut Ui, model: &Model, plotted: &Plotted, commands: &mut Vec<Command>) {
+pub fn show(ui: &mut Ui, model: &Model, plotted: &Plotted, commands: &mut Commands) {
     let title = format!("{} over time", plotted.path);
     let signs = head::bar(ui, &title);
     let plot = model.plot(&TimeRect::new(ui.max_rect(), model).scale);

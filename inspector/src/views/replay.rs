@@ -63,6 +63,19 @@ impl Seat {
             requests.push(Request::Say(command.to_owned()));
         }
     }
+
+    /// Sits at a node, unless somebody sits already, or is about to.
+    pub fn sit(&mut self, node: &str, requests: &mut Vec<Request>) {
+        if self.waits || self.standing.is_some() {
+            return;
+        }
+        self.waits = true;
+        self.why = None;
+        requests.push(Request::Sit {
+            node: node.to_owned(),
+            changes: self.changes.clone(),
+        });
+    }
 }
 
 /// What the buttons say, and what that is at the prompt.
@@ -87,26 +100,10 @@ pub const BUTTONS: [(&str, &str, &str); 10] = [
     ("?", "what can be said to it", "help"),
 ];
 
-impl Seat {
-    /// Sits at a node, unless somebody sits already, or is about to.
-    pub fn sit(&mut self, node: &str, requests: &mut Vec<Request>) {
-        if self.waits || self.standing.is_some() {
-            return;
-        }
-        self.waits = true;
-        self.why = None;
-        requests.push(Request::Sit {
-            node: node.to_owned(),
-            changes: self.changes.clone(),
-        });
-    }
-}
-
 /// Draws the replay.
 pub fn show(ui: &mut Ui, model: &Model, seat: &mut Seat, requests: &mut Vec<Request>) {
     let Some(standing) = seat.standing.clone() else {
-        begin(ui, model, seat, requests);
-        return;
+        return begin(ui, model, seat, requests);
     };
     let when = standing.time.map_or_else(
         || "the end".to_owned(),
@@ -235,29 +232,20 @@ fn controls(
 /// The events around the one that is here. A click goes to one.
 fn events(ui: &mut Ui, seat: &mut Seat, standing: &Standing, requests: &mut Vec<Request>) {
     let lines = &standing.events;
-    ui.spacing_mut().item_spacing.y = 0.0;
-    let mut area = ScrollArea::vertical().id_salt("events").auto_shrink(false);
     let here = lines
         .iter()
         .position(|line| line.number >= standing.position)
         .unwrap_or(lines.len());
-    if scroll::changed(ui.ctx(), "events", (standing.position, lines.len())) {
-        let above = (ui.available_height() / ROW * 0.4).floor();
-        area = area.vertical_scroll_offset(scroll::offset(
-            ui,
-            "events",
-            (here, above),
-            lines.len() + 1,
-            ROW,
-        ));
-    }
-    scroll::note_length(ui.ctx(), "events", lines.len() + 1);
+    let moved = scroll::changed(ui.ctx(), "events", (standing.position, lines.len()));
+    let above = (ui.available_height() / ROW * 0.4).floor();
+    let count = lines.len() + 1;
+    let area = scroll::area(ui, "events", (count, ROW), moved.then_some((here, above)));
     let longest = lines
         .iter()
         .map(|line| text::seconds(line.time).len())
         .max();
     let times = (longest.unwrap_or(0) as f32 * LETTER + 12.0).max(86.0);
-    area.show_rows(ui, ROW, lines.len() + 1, |ui, range| {
+    area.show_rows(ui, ROW, count, |ui, range| {
         for place in range {
             let (rect, response) = control::row(ui, ROW, Sense::click());
             let painter = ui.painter_at(rect);
@@ -270,8 +258,8 @@ fn events(ui: &mut Ui, seat: &mut Seat, standing: &Standing, requests: &mut Vec<
             }
             let Some(line) = lines.get(place) else {
                 let said = if is_here { "the end" } else { "" };
-                let galley = label::elided(&painter, said, theme::mono(), 200.0, theme::weak());
-                painter.galley(rect.min + vec2(14.0, 2.0), galley, theme::weak());
+                let (at, font) = (rect.min + vec2(14.0, 2.0), theme::mono());
+                label::below(&painter, at, 200.0, said, font, theme::weak());
                 continue;
             };
             control::selectable(
@@ -307,14 +295,8 @@ fn columns(painter: &Painter, rect: egui::Rect, (line, times): (&Event, f32), is
     let mut x = rect.left() + 14.0;
     for (text, width) in columns {
         let room = width.min(rect.right() - x) - 6.0;
-        label::write(
-            painter,
-            pos2(x, rect.center().y),
-            room,
-            &text,
-            theme::mono(),
-            color,
-        );
+        let at = pos2(x, rect.center().y);
+        label::write(painter, at, room, &text, theme::mono(), color);
         x += width;
     }
 }
@@ -349,12 +331,8 @@ fn said(ui: &mut Ui, seat: &mut Seat, standing: &Standing, requests: &mut Vec<Re
 /// The state of the layer that is played; what the last command changed stands out.
 pub fn layer(ui: &mut Ui, seat: &mut Seat) {
     let Some(standing) = &seat.standing else {
-        head::show(ui, "layer", "");
-        findings::empty(
-            ui,
-            "The state of the layer stands here while one sits in a replay.",
-        );
-        return;
+        let sentence = "The state of the layer stands here while one sits in a replay.";
+        return findings::nothing(ui, "layer", "", sentence);
     };
     let changed = |line: &(String, String)| !seat.before.contains(line);
     let count = standing.layer.iter().filter(|line| changed(line)).count();
@@ -402,14 +380,8 @@ pub fn layer(ui: &mut Ui, seat: &mut Seat) {
         };
         let split = (rect.width() * 0.5).min(230.0);
         label::cell(&painter, rect, 10.0, split - 16.0, name, theme::weak());
-        label::cell(
-            &painter,
-            rect,
-            split,
-            rect.width() - split - 4.0,
-            value,
-            color,
-        );
+        let room = rect.width() - split - 4.0;
+        label::cell(&painter, rect, split, room, value, color);
         response.on_hover_text(format!("{name}\n{value}"));
     });
 }

@@ -2,6 +2,8 @@
 
 use egui::{Context, Id, ScrollArea, Ui};
 
+use super::memory;
+
 /// A list of rows that are equally high, of which those in view are made; `to` is the one to bring into
 /// view, and how many stand above it.
 pub fn rows<T>(
@@ -12,12 +14,7 @@ pub fn rows<T>(
     to: Option<(usize, f32)>,
     mut show: impl FnMut(&mut Ui, &T),
 ) {
-    ui.spacing_mut().item_spacing.y = 0.0;
-    let mut area = ScrollArea::vertical().id_salt(list).auto_shrink(false);
-    if let Some(to) = to {
-        area = area.vertical_scroll_offset(offset(ui, list, to, rows.len(), height));
-    }
-    note_length(ui.ctx(), list, rows.len());
+    let area = area(ui, list, (rows.len(), height), to);
     area.show_rows(ui, height, rows.len(), |ui, range| {
         rows.get(range)
             .unwrap_or_default()
@@ -26,22 +23,38 @@ pub fn rows<T>(
     });
 }
 
+/// Where a list of so many rows is scrolled that stand below each other, each so high; `to` as of
+/// [`rows`].
+pub fn area(
+    ui: &mut Ui,
+    list: &'static str,
+    (rows, height): (usize, f32),
+    to: Option<(usize, f32)>,
+) -> ScrollArea {
+    ui.spacing_mut().item_spacing.y = 0.0;
+    let mut area = ScrollArea::vertical().id_salt(list).auto_shrink(false);
+    if let Some(to) = to {
+        area = area.vertical_scroll_offset(offset(ui, list, to, rows, height));
+    }
+    note_length(ui.ctx(), list, rows);
+    area
+}
+
 /// Whether a value differs from the last frame's.
 pub fn changed<T: Copy + PartialEq + Send + Sync + 'static>(
     ctx: &Context,
     what: &'static str,
     now: T,
 ) -> bool {
-    let key = Id::unique(what);
-    let before: Option<T> = ctx.data(|data| data.get_temp(key));
-    ctx.data_mut(|data| data.insert_temp(key, now));
+    let before = memory::get(ctx, what);
+    memory::keep(ctx, what, now);
     before != Some(now)
 }
 
 /// How far to scroll a list so that a row stands `above` rows below its top; never so far that there
 /// is nothing below, from where egui would glide back. It goes by how long the list was in the last
 /// frame, so of a list that has just grown not beyond its end of then. `list` names the list.
-pub fn offset(
+fn offset(
     ui: &Ui,
     list: &'static str,
     (row, above): (usize, f32),

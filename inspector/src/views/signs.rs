@@ -1,7 +1,7 @@
 //! What people and nodes wrote, in the timeline: bookmarks on the ruler, lines on the lanes.
 
 use egui::{Painter, Pos2, Rect, Ui, pos2, vec2};
-use netreel_inspector_model::{Command, Model};
+use netreel_inspector_model::{Command, Commands, Model};
 
 use super::arrows::Labels;
 use super::axis::TimeRect;
@@ -23,7 +23,7 @@ pub fn bookmarks(
     model: &Model,
     (ruler, time): (Rect, &TimeRect),
     labels: &mut Labels,
-    commands: &mut Vec<Command>,
+    commands: &mut Commands,
 ) {
     let visible = model.visible();
     let rows = || {

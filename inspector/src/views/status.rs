@@ -1,7 +1,7 @@
 //! The line at the bottom: how much there is, and what is wrong with it.
 
 use egui::{Align, Label, Layout, Response, RichText, Role, Sense, Ui, vec2};
-use netreel_inspector_model::{Command, Join, Model, Step, text};
+use netreel_inspector_model::{Command, Commands, Join, Model, Step, text};
 use netreel_protocol::history::Level;
 
 use super::bar::{Asked, Bar, flat};
@@ -15,7 +15,7 @@ fn small(ui: &mut Ui, sign: &str, name: &str) -> Response {
 }
 
 /// How much there is. What was lost, and what became of nobody knows what, is a click away.
-fn counts(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
+fn counts(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     let weak = |text: &str| label::mono(text).color(theme::weak());
     ui.spacing_mut().item_spacing.x = 0.0;
     for (said, filter) in model.status_pieces() {
@@ -40,7 +40,7 @@ fn counts(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
 
 /// Draws the line. The pointer over the verdict shows what could not be judged; a click on it selects
 /// the next finding.
-pub fn show(ui: &mut Ui, model: &Model, bar: &mut Bar, commands: &mut Vec<Command>) {
+pub fn show(ui: &mut Ui, model: &Model, bar: &mut Bar, commands: &mut Commands) {
     ui.horizontal(|ui| {
         ui.set_min_height(17.0);
         counts(ui, model, commands);
@@ -80,11 +80,7 @@ pub fn show(ui: &mut Ui, model: &Model, bar: &mut Bar, commands: &mut Vec<Comman
 /// How much room everything takes that stands at the right.
 fn beside(ui: &Ui, model: &Model, measured: Option<&str>) -> f32 {
     let measured = measured.map_or(0.0, |said| {
-        ui.painter()
-            .layout_no_wrap(said.to_owned(), theme::mono(), theme::accent())
-            .size()
-            .x
-            + 48.0
+        label::width(ui.painter(), said, theme::mono()) + 48.0
     });
     let right = [
         (40.0, true),
@@ -106,7 +102,7 @@ fn judged(
     model: &Model,
     (level, verdict): (Option<Level>, &str),
     room: f32,
-    commands: &mut Vec<Command>,
+    commands: &mut Commands,
 ) {
     let color = level.map_or(theme::weak(), theme::level);
     let text = RichText::new(theme::two_dashes(verdict));
@@ -142,7 +138,7 @@ fn judged(
 }
 
 /// The time of the cursor, the time that is `measured`, and that under the pointer.
-fn times(ui: &mut Ui, model: &Model, measured: Option<String>, commands: &mut Vec<Command>) {
+fn times(ui: &mut Ui, model: &Model, measured: Option<String>, commands: &mut Commands) {
     let weak = |text: String| label::mono(text).color(theme::weak());
     if let Some(at) = model.cursor() {
         let what = "take the cursor away (Escape)";

@@ -6,6 +6,7 @@ use egui::{Align2, Color32, Galley, Painter, Pos2, Rect, Stroke, vec2};
 use netreel_inspector_model::Model;
 
 use super::arrows::Labels;
+use super::label;
 use crate::theme;
 
 /// Size of a numbered disc.
@@ -77,9 +78,8 @@ impl Story {
                 theme::ink(),
             );
             if let Some((rect, galley)) = &step.name {
-                let behind = rect.expand2(vec2(3.0, 1.0));
-                painter.rect_filled(behind, 2.0, theme::faded(theme::background(), 0.85));
-                painter.galley(rect.min, galley.clone(), theme::ink());
+                let patch = (vec2(3.0, 1.0), 2.0, theme::faded(theme::background(), 0.85));
+                label::over(painter, rect.min, galley.clone(), patch, theme::ink());
             }
         }
     }

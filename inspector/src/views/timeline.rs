@@ -4,8 +4,12 @@ use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use egui::{Mesh, Painter, Pos2, Rect, Response, Role, Shape, Stroke, Ui, WidgetInfo, pos2, vec2};
-use netreel_inspector_model::{Arrow, Bucket, Command, Flag, Hover, LaneRow, Model, Traffic, text};
+use egui::{
+    Mesh, Painter, Pos2, Rect, Response, Role, Shape, Stroke, Ui, Vec2, WidgetInfo, pos2, vec2,
+};
+use netreel_inspector_model::{
+    Arrow, Bucket, Command, Commands, Flag, Hover, LaneRow, Model, Traffic, text,
+};
 use netreel_protocol::session::{NodeId, PacketId};
 use netreel_wire::KindId;
 
@@ -32,16 +36,15 @@ const ARROWS_CLEAR: f32 = 600.0;
 const FLAG_FOLD: f32 = 7.0;
 
 /// Draws the lanes. A click on an arrow selects its packet, elsewhere it puts the time cursor.
-pub fn show(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
+pub fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     named(ui, "timeline", model, commands);
 }
 
 /// The same under another name.
-pub fn named(ui: &mut Ui, title: &str, model: &Model, commands: &mut Vec<Command>) {
+pub fn named(ui: &mut Ui, title: &str, model: &Model, commands: &mut Commands) {
     if model.lanes().is_empty() {
-        head::show(ui, title, "");
-        findings::empty(ui, "Nobody took part: the reels hold no packets.");
-        return;
+        let sentence = "Nobody took part: the reels hold no packets.";
+        return findings::nothing(ui, title, "", sentence);
     }
     let signs = head::bar(ui, title);
     legend::show(ui, signs, model);
@@ -242,9 +245,8 @@ fn density(painter: &Painter, lanes: &Lanes, traffic: &Traffic) {
         let said = format!("bars up to {most} in {each}");
         let galley = painter.layout_no_wrap(said, theme::small(), theme::dim());
         let at = rect.right_top() + vec2(-galley.size().x - 6.0, 2.0);
-        let behind = Rect::from_min_size(at, galley.size()).expand(2.0);
-        painter.rect_filled(behind, 2.0, theme::faded(theme::panel(), 0.85));
-        painter.galley(at, galley, theme::dim());
+        let patch = (Vec2::splat(2.0), 2.0, theme::faded(theme::panel(), 0.85));
+        label::over(painter, at, galley, patch, theme::dim());
     }
 }
 
@@ -259,17 +261,8 @@ fn folded<'a>(lanes: &Lanes, of_nodes: &'a [Vec<Bucket>]) -> Vec<(usize, Cow<'a,
         if let [node] = row.nodes.as_slice() {
             return (place, Cow::Borrowed(of(node)));
         }
-        let mut columns: BTreeMap<u32, Bucket> = BTreeMap::new();
-        for bucket in row.nodes.iter().flat_map(of) {
-            let column = columns.entry(bucket.column).or_insert(Bucket {
-                events: 0,
-                lost: 0,
-                ..*bucket
-            });
-            column.events = column.events.saturating_add(bucket.events);
-            column.lost = column.lost.saturating_add(bucket.lost);
-        }
-        (place, Cow::Owned(columns.into_values().collect()))
+        let together = Bucket::together(row.nodes.iter().flat_map(of).copied());
+        (place, Cow::Owned(together))
     };
     lanes.rows().iter().enumerate().map(row).collect()
 }
@@ -295,7 +288,7 @@ fn flags_view(
     model: &Model,
     lanes: &Lanes,
     flags: &[Flag],
-    commands: &mut Vec<Command>,
+    commands: &mut Commands,
 ) -> bool {
     let mut on_flag = false;
     // The worst last, on top.
@@ -335,7 +328,7 @@ fn input(
     response: &Response,
     time: &TimeRect,
     near: Option<PacketId>,
-    commands: &mut Vec<Command>,
+    commands: &mut Commands,
 ) {
     axis::navigate(ui, response, time, commands);
     if let Some(packet) = near.filter(|_| !response.dragged()) {

@@ -3,7 +3,7 @@
 use egui::{
     Align, Area, Button, Color32, Frame, Id, Label, Layout, Order, Pos2, RichText, Role, Ui, vec2,
 };
-use netreel_inspector_model::{Command, Model, text};
+use netreel_inspector_model::{Command, Commands, Model, text};
 use netreel_protocol::session::SessionTime;
 
 use super::bar::{Asked, Bar, small};
@@ -25,7 +25,7 @@ pub fn show(
     bar: &mut Bar,
     (workspace, panes): (Workspace, &[Pane]),
     settings: &Settings,
-    commands: &mut Vec<Command>,
+    commands: &mut Commands,
 ) {
     ui.horizontal(|ui| {
         ui.set_min_height(24.0);
@@ -152,7 +152,7 @@ pub const SHARES: [(&str, Asked); 4] = [
 ];
 
 /// Back and forward.
-fn ways(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
+fn ways(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     let (back, forward) = model.ways();
     for (name, what, is_there, command) in [
         ("←", "back (Alt+left)", back, Command::Back),
@@ -193,7 +193,7 @@ fn beside(ui: &Ui, bar: &Bar) -> Option<(String, &'static str, &'static str, Com
 }
 
 /// Whether the recording goes on, and what is being worked on.
-fn badge(ui: &mut Ui, bar: &mut Bar, commands: &mut Vec<Command>) {
+fn badge(ui: &mut Ui, bar: &mut Bar, commands: &mut Commands) {
     if bar.live {
         let text = label::body("live");
         let what = "The recording goes on, and the window follows it.";
@@ -291,7 +291,7 @@ pub fn sentence(ui: &Ui, at: Pos2, (sentence, color): (&str, Color32), bar: &mut
 }
 
 /// The cursor, through time. From the right to the left.
-fn transport(ui: &mut Ui, model: &Model, bar: &mut Bar, commands: &mut Vec<Command>) {
+fn transport(ui: &mut Ui, model: &Model, bar: &mut Bar, commands: &mut Commands) {
     let mut to = |is_next| {
         let at = model.next_moment(is_next);
         commands.extend(at.map(|at| Command::SetCursor(Some(at))));
@@ -320,7 +320,7 @@ fn transport(ui: &mut Ui, model: &Model, bar: &mut Bar, commands: &mut Vec<Comma
     }
 }
 
-fn zoom(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
+fn zoom(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     let visible = model.visible();
     let length = visible.end.0 - visible.start.0;
     let at = SessionTime(visible.start.0 + length / 2);

@@ -3,9 +3,9 @@
 
 use std::ops::Range;
 
-use egui::{Align2, Painter, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
+use egui::{Align2, Painter, Rect, Role, Sense, Ui, WidgetInfo, pos2, vec2};
 use netreel_inspector_model::{
-    Believed, Command, Model, RowsOf, ValueCell, ValueRow, ValueRows, text,
+    Believed, Command, Commands, Model, RowsOf, ValueCell, ValueRow, ValueRows, text,
 };
 use netreel_protocol::session::NodeId;
 
@@ -26,17 +26,14 @@ const LETTER: f32 = 7.25;
 const SMALL_LETTER: f32 = 6.65;
 
 /// Draws the values.
-pub fn show(ui: &mut Ui, model: &Model, of: &mut RowsOf, commands: &mut Vec<Command>) {
+pub fn show(ui: &mut Ui, model: &Model, of: &mut RowsOf, commands: &mut Commands) {
     if let Some(why) = model.why_no_values() {
-        head::show(ui, "values", "");
-        findings::empty(ui, &format!("No values: {why}."));
-        return;
+        return findings::nothing(ui, "values", "", &format!("No values: {why}."));
     }
     let Some(believed) = model.believed() else {
         let why = model.why_waits();
-        head::show(ui, "values", why);
-        findings::empty(ui, &format!("What nodes believed: {why}."));
-        return;
+        let sentence = format!("What nodes believed: {why}.");
+        return findings::nothing(ui, "values", why, &sentence);
     };
     let nodes = model.value_nodes();
     let ValueRows { rows, differing } = model.value_rows(&believed, *of);
@@ -56,16 +53,13 @@ pub fn show(ui: &mut Ui, model: &Model, of: &mut RowsOf, commands: &mut Vec<Comm
             }
             RowsOf::Changed => "Nothing changed between the pinned moment and this one.",
         };
-        findings::empty(ui, sentence);
-        return;
+        return findings::empty(ui, sentence);
     }
     let room = ui.available_width() - OBJECT - PROPERTY - 14.0;
     let fit = ((room / CELL_MIN).floor().max(1.0) as usize).min(nodes.len());
     let cell = room / fit.max(1) as f32;
     let shown = nodes.get(..fit).unwrap_or_default();
     names(ui, model, shown, cell, nodes.len() - fit, of, commands);
-    ui.spacing_mut().item_spacing.y = 0.0;
-    let mut area = ScrollArea::vertical().id_salt("values").auto_shrink(false);
     let focus = model.value_in_focus(&believed);
     let seen_key = ui.scope_id().with("seen");
     let seen: Option<Range<usize>> = ui.data(|data| data.get_temp(seen_key));
@@ -73,13 +67,9 @@ pub fn show(ui: &mut Ui, model: &Model, of: &mut RowsOf, commands: &mut Vec<Comm
     let object = model.selection().object;
     let at = object.map(|object| rows.partition_point(|row| row.object < object));
     let at = at.filter(|at| rows.get(*at).is_some_and(|row| Some(row.object) == object));
-    if scroll::changed(ui.ctx(), "values object", (object, at.is_some()))
-        && let Some(at) = at.filter(|at| !seen.is_some_and(|seen| seen.contains(at)))
-    {
-        let offset = scroll::offset(ui, "values", (at, 0.0), rows.len(), ROW);
-        area = area.vertical_scroll_offset(offset);
-    }
-    scroll::note_length(ui.ctx(), "values", rows.len());
+    let moved = scroll::changed(ui.ctx(), "values object", (object, at.is_some()));
+    let to = at.filter(|at| moved && !seen.is_some_and(|seen| seen.contains(at)));
+    let area = scroll::area(ui, "values", (rows.len(), ROW), to.map(|at| (at, 0.0)));
     area.show_rows(ui, ROW, rows.len(), |ui, range| {
         ui.data_mut(|data| data.insert_temp(seen_key, range.clone()));
         let first = range.start;
@@ -121,7 +111,7 @@ fn more(model: &Model, believed: &Believed, differing: Option<usize>) -> String 
     }
 }
 
-fn bar(ui: &mut Ui, model: &Model, of: &mut RowsOf, commands: &mut Vec<Command>) {
+fn bar(ui: &mut Ui, model: &Model, of: &mut RowsOf, commands: &mut Commands) {
     ui.add_space(3.0);
     head::wrapped(ui, |ui| {
         for (name, rows) in RowsOf::ALL {
@@ -160,7 +150,7 @@ fn bar(ui: &mut Ui, model: &Model, of: &mut RowsOf, commands: &mut Vec<Command>)
 }
 
 /// Which nodes are held against each other, and the way back to all.
-fn against(ui: &mut Ui, model: &Model, of: &mut RowsOf, commands: &mut Vec<Command>) {
+fn against(ui: &mut Ui, model: &Model, of: &mut RowsOf, commands: &mut Commands) {
     let Some((one, other)) = model.against() else {
         // The line is there all the same: the names below stay under the pointer.
         let said = label::body("click two nodes' names to hold them against each other");
@@ -201,7 +191,7 @@ fn chosen(model: &Model, node: NodeId, of: &mut RowsOf) -> Command {
 }
 
 /// Just before the selected packet, and just after it, in one click.
-fn around(ui: &mut Ui, model: &Model, commands: &mut Vec<Command>) {
+fn around(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     let (Some(packet), Some((before, after))) = (model.selection().packet, model.around_packet())
     else {
         return;
@@ -224,20 +214,15 @@ fn names(
     cell: f32,
     hidden: usize,
     of: &mut RowsOf,
-    commands: &mut Vec<Command>,
+    commands: &mut Commands,
 ) {
     let (rect, _) = control::row(ui, ROW, Sense::hover());
     let painter = ui.painter_at(rect);
     painter.hline(rect.x_range(), rect.bottom() - 0.5, (1.0, theme::line()));
     let y = rect.center().y;
     for (left, text) in [(10.0, "object"), (OBJECT, "property")] {
-        label::text(
-            &painter,
-            pos2(rect.left() + left, y),
-            text,
-            theme::small(),
-            theme::weak(),
-        );
+        let at = pos2(rect.left() + left, y);
+        label::text(&painter, at, text, theme::small(), theme::weak());
     }
     for (place, &node) in nodes.iter().enumerate() {
         let left = rect.left() + OBJECT + PROPERTY + place as f32 * cell;
@@ -272,17 +257,11 @@ fn names(
         );
     }
     if hidden > 0 {
-        let at = pos2(rect.right() - 6.0, y);
+        let (at, align) = (pos2(rect.right() - 6.0, y), Align2::RIGHT_CENTER);
         let said = format!("and {hidden} nodes");
-        painter.text(
-            at,
-            Align2::RIGHT_CENTER,
-            said,
-            theme::small(),
-            theme::warning(),
-        );
+        painter.text(at, align, said, theme::small(), theme::warning());
     }
-    ui.add_space(-ui.spacing().item_spacing.y);
+    control::close_up(ui);
 }
 
 /// A row, and how it is drawn.
@@ -300,7 +279,7 @@ fn line(
     believed: &Believed,
     drawn: &Drawn,
     nodes: &[NodeId],
-    commands: &mut Vec<Command>,
+    commands: &mut Commands,
 ) {
     let (rect, _) = control::row(ui, ROW, Sense::hover());
     let painter = ui.painter_at(rect);
@@ -326,13 +305,8 @@ fn line(
             let label = label_of(property, row.object, who, cell, differs);
             WidgetInfo::selected(Role::Button, true, is_selected, &label)
         });
-        paint(
-            &painter,
-            area,
-            cell,
-            response.hovered(),
-            node_color(model, node),
-        );
+        let color = node_color(model, node);
+        paint(&painter, area, cell, response.hovered(), color);
         if response.clicked() {
             if let Some(message) = model.value_because(believed, row, node) {
                 commands.push(Command::SelectMessage(message));
@@ -367,19 +341,11 @@ fn of_what(painter: &Painter, model: &Model, rect: Rect, drawn: &Drawn, property
     }
     if drawn.is_new {
         painter.hline(rect.x_range(), rect.top() + 0.5, (1.0, theme::faint()));
-    }
-    if drawn.is_new {
         let name = model.object_name(row.object);
         label::cell(painter, rect, 10.0, OBJECT - 16.0, &name, theme::text());
     }
-    label::cell(
-        painter,
-        rect,
-        OBJECT,
-        PROPERTY - 6.0,
-        property,
-        theme::weak(),
-    );
+    let room = PROPERTY - 6.0;
+    label::cell(painter, rect, OBJECT, room, property, theme::weak());
 }
 
 fn label_of(property: &str, object: u64, who: &str, cell: &ValueCell, differs: &str) -> String {
@@ -414,9 +380,10 @@ fn paint(painter: &Painter, area: Rect, cell: &ValueCell, is_hovered: bool, node
     if cell.is_owner {
         painter.circle_filled(pos2(area.left() + 6.0, area.center().y), 3.0, node);
     }
-    let color = match (cell.is_value, cell.text.is_empty()) {
-        (true, _) => theme::text(),
-        (false, _) => theme::dim(),
+    let color = match &cell.before {
+        Some(_) => theme::accent(),
+        None if cell.is_value => theme::text(),
+        None => theme::dim(),
     };
     // What does not fit is said whole where the pointer is.
     let room = area.width() - 18.0;
@@ -436,10 +403,7 @@ fn paint(painter: &Painter, area: Rect, cell: &ValueCell, is_hovered: bool, node
     if text.chars().count() > characters(LETTER) {
         (font, text) = (theme::small(), shown(characters(SMALL_LETTER)));
     }
-    let color = match cell.before {
-        Some(_) => theme::accent(),
-        None => color,
-    };
+
     let at = area.left_center() + vec2(14.0, 0.0);
     label::write(painter, at, room, &text, font, color);
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use egui::text::LayoutJob;
 use egui::{Galley, Pos2, Rect, Role, Ui, WidgetInfo, pos2, vec2};
-use netreel_inspector_model::{Command, Model, WhyRow};
+use netreel_inspector_model::{Command, Commands, Model, WhyRow};
 use netreel_protocol::session::PacketId;
 
 use super::control;
@@ -68,7 +68,7 @@ pub fn height(lines: &Lines) -> f32 {
 }
 
 /// Draws them from `origin` on. A click on one selects the packet that shows it.
-pub fn show(ui: &mut Ui, model: &Model, origin: Pos2, lines: &Lines, commands: &mut Vec<Command>) {
+pub fn show(ui: &mut Ui, model: &Model, origin: Pos2, lines: &Lines, commands: &mut Commands) {
     let width = ui.available_width();
     let all = Rect::from_min_size(origin, vec2(width, height(lines)));
     let painter = ui.painter_at(all);
