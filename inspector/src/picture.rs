@@ -76,15 +76,6 @@ pub fn draw_views(
     if !(320..=SIDE_MAX).contains(&width) || !(200..=SIDE_MAX).contains(&height) {
         return Err(PictureError::Size { width, height });
     }
-    write(
-        render_views(show, width, height).bytes(),
-        (width, height),
-        path,
-    )
-}
-
-/// Runs views without a window and draws their last frame.
-fn render_views(show: &mut dyn FnMut(&mut Ui), width: u32, height: u32) -> Canvas {
     let mut stage = Stage::new(width, height);
     let mut textures = Textures::default();
     let (mut primitives, mut scale) = (Vec::new(), 1.0);
@@ -100,11 +91,8 @@ fn render_views(show: &mut dyn FnMut(&mut Ui), width: u32, height: u32) -> Canva
         }
         (primitives, scale) = (frame.primitives, frame.scale);
     }
-    let mut canvas = Canvas::new(
-        width as usize,
-        height as usize,
-        theme::background().to_array(),
-    );
+    let behind = theme::background().to_array();
+    let mut canvas = Canvas::new(width as usize, height as usize, behind);
     canvas.draw(&primitives, &textures, scale);
-    canvas
+    write(canvas.bytes(), (width, height), path)
 }

@@ -31,7 +31,6 @@ pub struct Settings {
     /// Whether it has the time since the packet before of the same link.
     pub since_on_link: bool,
     /// Whether the packet table has the time from the selected packet.
-    #[serde(default)]
     pub since_selected: bool,
     /// By which column the packet table is sorted; `None`: by time.
     pub sorted: Option<KeptSorting>,

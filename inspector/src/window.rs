@@ -159,9 +159,14 @@ fn told(opened: eframe::Result) -> Result<(), WindowError> {
     opened.map_err(|error| WindowError(without_place(&error.to_string()).to_owned()))
 }
 
+/// Looks whether there is a display to open a window on.
 fn display() -> Result<(), WindowError> {
     let why = "neither DISPLAY nor WAYLAND_DISPLAY is set";
-    has_display()
+    let has_display = !cfg!(all(unix, not(target_os = "macos")))
+        || ["DISPLAY", "WAYLAND_DISPLAY", "WAYLAND_SOCKET"]
+            .iter()
+            .any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
+    has_display
         .then_some(())
         .ok_or_else(|| WindowError(why.to_owned()))
 }
@@ -191,16 +196,6 @@ fn without_place(error: &str) -> &str {
         .map(|(_, behind)| behind)
         .and_then(|behind| behind.split_once(": "));
     said.map_or(error, |(_, said)| said)
-}
-
-/// Whether there is a display to open a window on.
-fn has_display() -> bool {
-    if !cfg!(all(unix, not(target_os = "macos"))) {
-        return true;
-    }
-    ["DISPLAY", "WAYLAND_DISPLAY", "WAYLAND_SOCKET"]
-        .iter()
-        .any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()))
 }
 
 struct Window {

@@ -9,7 +9,6 @@ use netreel_system::Cancel;
 use netreel_wire::{Decoded, StreamId, TreeId};
 
 use crate::bandwidth::LedgerRow;
-use crate::own_columns::path_of;
 use crate::taken::{Taken, packet_of};
 use crate::{Model, text};
 
@@ -88,7 +87,7 @@ impl ByField {
             }
             end = until;
             told += until - from;
-            let path = path_of(tree, node).unwrap_or_default();
+            let path = text::path_of(tree, node).unwrap_or_default();
             let counted = own.entry(path).or_default();
             counted.bits += until - from;
             counted.fields += 1;

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use netreel_protocol::history::Evidence;
 use netreel_protocol::session::{MessageId, NodeId, PacketId, SessionTime};
 use netreel_wire::{StreamId, TreeId};
 
@@ -289,11 +290,10 @@ impl Model {
         if self.selection.finding != Some(finding) {
             self.select_finding(finding);
         }
-        let piece = self
-            .pieces(finding)
-            .get(piece)
-            .map(|it| (it.message, it.packet));
-        let Some((message, packet)) = piece else {
+        let Some(&Evidence {
+            message, packet, ..
+        }) = self.pieces(finding).get(piece)
+        else {
             return;
         };
         match self.carried(message, packet) {
@@ -341,7 +341,7 @@ impl Model {
 
     fn step(&mut self, step: Step) {
         let rows = self.row_count();
-        let here = self.selection.packet.and_then(|id| self.nearest_row(id));
+        let here = self.selection.packet.map(|id| self.nearest_row(id));
         let target = match step {
             Step::FirstPacket => self.packet_at(0),
             Step::LastPacket => self.packet_at(rows.wrapping_sub(1)),
@@ -367,12 +367,12 @@ impl Model {
     }
 
     /// A packet's row, or the row where it would stand.
-    fn nearest_row(&self, packet: PacketId) -> Option<(usize, bool)> {
+    fn nearest_row(&self, packet: PacketId) -> (usize, bool) {
         let (row, is_taken) = match self.filter.taken() {
             Some(taken) => (taken.row(packet), taken.has(packet)),
             None => (packet.0 as usize, true),
         };
-        Some((self.row_in_order(row), is_taken))
+        (self.row_in_order(row), is_taken)
     }
 
     fn on_link(&self, is_next: bool) -> Option<PacketId> {

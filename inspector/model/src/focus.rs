@@ -5,7 +5,7 @@ use netreel_protocol::session::{Look, MessageId, PacketId};
 use netreel_wire::{StreamId, TreeId};
 
 use crate::detail::Detail;
-use crate::{Model, Selection, lead, ownership};
+use crate::{Model, Selection, lead};
 
 /// How many messages about an object are looked at for one that is in view.
 const ABOUT_MAX: usize = 4096;
@@ -79,12 +79,9 @@ impl Model {
         if self.selection.packet.is_some_and(is_about) {
             return;
         }
+        let packet_of = |id: MessageId| Some(self.session.message(id)?.packet);
         let in_view = |message: &MessageId| {
-            let arrow = self
-                .session
-                .message(*message)
-                .map(|it| it.packet)
-                .and_then(|id| self.arrow(id));
+            let arrow = packet_of(*message).and_then(|id| self.arrow(id));
             arrow.is_some_and(|arrow| self.visible.contains(&arrow.start))
         };
         let message = self
@@ -92,10 +89,7 @@ impl Model {
             .take(ABOUT_MAX)
             .find(in_view)
             .or_else(|| self.messages_about(object).next());
-        let packet = message
-            .and_then(|id| self.session.message(id))
-            .map(|it| it.packet);
-        match packet {
+        match message.and_then(packet_of) {
             Some(packet) => {
                 self.select_packet(packet);
                 self.selection.message = message;
@@ -108,10 +102,8 @@ impl Model {
     /// A message, where the packet carries it: what proves something of a packet without messages names
     /// the one that comes next.
     pub(crate) fn carried(&self, message: MessageId, packet: PacketId) -> Option<MessageId> {
-        self.session
-            .message(message)
-            .filter(|it| it.packet == packet)
-            .map(|_| message)
+        let known = self.session.message(message)?;
+        (known.packet == packet).then_some(message)
     }
 
     pub(crate) fn select_no_packet(&mut self) {
@@ -125,14 +117,6 @@ impl Model {
     pub(crate) fn set_object(&mut self, object: Option<u64>) {
         self.selection.object = object;
         self.arrange_objects();
-    }
-
-    /// Makes the rows of the objects anew.
-    pub(crate) fn arrange_objects(&mut self) {
-        let judged = &self.judged;
-        let object = self.selection.object;
-        let taken = self.filter.objects();
-        self.object_rows = ownership::rows(&judged.summaries, &judged.history, object, taken);
     }
 
     pub(crate) fn select_nothing(&mut self) {

@@ -60,15 +60,6 @@ pub struct Judged {
     pub why: Latest<usize, Arc<Led>>,
 }
 
-/// How many findings each rule has.
-fn rule_counts(findings: &[Finding]) -> BTreeMap<&'static str, usize> {
-    let mut counts = BTreeMap::new();
-    for finding in findings {
-        *counts.entry(finding.rule).or_insert(0) += 1;
-    }
-    counts
-}
-
 /// What findings leave on lanes and packets.
 #[derive(Default)]
 pub struct Marks {
@@ -84,9 +75,10 @@ impl Judged {
     /// Arranges a history. `unread` has a sentence for each reel that could not be read.
     pub fn new(session: &Session, history: Arc<History>, unread: &[String]) -> Judged {
         let summaries = summaries(&history);
-        let mut finding_counts = [0; 3];
+        let (mut finding_counts, mut rule_counts) = ([0; 3], BTreeMap::new());
         for finding in &history.findings {
             finding_counts[rank(finding.level)] += 1;
+            *rule_counts.entry(finding.rule).or_insert(0) += 1;
         }
         let objects = summaries.iter().map(|summary| summary.object);
         Judged {
@@ -95,7 +87,7 @@ impl Judged {
             summaries,
             findings: Findings::of(order(&history).into_iter()),
             finding_counts,
-            rule_counts: rule_counts(&history.findings),
+            rule_counts,
             marks: Marks::of(session, &history, &|_| true),
             why: Latest::default(),
             history,
@@ -111,10 +103,23 @@ impl Judged {
 impl Marks {
     /// Of the findings of a history that `is_shown` takes.
     pub fn of(session: &Session, history: &History, is_shown: &dyn Fn(&Finding) -> bool) -> Marks {
-        Marks {
-            worst: worst(history, is_shown),
-            flags: flags(session, history, is_shown),
+        let mut worst = Vec::new();
+        let mut flags: Flags = vec![Default::default(); session.nodes.len()];
+        let all = history.findings.iter().enumerate();
+        for (place, finding) in all.filter(|(_, it)| is_shown(it)) {
+            worst.extend(finding.proof().map(|piece| (piece.packet, finding.level)));
+            if let Some(lane) = flags.get_mut(usize::from(finding.node.0)) {
+                lane[rank(finding.level)].push((finding.time.0, place as u32));
+            }
         }
+        worst.sort_unstable_by_key(|&(packet, level)| (packet, Reverse(level)));
+        worst.dedup_by_key(|(packet, _)| *packet);
+        worst.shrink_to_fit();
+        for level in flags.iter_mut().flatten() {
+            level.sort_unstable();
+            level.shrink_to_fit();
+        }
+        Marks { worst, flags }
     }
 
     /// The worst finding that a packet proves.
@@ -153,38 +158,4 @@ pub fn rank(level: Level) -> usize {
         Level::Warning => 1,
         Level::Info => 2,
     }
-}
-
-/// See [`Marks::worst`].
-fn worst(history: &History, is_shown: &dyn Fn(&Finding) -> bool) -> Vec<(PacketId, Level)> {
-    let mut worst: Vec<(PacketId, Level)> = history
-        .findings
-        .iter()
-        .filter(|it| is_shown(it))
-        .flat_map(|finding| finding.proof().map(|piece| (piece.packet, finding.level)))
-        .collect();
-    worst.sort_unstable_by_key(|&(packet, level)| (packet, Reverse(level)));
-    worst.dedup_by_key(|(packet, _)| *packet);
-    worst.shrink_to_fit();
-    worst
-}
-
-/// See [`Marks::flags`].
-fn flags(session: &Session, history: &History, is_shown: &dyn Fn(&Finding) -> bool) -> Flags {
-    let mut flags: Flags = vec![Default::default(); session.nodes.len()];
-    for (place, finding) in history
-        .findings
-        .iter()
-        .enumerate()
-        .filter(|(_, it)| is_shown(it))
-    {
-        if let Some(lane) = flags.get_mut(usize::from(finding.node.0)) {
-            lane[rank(finding.level)].push((finding.time.0, place as u32));
-        }
-    }
-    for level in flags.iter_mut().flatten() {
-        level.sort_unstable();
-        level.shrink_to_fit();
-    }
-    flags
 }

@@ -21,7 +21,7 @@ const BLOCK: u32 = 1024;
 /// All links, by who sends to whom.
 #[derive(Clone, Debug, Default)]
 pub struct Links {
-    links: BTreeMap<(NodeId, NodeId), Link>,
+    links: BTreeMap<LinkEnds, Link>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -116,7 +116,7 @@ impl Links {
     /// How many bytes of memory it takes.
     pub fn memory(&self) -> usize {
         let links = self.links.values();
-        let link = |link: &Link| size_of::<((NodeId, NodeId), Link)>() + link.blocks.memory();
+        let link = |link: &Link| size_of::<(LinkEnds, Link)>() + link.blocks.memory();
         links.map(link).sum()
     }
 }
@@ -131,7 +131,7 @@ fn late_above(quickest_ns: i64) -> i64 {
 /// Links under way. Copies share the links that neither of them has measured since.
 #[derive(Clone, Default)]
 pub struct Measuring {
-    links: BTreeMap<(NodeId, NodeId), Arc<Measures>>,
+    links: BTreeMap<LinkEnds, Arc<Measures>>,
 }
 
 #[derive(Clone, Default)]
@@ -228,12 +228,13 @@ impl Spread {
         }
     }
 
+    fn steps(&self) -> impl Iterator<Item = &Step> {
+        self.octaves.iter().flatten().flat_map(|it| it.iter())
+    }
+
     /// How many values are above one, without those that are counted together with it.
     fn count_above(&self, value: i64) -> u64 {
-        self.octaves
-            .iter()
-            .flatten()
-            .flat_map(|it| it.iter())
+        self.steps()
             .filter(|step| step.least as i64 > value)
             .map(|step| step.count)
             .sum()
@@ -243,16 +244,11 @@ impl Spread {
     /// of an even number the second of the two.
     fn least_and_middle(&self) -> Option<(i64, i64)> {
         let mut rank = self.count / 2;
-        let middle = self
-            .octaves
-            .iter()
-            .flatten()
-            .flat_map(|it| it.iter())
-            .find(|step| {
-                let is_here = rank < step.count;
-                rank = rank.saturating_sub(step.count);
-                is_here
-            });
+        let middle = self.steps().find(|step| {
+            let is_here = rank < step.count;
+            rank = rank.saturating_sub(step.count);
+            is_here
+        });
         Some((self.least?, middle?.least as i64))
     }
 }

@@ -26,10 +26,12 @@ impl Model {
     /// The most important thing to know of a node's recording; `None`: it was recorded at the node,
     /// whole.
     pub fn lane_note(&self, node: NodeId) -> Option<LaneNote> {
-        let node = self.node(node)?;
-        let (text, lacks) = match self.is_beginning && !node.complete {
-            true => ("so far", false),
-            false => note(node)?,
+        let node = self.session.node(node)?;
+        let is_begun = self.is_beginning && !node.complete;
+        let (text, lacks) = if is_begun {
+            ("so far", false)
+        } else {
+            note(node)?
         };
         Some(LaneNote { text, lacks })
     }
@@ -70,7 +72,7 @@ impl Model {
         of_node: impl Fn(&Node) -> &[T],
         of_observer: impl Fn(&Observer) -> &[T],
     ) -> Vec<&[T]> {
-        match self.node(node) {
+        match self.session.node(node) {
             Some(node) if node.recorded => vec![of_node(node)],
             Some(node) if node.seen => self.session.observers.iter().map(of_observer).collect(),
             _ => Vec::new(),
@@ -110,7 +112,7 @@ impl Model {
 
     /// All that is known of a node, a line each.
     pub fn node_text(&self, id: NodeId) -> String {
-        let Some(node) = self.node(id) else {
+        let Some(node) = self.session.node(id) else {
             return String::new();
         };
         let mut lines = vec![node.name.clone()];
@@ -264,10 +266,6 @@ impl Model {
         pieces
     }
 
-    fn node(&self, node: NodeId) -> Option<&Node> {
-        self.session.node(node)
-    }
-
     fn reel(&self, node: NodeId) -> Option<&Reel> {
         self.session.reels.get(usize::from(node.0))?.as_deref()
     }
@@ -289,54 +287,42 @@ impl Model {
 }
 
 fn note(node: &Node) -> Option<(&'static str, bool)> {
-    let Node {
-        recorded, complete, ..
-    } = *node;
-    if node.group {
-        Some(("a group", false))
-    } else if !recorded && node.seen {
-        Some(("seen", false))
-    } else if !recorded {
-        Some(("no reel", true))
-    } else if node.window {
-        Some(("a window", false))
-    } else if node.goes_on {
-        Some(("so far", false))
-    } else if !complete {
-        Some(("cut short", true))
-    } else if !node.holes.is_empty() {
-        Some(("has gaps", true))
-    } else if node.limit.is_some() {
-        Some(("ended at a limit", false))
-    } else if node.captured {
-        Some(("of a capture", false))
-    } else if node.proxied {
-        Some(("at the proxy", false))
-    } else {
-        None
-    }
+    let notes = [
+        (node.group, "a group", false),
+        (!node.recorded && node.seen, "seen", false),
+        (!node.recorded, "no reel", true),
+        (node.window, "a window", false),
+        (node.goes_on, "so far", false),
+        (!node.complete, "cut short", true),
+        (!node.holes.is_empty(), "has gaps", true),
+        (node.limit.is_some(), "ended at a limit", false),
+        (node.captured, "of a capture", false),
+        (node.proxied, "at the proxy", false),
+    ];
+    let first = notes.into_iter().find(|(is_so, ..)| *is_so);
+    first.map(|(_, text, lacks)| (text, lacks))
 }
 
 /// Where what is known of a node comes from.
 fn told(node: &Node) -> &'static str {
-    if node.group {
-        "everybody behind this address"
-    } else if !node.recorded && node.seen {
-        "not recorded itself: an observer saw its packets pass"
-    } else if !node.recorded {
-        "not recorded: the others tell of it"
-    } else if node.proxied {
-        "told by a proxy: what came to it and what it passed on"
-    } else if node.captured {
-        "from a packet capture: what came by at the wire"
-    } else if node.window {
-        "a window of a recording that began before it and went on after it"
-    } else if node.goes_on {
-        "recorded at the node, and it goes on: what it shows at its end is not an outcome yet"
-    } else if !node.complete {
-        "its recording was cut short: what it shows at its end is not an outcome"
-    } else {
-        "recorded at the node"
+    match node {
+        Node { group: true, .. } => "everybody behind this address",
+        Node {
+            recorded: false,
+            seen: true,
+            ..
+        } => "not recorded itself: an observer saw its packets pass",
+        _ if !node.recorded => "not recorded: the others tell of it",
+        _ if node.proxied => "told by a proxy: what came to it and what it passed on",
+        _ if node.captured => "from a packet capture: what came by at the wire",
+        _ if node.window => "a window of a recording that began before it and went on after it",
+        _ if node.goes_on => {
+            "recorded at the node, and it goes on: what it shows at its end is not an outcome yet"
+        }
+        _ if !node.complete => {
+            "its recording was cut short: what it shows at its end is not an outcome"
+        }
+        _ => "recorded at the node",
     }
 }
 

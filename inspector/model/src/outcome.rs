@@ -57,19 +57,15 @@ impl Model {
             node: self.node_name(delivery.node).to_owned(),
             time: text::seconds(delivery.at.time),
             effect: words(delivery.effect),
-            ignored: is_ignored(delivery.effect),
+            ignored: matches!(
+                delivery.effect,
+                Effect::IgnoredUnknown
+                    | Effect::IgnoredStale
+                    | Effect::IgnoredNotOwner
+                    | Effect::IgnoredOutOfOrder
+            ),
         })
     }
-}
-
-fn is_ignored(effect: Effect) -> bool {
-    matches!(
-        effect,
-        Effect::IgnoredUnknown
-            | Effect::IgnoredStale
-            | Effect::IgnoredNotOwner
-            | Effect::IgnoredOutOfOrder
-    )
 }
 
 fn words(effect: Effect) -> &'static str {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use netreel_protocol::packet_fields::PacketField;
 use netreel_protocol::session::{PacketId, Session};
-use netreel_wire::{Name, Tree, TreeId, TreeNode, Value};
+use netreel_wire::{Tree, TreeId, TreeNode, Value};
 
 use crate::latest::lock;
 use crate::table::Column;
@@ -297,7 +297,7 @@ impl Model {
     pub fn path_for_column(&self, field: TreeId) -> Option<String> {
         let tree = &self.detail.decoded.as_ref()?.tree;
         let node = tree.get(field)?;
-        says(&node).then(|| path_of(tree, node))?
+        says(&node).then(|| text::path_of(tree, node))?
     }
 
     /// What can be changed about the columns, each with its name: those that are there go, the fields
@@ -358,7 +358,7 @@ impl Model {
             .take(LOOKED_AT_MAX)
             .filter(|(_, node)| says(node))
         {
-            let Some(path) = path_of(tree, node) else {
+            let Some(path) = text::path_of(tree, node) else {
                 continue;
             };
             if known.insert(path.clone()) {
@@ -377,28 +377,6 @@ fn says(node: &TreeNode<'_>) -> bool {
     !matches!(node.value(), Value::None)
 }
 
-/// The names of a field and of those around it, the innermost first, without the places in repeats.
-fn names<'t>(tree: &'t Tree, node: TreeNode<'t>) -> impl Iterator<Item = &'t str> {
-    let mut at = Some(node);
-    std::iter::from_fn(move || {
-        while let Some(it) = at {
-            // The root has no name.
-            at = tree.get(it.parent()?);
-            if let Name::Field(name) = it.name() {
-                return Some(name);
-            }
-        }
-        None
-    })
-}
-
-/// The path of a field: `messages.create.object`; `None` for the root.
-pub fn path_of(tree: &Tree, node: TreeNode<'_>) -> Option<String> {
-    let mut names: Vec<&str> = names(tree, node).collect();
-    names.reverse();
-    (!names.is_empty()).then(|| names.join("."))
-}
-
 /// The first value of a packet's fields of this path; `None` where it has none.
 pub fn first_value(session: &Session, id: PacketId, path: &str) -> Option<Value> {
     let tree = session.decode(id)?.tree;
@@ -407,7 +385,7 @@ pub fn first_value(session: &Session, id: PacketId, path: &str) -> Option<Value>
 
 /// Whether a field has this path, and a value of its own.
 pub fn is_at(tree: &Tree, node: TreeNode<'_>, path: &str) -> bool {
-    names(tree, node).eq(path.rsplit('.')) && says(&node)
+    text::names(tree, node).eq(path.rsplit('.')) && says(&node)
 }
 
 /// The values of a packet's fields of this path, in wire order: `42 43 44 45 +2`.

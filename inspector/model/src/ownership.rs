@@ -1,9 +1,8 @@
 //! Who owned what: a row for each object, and below it a row for each node where it matters.
 
-use std::collections::BTreeSet;
 use std::ops::Range;
 
-use netreel_protocol::history::{Belief, History, Level, Span};
+use netreel_protocol::history::{Belief, Level, Span};
 use netreel_protocol::session::{MessageId, NodeId, SessionTime};
 
 use crate::Model;
@@ -37,6 +36,26 @@ impl Model {
     /// nodes end up disagreeing about have a row for each node.
     pub fn object_rows(&self) -> &[Row] {
         &self.object_rows
+    }
+
+    /// Makes the rows anew: of those objects that the filter takes, and of the selected one.
+    pub(crate) fn arrange_objects(&mut self) {
+        let summaries = &self.judged.summaries;
+        let (selected, taken) = (self.selection.object, self.filter.objects());
+        let mut rows = Vec::with_capacity(summaries.len());
+        for &Summary { object, open, .. } in summaries {
+            let is_selected = selected == Some(object);
+            if !is_selected && taken.is_some_and(|taken| !taken.contains(&object)) {
+                continue;
+            }
+            rows.push(Row::Object(object));
+            if (open || is_selected)
+                && let Some(known) = self.history().objects.get(&object)
+            {
+                rows.extend(known.lanes.keys().map(|&node| Row::Node(object, node)));
+            }
+        }
+        self.object_rows = rows;
     }
 
     /// Whether any message was about an object.
@@ -178,32 +197,6 @@ impl Model {
         let place = *self.judged.summary_places.get(&object)?;
         self.judged.summaries.get(place)
     }
-}
-
-/// Builds the rows for a selection, of those objects that a filter takes and of the selected one.
-pub fn rows(
-    summaries: &[Summary],
-    history: &History,
-    selected: Option<u64>,
-    taken: Option<&BTreeSet<u64>>,
-) -> Vec<Row> {
-    let mut rows = Vec::with_capacity(summaries.len());
-    let is_shown =
-        |object: u64| selected == Some(object) || taken.is_none_or(|taken| taken.contains(&object));
-    for summary in summaries.iter().filter(|it| is_shown(it.object)) {
-        rows.push(Row::Object(summary.object));
-        if (summary.open || selected == Some(summary.object))
-            && let Some(object) = history.objects.get(&summary.object)
-        {
-            rows.extend(
-                object
-                    .lanes
-                    .keys()
-                    .map(|&node| Row::Node(summary.object, node)),
-            );
-        }
-    }
-    rows
 }
 
 /// The entries that touch the visible time, at most about one a pixel.

@@ -6,6 +6,7 @@ use netreel_protocol::query::Query;
 use netreel_protocol::session::{Fate, NodeId, PacketId};
 use netreel_wire::KindId;
 
+use crate::links::LinkEnds;
 use crate::times::first_time;
 use crate::{FieldRow, Model, text};
 
@@ -65,12 +66,8 @@ impl Model {
         let bytes = self.detail.bytes().unwrap_or_default();
         let mut text = String::new();
         for (place, line) in bytes.chunks(LINE).take(BYTES_MAX / LINE).enumerate() {
-            let line = line.iter().map(|byte| format!(" {byte:02x}"));
-            text.push_str(&format!(
-                "{:04x} {}\n",
-                place * LINE,
-                line.collect::<String>()
-            ));
+            let (place, line) = (place * LINE, text::hex(line));
+            text.push_str(&format!("{place:04x}  {line}\n"));
         }
         if bytes.len() > BYTES_MAX {
             text.push_str(&format!("... {} bytes in all\n", bytes.len()));
@@ -93,7 +90,7 @@ impl Model {
     }
 
     /// The filter that takes what went from one node to another.
-    pub fn filter_of_link(&self, (from, to): (NodeId, NodeId)) -> Option<String> {
+    pub fn filter_of_link(&self, (from, to): LinkEnds) -> Option<String> {
         let (from, to) = (self.quoted(from)?, self.quoted(to)?);
         Some(format!("from == {from} && to == {to}"))
     }
@@ -130,7 +127,7 @@ impl Model {
     }
 
     /// The same for what was late on that link; `None` where nobody knows how long packets took.
-    pub fn filter_of_late(&self, ends: (NodeId, NodeId)) -> Option<String> {
+    pub fn filter_of_late(&self, ends: LinkEnds) -> Option<String> {
         let above = self.index.links.late_above_ns(ends)?;
         let link = self.filter_of_link(ends)?;
         Some(format!("{link} && late > {above}ns"))

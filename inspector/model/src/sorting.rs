@@ -11,11 +11,12 @@ use std::time::Duration;
 
 use netreel_protocol::history::History;
 use netreel_protocol::packet_fields::{FieldType, FieldValue, PacketAt, PacketField, SHOWN};
-use netreel_protocol::session::{Fate, Look, NodeId, Packet, PacketId, Session};
+use netreel_protocol::session::{Fate, Look, Packet, PacketId, Session};
 use netreel_system::Cancel;
 use netreel_wire::{MessageFacts, Value};
 
 use crate::lead::most_telling_first;
+use crate::links::LinkEnds;
 use crate::table::Column;
 use crate::taken::Taken;
 use crate::times::first_time;
@@ -342,7 +343,7 @@ struct Keys<'a> {
     session: &'a Session,
     by: Column,
     /// The places of links in the order of their names.
-    links: BTreeMap<(NodeId, NodeId), u64>,
+    links: BTreeMap<LinkEnds, u64>,
     /// When the row before was, and the last packet of each link.
     before: Option<i64>,
     on_link: OnLink,
@@ -355,7 +356,7 @@ struct Keys<'a> {
 /// When the last packet of each link was.
 #[derive(Default)]
 struct OnLink {
-    last: BTreeMap<(NodeId, NodeId), Option<i64>>,
+    last: BTreeMap<LinkEnds, Option<i64>>,
     /// The first packet that was not looked at.
     next: u32,
 }
@@ -377,7 +378,7 @@ impl OnLink {
 
 impl Keys<'_> {
     fn new(session: &Session, by: Column) -> Keys<'_> {
-        let mut links: Vec<(NodeId, NodeId)> = session.links().to_vec();
+        let mut links: Vec<LinkEnds> = session.links().to_vec();
         links.sort_by_key(|&(from, to)| (session.name(from), session.name(to), from, to));
         Keys {
             session,

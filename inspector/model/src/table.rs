@@ -125,11 +125,6 @@ impl Model {
         links.all(|link| of(link) == first).then(|| first.words())?
     }
 
-    /// What a packet's latency is measured between, if it is not the whole way.
-    pub(crate) fn measured(&self, packet: &Packet) -> Option<&'static str> {
-        self.session.measured(packet.from, packet.to).words()
-    }
-
     /// How many packets the filter takes.
     pub fn row_count(&self) -> usize {
         match self.filter.taken() {
@@ -368,11 +363,12 @@ impl Model {
             "{sequence}{} bytes",
             text::count(packet.length.into())
         ));
+        let measured = self.session.measured(packet.from, packet.to).words();
         match packet.fate {
             Fate::Received => lines.push(format!(
                 "{} {}{}",
                 late(&packet),
-                self.measured(&packet).unwrap_or("under way"),
+                measured.unwrap_or("under way"),
                 match packet.duplicates.len() {
                     0 => String::new(),
                     more => format!(", received {} times", more + 1),
@@ -425,14 +421,11 @@ impl Model {
                 None => groups.push((said, 1)),
             }
         }
-        groups
-            .into_iter()
-            .map(|(said, count)| match count {
-                1 => said,
-                _ => format!("{count} {said}"),
-            })
-            .collect::<Vec<_>>()
-            .join(", ")
+        let groups = groups.into_iter().map(|(said, count)| match count {
+            1 => said,
+            _ => format!("{count} {said}"),
+        });
+        groups.collect::<Vec<_>>().join(", ")
     }
 
     /// Whether a packet's most telling message was sent before; `false` before the history is known.

@@ -1,7 +1,7 @@
 //! How numbers and names are written for people: one way everywhere.
 
 pub use netreel_protocol::figures::{bytes, counted, duration, moment, percent, seconds};
-use netreel_wire::{Name, Value};
+use netreel_wire::{Name, Tree, TreeNode, Value};
 
 /// How many packets: `1 packet`, `2 500 packets`.
 pub fn packets(number: u64) -> String {
@@ -65,6 +65,9 @@ pub fn name(name: Name<'_>) -> String {
     }
 }
 
+/// Of more bytes of a field these are written.
+const BYTES_MAX: usize = 16;
+
 /// What a field says, on one line of at most about 80 characters.
 pub fn value(value: &Value) -> String {
     match value {
@@ -79,17 +82,44 @@ pub fn value(value: &Value) -> String {
             None => format!("unknown {change:+}"),
         },
         Value::Bytes(bytes) => {
-            let mut text = String::new();
-            for byte in bytes.iter().take(16) {
-                text.push_str(&format!("{byte:02x} "));
+            match bytes
+                .get(..BYTES_MAX)
+                .filter(|first| first.len() < bytes.len())
+            {
+                Some(first) => format!("{} … {} bytes", hex(first), bytes.len()),
+                None => hex(bytes),
             }
-            if bytes.len() > 16 {
-                text.push_str(&format!("… {} bytes", bytes.len()));
-            }
-            text.trim_end().to_owned()
         }
         value => short(&value.to_string()),
     }
+}
+
+/// Bytes as they are looked at: `04 84 ff`.
+pub fn hex(bytes: &[u8]) -> String {
+    let each: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    each.join(" ")
+}
+
+/// The names of a field and of those around it, the innermost first, without the places in repeats.
+pub fn names<'t>(tree: &'t Tree, node: TreeNode<'t>) -> impl Iterator<Item = &'t str> {
+    let mut at = Some(node);
+    std::iter::from_fn(move || {
+        while let Some(it) = at {
+            // The root has no name.
+            at = tree.get(it.parent()?);
+            if let Name::Field(name) = it.name() {
+                return Some(name);
+            }
+        }
+        None
+    })
+}
+
+/// The path of a field: `messages.create.object`; `None` for the root.
+pub fn path_of(tree: &Tree, node: TreeNode<'_>) -> Option<String> {
+    let mut names: Vec<&str> = names(tree, node).collect();
+    names.reverse();
+    (!names.is_empty()).then(|| names.join("."))
 }
 
 /// The last names of a field's path, so many of them.

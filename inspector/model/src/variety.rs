@@ -101,12 +101,8 @@ fn columns(payloads: &[Vec<u8>]) -> Vec<ByteColumn> {
         });
         let small = steps.clone().filter(|step| (1..=8).contains(step)).count();
         let all = steps.count();
-        let shown = values
-            .iter()
-            .take(FEW)
-            .map(|it| format!("{it:02x}"))
-            .collect::<Vec<_>>()
-            .join(" ");
+        let few: Vec<u8> = values.iter().copied().take(FEW).collect();
+        let shown = text::hex(&few);
         let what = match values.len() {
             1 if bytes.len() > 1 => format!("always {shown}"),
             _ if all >= 4 && small * 10 >= all * 8 => "counts up".to_owned(),

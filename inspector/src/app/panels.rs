@@ -35,17 +35,16 @@ impl Inspector {
         let looks = &mut self.looks;
         let (seat, requests) = (&mut self.seat, &mut self.requests);
         let (other, settings) = (&mut self.other, &self.settings);
-        CentralPanel::default().frame(plain()).show(ui, |ui| {
+        let plain = Frame::NONE.fill(theme::panel());
+        CentralPanel::default().frame(plain).show(ui, |ui| {
             // Nothing is there yet: what there is to say is what is being done.
             if model.session().nodes.is_empty()
                 && let Some(working) = &bar.working
             {
-                findings::empty(ui, &format!("{working}…"));
-                return;
+                return findings::empty(ui, &format!("{working}…"));
             }
             if is_welcome {
-                welcome::show(ui, settings, &mut bar.asked);
-                return;
+                return welcome::show(ui, settings, &mut bar.asked);
             }
             minimap::show(ui, model, commands);
             panes::show(ui, model, workspace, arrangement, &mut |ui, pane| {
@@ -103,8 +102,4 @@ fn bar_frame() -> Frame {
     Frame::NONE
         .fill(theme::head())
         .inner_margin(Margin::symmetric(10, 5))
-}
-
-fn plain() -> Frame {
-    Frame::NONE.fill(theme::panel())
 }

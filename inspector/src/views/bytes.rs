@@ -6,7 +6,7 @@ use egui::{Align2, Color32, Painter, Rect, Role, ScrollArea, Sense, Ui, pos2, ve
 use netreel_inspector_model::{Command, Commands, HEX_COLUMNS, Hover, Model, text};
 use netreel_wire::StreamId;
 
-use super::copy::{self, What};
+use super::copy::{self, Offers, What};
 use super::{control, fields, findings, head, label};
 use crate::theme;
 
@@ -200,17 +200,12 @@ fn character(painter: &Painter, at: egui::Pos2, byte: u8, is_lit: bool) {
 }
 
 /// What can be done with a line of bytes.
-fn offers(model: &Model, line: &[u8]) -> Vec<(&'static str, What)> {
-    let hex = |bytes: &[u8]| -> String {
-        let bytes: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        bytes.join(" ")
-    };
+fn offers(model: &Model, line: &[u8]) -> Offers {
+    let hex = |bytes: &[u8]| What::Copy(text::hex(bytes));
     let shown = model.detail().stream_bytes(model.selection().stream);
-    let mut offers = vec![("copy the line", What::Copy(hex(line)))];
-    if let Some(lit) = model.lit_bytes() {
-        offers.push(("copy what is lit", What::Copy(hex(lit))));
-    }
-    offers.push(("copy all bytes", What::Copy(hex(shown.unwrap_or_default()))));
+    let mut offers = vec![("copy the line", hex(line))];
+    offers.extend(model.lit_bytes().map(|lit| ("copy what is lit", hex(lit))));
+    offers.push(("copy all bytes", hex(shown.unwrap_or_default())));
     offers.push(("copy with places", What::Copy(model.bytes_text())));
     offers
 }

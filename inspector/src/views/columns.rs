@@ -91,24 +91,29 @@ fn width_of(column: Column, model: &Model) -> f32 {
 
 /// The columns that fit, each with its width; and those that there is no room for.
 pub fn fitting(model: &Model, room: f32) -> (Vec<(Column, f32)>, Vec<Column>) {
-    let mut columns = model.columns();
+    let columns = model.columns();
     let mut over = width(&columns, model) - room;
     let messages = columns.contains(&MESSAGES);
     // What the table is sorted by stays.
     let sorted = model.sorting().map(|it| it.by);
-    let mut without = Vec::new();
-    for lacks in NARROW_LACKS.into_iter().filter(|it| Some(*it) != sorted) {
-        // Where no wire says what a packet carries, its length is what there is to say.
-        if over > 0.0 && columns.contains(&lacks) && messages {
-            columns.retain(|column| *column != lacks);
-            over -= width_of(lacks, model) + GAP;
-            without.push(lacks);
-        }
-    }
     let mut widths: Vec<(Column, f32)> = columns
         .into_iter()
         .map(|column| (column, width_of(column, model)))
         .collect();
+    let mut without = Vec::new();
+    let mut leave_out = |these: &[Column], widths: &mut Vec<(Column, f32)>, over: &mut f32| {
+        for &lacks in these.iter().filter(|it| Some(**it) != sorted) {
+            if *over > 0.0 && widths.iter().any(|(column, _)| *column == lacks) {
+                widths.retain(|(column, _)| *column != lacks);
+                *over -= width_of(lacks, model) + GAP;
+                without.push(lacks);
+            }
+        }
+    };
+    // Where no wire says what a packet carries, its length is what there is to say.
+    if messages {
+        leave_out(&NARROW_LACKS, &mut widths, &mut over);
+    }
     // What a fate begins with says most of it; who sent a packet stands at both ends of the link.
     for (narrower, least) in [(FATE, FATE_MIN), (LINK, LINK_MIN)] {
         if let Some((_, width)) = widths
@@ -127,20 +132,10 @@ pub fn fitting(model: &Model, room: f32) -> (Vec<(Column, f32)>, Vec<Column>) {
         over -= *width - narrow;
         *width = narrow;
     }
-    if model.own_columns().is_empty() {
-        return (widths, without);
-    }
     // Where somebody adds more than there is room for, the others go, and that is told.
-    over -= width_of(MESSAGES, model) - MESSAGES_MIN;
-    for lacks in ADDED_INSTEAD_OF
-        .into_iter()
-        .filter(|it| Some(*it) != sorted)
-    {
-        if over > 0.0 && widths.iter().any(|(column, _)| *column == lacks) {
-            widths.retain(|(column, _)| *column != lacks);
-            over -= width_of(lacks, model) + GAP;
-            without.push(lacks);
-        }
+    if !model.own_columns().is_empty() {
+        over -= width_of(MESSAGES, model) - MESSAGES_MIN;
+        leave_out(&ADDED_INSTEAD_OF, &mut widths, &mut over);
     }
     (widths, without)
 }

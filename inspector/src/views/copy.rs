@@ -13,13 +13,15 @@ pub enum What {
     Filter(String),
 }
 
-/// Shows the menu of what was clicked with the right button. `offers` is asked while it is open: what
-/// each line is called, and what it does.
+/// What can be done with a row: what each line of its menu is called, and what it does.
+pub type Offers = Vec<(&'static str, What)>;
+
+/// Shows the menu of what was clicked with the right button. `offers` is asked while it is open.
 pub fn menu(
     response: &Response,
     model: &Model,
     commands: &mut Commands,
-    offers: impl FnOnce() -> Vec<(&'static str, What)>,
+    offers: impl FnOnce() -> Offers,
 ) {
     // Most rows have none open, and need not ask which.
     if !response.secondary_clicked() && !Popup::is_any_open(&response.ctx) {

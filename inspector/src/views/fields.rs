@@ -3,12 +3,12 @@
 use std::ops::Range;
 
 use egui::{Color32, Painter, Rect, Role, Sense, Ui, WidgetInfo, pos2, vec2};
-use netreel_inspector_model::{Change, Command, Commands, FieldRow, Hover, Model};
+use netreel_inspector_model::{Change, Command, Commands, FieldRow, Hover, Model, text};
 
 use netreel_protocol::session::PacketId;
 use netreel_wire::StreamId;
 
-use super::copy::What;
+use super::copy::{Offers, What};
 use super::{candidates, columns, control, copy, envelope, findings, head, label, scroll};
 use crate::{glyph, theme};
 
@@ -209,7 +209,7 @@ fn values_left(ui: &Ui, rows: &[FieldRow]) -> f32 {
 }
 
 /// What can be done with a field.
-fn offers(model: &Model, row: &FieldRow, path: String) -> Vec<(&'static str, What)> {
+fn offers(model: &Model, row: &FieldRow, path: String) -> Offers {
     let detail = model.detail();
     let mut offers = vec![
         ("copy the value", What::Copy(row.value.clone())),
@@ -217,8 +217,7 @@ fn offers(model: &Model, row: &FieldRow, path: String) -> Vec<(&'static str, Wha
         ("copy the line", What::Copy(detail.sentence(row.id))),
     ];
     if let Some(bytes) = detail.bytes_of(row) {
-        let bytes: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        offers.push(("copy the bytes", What::Copy(bytes.join(" "))));
+        offers.push(("copy the bytes", What::Copy(text::hex(bytes))));
     }
     if let Some((name, command)) = columns::offer(model, row.id) {
         offers.push((name, What::Do(command)));

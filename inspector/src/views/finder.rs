@@ -32,8 +32,8 @@ struct Names {
     /// How many of each there were.
     of: Option<[usize; 5]>,
     rows: Vec<Named>,
-    /// Those that fit the text that was looked for last.
-    fit: Option<(String, Vec<usize>)>,
+    /// Those that fit the text that was looked for last: how well, and their places.
+    fit: Option<(String, Vec<(usize, usize)>)>,
 }
 
 /// Something with a name.
@@ -177,17 +177,11 @@ impl Names {
                 .collect();
             fits.sort_unstable();
             fits.truncate(ROWS);
-            self.fit = Some((
-                text.to_owned(),
-                fits.into_iter().map(|(_, place)| place).collect(),
-            ));
+            self.fit = Some((text.to_owned(), fits));
         }
-        self.fit
-            .as_ref()
-            .map_or(&[][..], |(_, places)| places)
-            .iter()
-            .filter_map(|&place| self.rows.get(place))
-            .filter_map(move |row| Some((fit(&row.lower, words)?, row)))
+        let fits = self.fit.as_ref().map_or(&[][..], |(_, fits)| fits);
+        fits.iter()
+            .filter_map(|&(first, place)| Some((first, self.rows.get(place)?)))
     }
 }
 

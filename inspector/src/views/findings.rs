@@ -1,10 +1,10 @@
 //! What the session did wrong or oddly, each finding with the packets that prove it.
 
 use egui::{Rect, Response, Role, ScrollArea, Sense, Ui, pos2, vec2};
-use netreel_inspector_model::{Command, Commands, FindingRow, Model};
+use netreel_inspector_model::{Command, Commands, FindingRow, Model, text};
 use netreel_protocol::history::Level;
 
-use super::copy::{self, What};
+use super::copy::{self, Offers, What};
 use super::label::{self, elided};
 use super::{control, head, muted, why};
 use crate::{glyph, theme};
@@ -121,7 +121,7 @@ fn rows(ui: &mut Ui, viewport: Rect, model: &Model, count: usize, commands: &mut
 }
 
 /// What can be done with a finding.
-fn offers(model: &Model, finding: &FindingRow) -> Vec<(&'static str, What)> {
+fn offers(model: &Model, finding: &FindingRow) -> Offers {
     let story = model.story_text(finding.finding).unwrap_or_default();
     let mut offers = vec![
         ("copy the sentence", What::Copy(finding.sentence.clone())),
@@ -183,6 +183,8 @@ fn one(ui: &mut Ui, rect: Rect, finding: &FindingRow) -> Response {
 fn proof(ui: &mut Ui, rect: Rect, model: &Model, finding: usize, commands: &mut Commands) {
     let painter = ui.painter_at(rect);
     painter.rect_filled(rect, 0.0, theme::related());
+    // How many characters the latest time of the session has.
+    let times = text::seconds(model.span().end).len();
     for (place, piece) in model.evidence_rows(finding).into_iter().enumerate() {
         let top = rect.top() + 4.0 + place as f32 * theme::ROW;
         let line = Rect::from_min_size(pos2(rect.left(), top), vec2(rect.width(), theme::ROW));
@@ -203,7 +205,7 @@ fn proof(ui: &mut Ui, rect: Rect, model: &Model, finding: usize, commands: &mut 
                 theme::dim(),
             ),
             (format!("#{}", piece.packet.0), 7, theme::accent()),
-            (piece.time.clone(), time_length(model), theme::weak()),
+            (piece.time.clone(), times, theme::weak()),
             (piece.node.clone(), model.short_name_length(), theme::text()),
         ];
         let mut x = rect.left() + 8.0;
@@ -246,11 +248,6 @@ fn proof(ui: &mut Ui, rect: Rect, model: &Model, finding: usize, commands: &mut 
             commands.push(Command::SelectEvidence(finding, place));
         }
     }
-}
-
-/// How many characters the latest time of the session has.
-fn time_length(model: &Model) -> usize {
-    netreel_inspector_model::text::seconds(model.span().end).len()
 }
 
 /// A pane that has nothing to show but a sentence, below its head.

@@ -6,7 +6,7 @@ use netreel_protocol::history::Level;
 use netreel_protocol::session::NodeId;
 use netreel_protocol::stats::{LinkStats, Stats};
 
-use super::copy::{self, What};
+use super::copy::{self, Offers, What};
 use super::{control, findings, head, label, scroll};
 use crate::{glyph, theme};
 
@@ -55,7 +55,7 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
         .filter(|&node| is_end(node))
         .collect();
     let room = ui.available_size();
-    let names = name_width(model);
+    let names = (model.lane_name_length() as f32 * 7.4 + 30.0).clamp(64.0, 160.0);
     let cell = vec2(
         (room.x - names - 8.0) / nodes.len() as f32,
         ((room.y - ROW - 8.0) / nodes.len() as f32).min(CELL_HEIGHT_MAX),
@@ -87,10 +87,6 @@ pub fn lost(model: &Model, stats: &LinkStats, of: Option<&str>) -> Vec<head::Pie
     let mut pieces = lost(model, &known, of);
     pieces.push((unknown, Some(filter("unknown"))));
     pieces
-}
-
-fn name_width(model: &Model) -> f32 {
-    (model.lane_name_length() as f32 * 7.4 + 30.0).clamp(64.0, 160.0)
 }
 
 fn matrix(
@@ -181,13 +177,8 @@ impl Square<'_> {
             is_worst,
         } = *self;
         let said = words(model, ends, link);
-        let response = control::choice(
-            ui,
-            rect,
-            ends,
-            is_selected,
-            &format!("link {}: {said}", model.link_label(ends)),
-        );
+        let label = format!("link {}: {said}", model.link_label(ends));
+        let response = control::choice(ui, rect, ends, is_selected, &label);
         // The square root keeps quiet links from all being alike.
         let part = (link.bytes as f32 / bytes_max.max(1) as f32).sqrt();
         let fill = theme::panel().lerp_to_gamma(theme::accent(), 0.08 + 0.22 * part);
@@ -220,10 +211,8 @@ impl Square<'_> {
         copy::menu(&response, model, commands, || offers(model, ends, link));
         let worst = if is_worst { "\nthe worst of all" } else { "" };
         let said = said.replace(", ", "\n");
-        response.on_hover_text(label::mono(format!(
-            "{}{worst}\n{said}",
-            model.link_label(ends)
-        )));
+        let said = format!("{}{worst}\n{said}", model.link_label(ends));
+        response.on_hover_text(label::mono(said));
     }
 }
 
@@ -234,13 +223,8 @@ pub fn chip(painter: &Painter, centre: Pos2, color: Color32) {
 
 /// The colour of a node, wherever it is shown.
 pub fn node_color(model: &Model, node: NodeId) -> Color32 {
-    theme::owner(
-        model
-            .session()
-            .node(node)
-            .and_then(|it| it.peer)
-            .unwrap_or(u64::from(node.0)),
-    )
+    let known = model.session().node(node);
+    theme::owner(known.and_then(|it| it.peer).unwrap_or(u64::from(node.0)))
 }
 
 /// How much of what a link carried was lost or late, from 0 to 1.
@@ -287,12 +271,8 @@ fn number(
         return false;
     };
 
-    let response = control::button(
-        ui,
-        place,
-        ("number of a link", ends),
-        &format!("what was lost or late on {}", model.link_label(ends)),
-    );
+    let label = format!("what was lost or late on {}", model.link_label(ends));
+    let response = control::button(ui, place, ("number of a link", ends), &label);
     let strength = if response.hovered() { 1.0 } else { 0.4 };
     let line = theme::faded(theme::text(), strength);
     ui.painter()
@@ -434,7 +414,7 @@ fn list(ui: &mut Ui, model: &Model, stats: &Stats, commands: &mut Commands) {
 }
 
 /// The packets that its numbers count.
-fn offers(model: &Model, ends: LinkEnds, link: &LinkStats) -> Vec<(&'static str, What)> {
+fn offers(model: &Model, ends: LinkEnds, link: &LinkStats) -> Offers {
     let Some(filter) = model.filter_of_link(ends) else {
         return Vec::new();
     };

@@ -31,7 +31,8 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     let painter = ui.painter_at(view);
     painter.rect_filled(view, 0.0, theme::background());
     painter.hline(view.x_range(), view.bottom() - 0.5, (1.0, theme::line()));
-    gutter(&painter, view);
+    let at = pos2(view.left() + 10.0, view.center().y - 2.0);
+    label::text(&painter, at, "session", theme::small(), theme::weak());
 
     let columns = model.minimap(rect.width());
     let taken = model.minimap_taken(rect.width());
@@ -130,11 +131,6 @@ fn edges(ui: &Ui, whole: &TimeRect, model: &Model, commands: &mut Commands) -> b
         }
     }
     held
-}
-
-fn gutter(painter: &Painter, view: Rect) {
-    let at = pos2(view.left() + 10.0, view.center().y - 2.0);
-    label::text(painter, at, "session", theme::small(), theme::weak());
 }
 
 /// Findings as marks at the top; the worst of a column on top of the others.

@@ -30,11 +30,8 @@ pub fn show(ui: &mut Ui, model: &Model, commands: &mut Commands) {
     let more = more(model);
     head::show(ui, "objects", &more);
     if with_axis && model.lacks_history() {
-        findings::empty(
-            ui,
-            &format!("Who owned what follows from all packets together: {more}."),
-        );
-        return;
+        let sentence = format!("Who owned what follows from all packets together: {more}.");
+        return findings::empty(ui, &sentence);
     }
     if rows.is_empty() {
         if with_axis {
@@ -131,12 +128,13 @@ fn line(ui: &mut Ui, model: &Model, row: Row, time: &TimeRect, commands: &mut Co
     name(&painter, rect, model, object, node);
     let time = &time.over(rect.y_range());
     let stretches = model.stretches(row, &time.scale);
-    drawn(
-        &painter.with_clip_rect(time.rect),
-        time,
-        model,
-        (&stretches, node.is_some()),
-    );
+    let inside = painter.with_clip_rect(time.rect);
+    // Narrow ones are one shape: a row may have one a pixel.
+    let mut narrow = Mesh::default();
+    for stretch in &stretches {
+        draw(&inside, time, model, (stretch, node.is_some()), &mut narrow);
+    }
+    inside.add(narrow);
     let response = ui.interact(
         rect,
         ui.scope_id().with(("object", object, node)),
@@ -193,14 +191,8 @@ fn name(painter: &Painter, rect: Rect, model: &Model, object: u64, node: Option<
             }
             let room = rect.left() + theme::gutter(model) - left - 6.0;
             let name = model.object_name(object);
-            label::write(
-                painter,
-                pos2(left, y),
-                room,
-                &name,
-                theme::mono(),
-                theme::text(),
-            );
+            let at = pos2(left, y);
+            label::write(painter, at, room, &name, theme::mono(), theme::text());
         }
         Some(node) => {
             let room = theme::gutter(model) - 52.0;
@@ -210,20 +202,6 @@ fn name(painter: &Painter, rect: Rect, model: &Model, object: u64, node: Option<
             painter.galley(pos2(left, y - galley.size().y / 2.0), galley, theme::weak());
         }
     }
-}
-
-fn drawn(
-    painter: &Painter,
-    time: &TimeRect,
-    model: &Model,
-    (stretches, of_node): (&[Stretch], bool),
-) {
-    // Narrow ones are one shape: a row may have one a pixel.
-    let mut narrow = Mesh::default();
-    for stretch in stretches {
-        draw(painter, time, model, (stretch, of_node), &mut narrow);
-    }
-    painter.add(narrow);
 }
 
 fn draw(
@@ -284,22 +262,13 @@ fn draw(
                 3.0,
                 4.0,
             ));
-            label::text(
-                painter,
-                pos2(shown.left() + 8.0, y),
-                "?",
-                theme::small(),
-                theme::weak(),
-            );
+            let at = pos2(shown.left() + 8.0, y);
+            label::text(painter, at, "?", theme::small(), theme::weak());
         }
         Shown::Split | Shown::Somewhere(_) => {
             painter.rect_filled(bar, 2.0, theme::faded(theme::plain(), 0.22));
-            glyph::hatch(
-                painter,
-                bar,
-                6.0,
-                Stroke::new(1.0, theme::faded(theme::plain(), 0.9)),
-            );
+            let line = Stroke::new(1.0, theme::faded(theme::plain(), 0.9));
+            glyph::hatch(painter, bar, 6.0, line);
         }
     }
 }
@@ -326,18 +295,10 @@ fn narrowed(bar: Rect, shown: Shown) -> (Rect, egui::Color32) {
 /// Who is said to own it does not.
 fn orphan(painter: &Painter, bar: Rect, shown: Rect, owner: &str) {
     painter.rect_filled(bar, 2.0, theme::faded(theme::error(), 0.22));
-    glyph::hatch(
-        painter,
-        bar,
-        7.0,
-        Stroke::new(2.0, theme::faded(theme::error(), 0.55)),
-    );
-    painter.rect_stroke(
-        bar,
-        2.0,
-        Stroke::new(1.0, theme::error()),
-        egui::StrokeKind::Inside,
-    );
+    let line = Stroke::new(2.0, theme::faded(theme::error(), 0.55));
+    glyph::hatch(painter, bar, 7.0, line);
+    let edge = Stroke::new(1.0, theme::error());
+    painter.rect_stroke(bar, 2.0, edge, egui::StrokeKind::Inside);
     let galley = [
         format!("orphan: {owner} is said to own it, nobody does"),
         "orphan".to_owned(),

@@ -8,7 +8,7 @@ use netreel_inspector_model::{Column, Command, Commands, Hover, Model, PacketRow
 use netreel_protocol::packet_fields::PacketField;
 
 use super::columns::{self, GAP, MESSAGES, MESSAGES_MIN, right};
-use super::copy::{self, What};
+use super::copy::{self, Offers, What};
 use super::{control, findings, head, label, scroll};
 use crate::{glyph, theme};
 
@@ -208,7 +208,7 @@ fn line(
 }
 
 /// What can be done with a packet.
-fn offers(model: &Model, packet: &PacketRow, since: &[String; 3]) -> Vec<(&'static str, What)> {
+fn offers(model: &Model, packet: &PacketRow, since: &[String; 3]) -> Offers {
     let mut row: Vec<String> = Column::fields()
         .map(|(_, field)| field)
         .filter(|it| *it != PacketField::Utc)

@@ -46,8 +46,15 @@ pub fn show(ui: &mut Ui, seat: &Seat) {
                 line(ui, "came", came, theme::warning());
                 ui.add_space(4.0);
             }
-            for sentence in &parting.likely {
-                cause(ui, sentence);
+            for cause in &parting.likely {
+                // What it likely comes from stands out.
+                let color = if cause.starts_with("likely") {
+                    theme::warning()
+                } else {
+                    theme::text()
+                };
+                sentence(ui, cause, theme::body(), color);
+                ui.add_space(2.0);
             }
             line(ui, "the recording", &parting.expected, theme::weak());
             line(ui, "the layer", &parting.came, theme::weak());
@@ -58,17 +65,6 @@ pub fn show(ui: &mut Ui, seat: &Seat) {
                 sentence(ui, &parting.said, theme::mono(), theme::weak());
             }
         });
-}
-
-/// What it likely comes from, which stands out.
-fn cause(ui: &mut Ui, what: &str) {
-    let color = if what.starts_with("likely") {
-        theme::warning()
-    } else {
-        theme::text()
-    };
-    sentence(ui, what, theme::body(), color);
-    ui.add_space(2.0);
 }
 
 /// A text over the whole width, in as many lines as it needs.
@@ -143,9 +139,8 @@ fn bytes(ui: &mut Ui, parting: &Parting) {
                     }
                     (false, false) => theme::weak(),
                 };
-                let digits = bytes.get(place).map(|byte| format!("{byte:02x}"));
+                let digits = text::hex(bytes.get(place..=place).unwrap_or_default());
                 let at = pos2(x, y + 1.0);
-                let digits = digits.unwrap_or_default();
                 painter.text(at, Align2::LEFT_TOP, digits, theme::mono(), color);
             }
         }

@@ -8,7 +8,7 @@ use netreel_inspector_model::{Command, Commands, Model, WhyRow};
 use netreel_protocol::session::PacketId;
 
 use super::control;
-use super::copy::{self, What};
+use super::copy::{self, Offers, What};
 use crate::theme;
 
 /// A step further back stands this much further right.
@@ -97,7 +97,7 @@ pub fn show(ui: &mut Ui, model: &Model, origin: Pos2, lines: &Lines, commands: &
 }
 
 /// What can be done with a step.
-fn offers(model: &Model, row: &WhyRow) -> Vec<(&'static str, What)> {
+fn offers(model: &Model, row: &WhyRow) -> Offers {
     let mut offers = vec![("copy the sentence", What::Copy(row.sentence.clone()))];
     if let Some(filter) = row.packet.and_then(|packet| model.link_filter(packet)) {
         offers.push(("filter by its link", What::Filter(filter)));
