@@ -142,9 +142,8 @@ impl Filter {
         self.found.as_ref()?.findings.as_ref()
     }
 
-    /// Takes a new text. Returns whether it takes other
-    /// packets from now on, or looks for the same anew: while somebody types it does not, as long as
-    /// what can be read of the text is in force already.
+    /// Takes a new text. Returns whether it takes other packets from now on, or looks for the same anew:
+    /// while somebody types it does not, as long as what can be read of the text is in force already.
     pub(crate) fn set(&mut self, (text, typing): (String, Typing), of: Source) -> bool {
         let session = &of.session;
         self.text = text;
