@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use netreel_shared::body::EventKind;
+
 use crate::decode::Records;
 use crate::ending::{CutWhy, Damage, Ending, Gap, GapWhy, Recovery};
 use crate::frame::FRAME_HEAD;
@@ -12,7 +14,7 @@ use crate::part::{MissingParts, OpenedPart};
 use crate::plain::OwnedRecord;
 use crate::read_at::{ReadAt, ReadError, read_vec};
 use crate::stored::{Body, BodyError, block_body};
-use crate::{Endpoint, EventKind, EventNumber, Header, Record, SocketId, Time};
+use crate::{Endpoint, EventNumber, Header, Record, SocketId, Time};
 
 /// The recording of one node, open for reading: from one file, or from the parts of a recording in
 /// several, which read as one.

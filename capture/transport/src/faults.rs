@@ -65,8 +65,8 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// When it arrives that is on its way from `begins` on, and a copy of it. `last` is when the latest packet
-    /// of the link arrives that kept its place: only one that is overtaken does not mind it.
+    /// When a packet arrives that sets out at `begins`, and a copy of it. `last` is when the latest packet of
+    /// the link arrives that kept its place: only one that is overtaken does not mind it.
     pub fn arrivals(&self, begins: Time, last: &mut Time) -> (Time, Option<Time>) {
         let mut due = begins + self.delay;
         if !self.overtaken {

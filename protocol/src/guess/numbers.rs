@@ -57,6 +57,13 @@ impl Shape {
     }
 }
 
+impl Packets {
+    /// A number of a packet.
+    pub(super) fn read(&self, shape: Shape, member: usize) -> Option<u64> {
+        shape.read(&self.packets[member].head)
+    }
+}
+
 /// How a number goes on from packet to packet of a link.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Steps {

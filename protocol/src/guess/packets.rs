@@ -1,6 +1,5 @@
 //! The packets of a recording, and those of them that are looked at together.
 
-use super::numbers::Shape;
 use crate::session::{PacketId, Session};
 
 /// So many packets are looked at, the first ones.
@@ -82,11 +81,6 @@ impl Packets {
     /// A byte of a packet.
     pub(super) fn byte(&self, member: usize, place: usize) -> Option<u8> {
         self.packets[member].head.get(place).copied()
-    }
-
-    /// A number of a packet.
-    pub(super) fn read(&self, shape: Shape, member: usize) -> Option<u64> {
-        shape.read(&self.packets[member].head)
     }
 
     pub(super) fn histogram(&self, group: &Group, place: usize) -> [usize; 256] {

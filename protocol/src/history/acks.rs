@@ -9,9 +9,9 @@ use roaring::RoaringBitmap;
 use receipts::Receipt;
 pub(super) use receipts::Receipts;
 
-use super::facts::NodeEnd;
 use super::keyed::Keyed;
 use super::line::Line;
+use super::node_end::NodeEnd;
 use super::sequence::{span, unwrap};
 use super::streams::{MessageStream, Streams, reliable};
 use crate::session::{

@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 
 use netreel_wire::Sequence;
 
-use super::facts::NodeEnd;
 use super::keyed::Keyed;
 use super::line::Line;
+use super::node_end::NodeEnd;
 use super::sequence::unwrap;
 use super::streams::Streams;
 use crate::session::{self, NodeId, PacketId, Session, Stamp, Way};

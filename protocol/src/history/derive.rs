@@ -7,10 +7,11 @@ use netreel_system::Cancel;
 
 use super::acks::{Acks, Learning, Receipts};
 use super::claims::{Claiming, Claims};
-use super::facts::{Facts, NodeEnd};
+use super::facts::Facts;
 use super::found::proofs;
 use super::lanes;
 use super::model::Straggler;
+use super::node_end::NodeEnd;
 use super::punctual::punctuality;
 use super::streams::{MessageStream, Streams};
 use super::walked::NodeHistory;

@@ -5,35 +5,7 @@ use std::sync::OnceLock;
 use super::claims::is_whole;
 use super::streams::Streams;
 use super::wholes::Wholes;
-use crate::session::{Crossing, EndId, NodeId, Session, Stamp};
-
-/// One of a node's ends, as the walks along its events take it.
-#[derive(Clone, Copy)]
-pub(super) struct NodeEnd {
-    pub end: EndId,
-    pub crossing: Crossing,
-    pub stamp: Stamp,
-    /// Who sent its packet, and to whom.
-    pub link: (NodeId, NodeId),
-    /// How often these two had connected anew.
-    pub meeting: u16,
-}
-
-impl NodeEnd {
-    /// What the walks take of an end; `None` where its packet is of no link.
-    pub fn new(
-        (session, streams): (&Session, &Streams),
-        (end, crossing, stamp): (EndId, Crossing, Stamp),
-    ) -> Option<NodeEnd> {
-        Some(NodeEnd {
-            end,
-            crossing,
-            stamp,
-            link: session.link(crossing.packet)?,
-            meeting: streams.meeting_of(crossing.packet),
-        })
-    }
-}
+use crate::session::Session;
 
 /// What the packets of all nodes say together.
 pub(super) struct Facts<'a> {

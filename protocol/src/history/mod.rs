@@ -28,6 +28,7 @@ mod links;
 mod meetings;
 mod migrations;
 mod model;
+mod node_end;
 mod nodes;
 mod overtaken;
 mod punctual;

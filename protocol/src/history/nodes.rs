@@ -10,7 +10,8 @@ use netreel_wire::{MessageFacts, Role, Rules};
 
 use super::acts::{Act, acts};
 use super::belief::{Believer, Speaker};
-use super::facts::{Facts, NodeEnd};
+use super::facts::Facts;
+use super::node_end::NodeEnd;
 use super::roles::is_about_object;
 use super::streams::{HandedOver, StreamNumber};
 use super::walked::{Inbox, NodeHistory, Walked};

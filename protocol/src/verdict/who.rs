@@ -45,15 +45,12 @@ pub(super) fn needed_observers<'a>(
 
 pub(super) fn observed(observers: &[&Observer]) -> Option<Reason> {
     let names: Vec<String> = observers.iter().map(|each| each.name.clone()).collect();
-    let (what, them) = match names.len() {
+    let what = match names.len() {
         0 => return None,
-        1 => ("is a packet capture", "it"),
-        _ => ("are packet captures", "them"),
+        1 => "is a packet capture: what programs read of it is unknown",
+        _ => "are packet captures: what programs read of them is unknown",
     };
-    let sentence = format!(
-        "{} {what}: what programs read of {them} is unknown",
-        list(&names)
-    );
+    let sentence = format!("{} {what}", list(&names));
     Some(Reason::about(OBSERVED, names, sentence))
 }
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use netreel_reel::{EventNumber, FaultVerdict, SendOutcome, os_code_words};
 
-use super::PcapngOptions;
 use super::lane::{Item, What};
+use super::options::{Comments, Frames, PcapngOptions};
 use super::proxies::Proxies;
 use super::whose::Whose;
 use crate::figures::{duration, length};
@@ -18,32 +18,6 @@ use crate::session::{
 
 /// More messages of one packet are counted, not listed.
 const RESENT_TOLD: usize = 4;
-
-/// Which of a packet's two ends have a frame.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Frames {
-    /// One where it was sent, one where it was received, one for each further receipt.
-    #[default]
-    Both,
-    /// One where it was sent.
-    Sent,
-    /// One for each receipt.
-    Received,
-    /// One where it was sent, or, where nobody recorded that, where it was received first.
-    Once,
-}
-
-/// Which comments are written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Comments {
-    /// Findings, holes, and what became of each packet.
-    #[default]
-    All,
-    /// Findings alone.
-    Findings,
-    /// None.
-    None,
-}
 
 /// Finds the words for each frame.
 pub(super) struct Commenter<'a> {

@@ -14,11 +14,12 @@ mod datagram;
 mod extra;
 mod interfaces;
 mod lane;
+mod options;
 mod proxies;
 mod whose;
 
 pub use addresses::Naming;
-pub use comments::{Comments, Frames};
+pub use options::{Comments, Frames, PcapngOptions};
 
 use std::io::{self, Write};
 
@@ -36,34 +37,6 @@ use netreel_reel::Endpoint;
 use crate::figures::duration;
 use crate::history::{History, Level};
 use crate::session::{NodeId, PacketId, Session, SessionTime};
-
-/// What is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PcapngOptions {
-    /// Which ends have a frame.
-    pub frames: Frames,
-    /// What is said beside them.
-    pub comments: Comments,
-    /// Which addresses they have.
-    pub naming: Naming,
-    /// A packet that took this long, in ns, is called late.
-    pub late_ns: i64,
-    /// Whether ticks, calls of the game, notes and the like have frames as well: IP packets of
-    /// protocol 253, from a node to itself, with words in them.
-    pub extra: bool,
-}
-
-impl Default for PcapngOptions {
-    fn default() -> PcapngOptions {
-        PcapngOptions {
-            frames: Frames::default(),
-            comments: Comments::default(),
-            naming: Naming::default(),
-            late_ns: 100_000_000,
-            extra: false,
-        }
-    }
-}
 
 /// What was written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! Which connection a packet is of that a node sends or receives, and what comes of one that is over.
 
 use super::{Arrived, Walk};
-use crate::history::facts::NodeEnd;
 use crate::history::model::{Over, Straggler};
+use crate::history::node_end::NodeEnd;
 use crate::session::{Stamp, Way};
 
 impl Walk<'_> {

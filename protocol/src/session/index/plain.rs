@@ -67,9 +67,9 @@ pub(crate) trait Indexed: Sized {
     fn take(from: &mut Taking) -> Result<Self, Misfit>;
 }
 
-/// Says what of a structure stands in an index, in its order: fields in parentheses go through serde, all at
-/// once, and the others by themselves. Those behind `but` do not stand there. A field that is in none of these
-/// does not compile.
+/// Says what of a structure stands in an index, in its order: fields in parentheses go through serde, all
+/// at once, and the others by themselves. Those behind `but` do not stand there. A field that is in none of
+/// these does not compile.
 macro_rules! indexed {
     (
         $of:ident: $(($($first:ident),+))? $($own:ident),* $(; ($($last:ident),+))? $(but $left:ident)?
