@@ -19,7 +19,7 @@ use crate::history::roles::is_about_object;
 use crate::history::settled::take_ns;
 use crate::history::state::value::apart_words;
 use crate::history::state::{Lasting, Owned, States};
-use crate::history::{Span, Standing};
+use crate::history::{History, Span, Standing};
 
 /// What a session comes to: findings, and what stands at its end for too short a time to be one.
 #[derive(Default)]
@@ -123,7 +123,8 @@ enum Stands {
 type Retold = BTreeSet<(u64, Option<PropertyId>)>;
 
 /// How long news may take between two nodes, and when they take part.
-struct Ages {
+struct Ages<'a> {
+    history: &'a History,
     least_ns: i64,
     round_trips: i64,
     /// The middle way of a packet on each link, in ns.
@@ -138,8 +139,8 @@ struct Ages {
     retold: RefCell<BTreeMap<(NodeId, NodeId), Retold>>,
 }
 
-impl Ages {
-    fn new(case: &Case<'_>) -> Ages {
+impl<'a> Ages<'a> {
+    fn new(case: &Case<'a>) -> Ages<'a> {
         let (session, bounds) = (case.session, &case.session.bounds.difference_lasts);
         let traffic = session.traffic().iter();
         let ways = traffic.filter_map(|(&link, traffic)| {
@@ -155,6 +156,7 @@ impl Ages {
             }
         }
         Ages {
+            history: case.history,
             least_ns: bounds.longest.0,
             round_trips: i64::from(bounds.round_trips),
             ways,
@@ -180,7 +182,8 @@ impl Ages {
 
     /// How a difference of this stretch ends, which stands or not. It is being told again where it has not
     /// lasted for twice as long as news may take, and a reliable message about the object is still to be
-    /// handed up by one of both, or it was told again ([`Ages::told_again`]).
+    /// handed up by one of both, or by the one whom the node takes for the owner, or it was told again
+    /// ([`Ages::told_again`]).
     fn stands(
         &self,
         session: &Session,
@@ -195,9 +198,14 @@ impl Ages {
         if end.since(stretch.start) > longest_ns.saturating_mul(2) {
             return Stands::Untold;
         }
-        // The owner may be the one who does not know yet that it is owner no more.
-        let is_awaited = |at: NodeId| self.awaited.contains(&(at, object));
-        if is_awaited(node) || is_awaited(owner) {
+        // The owner may be the one who does not know yet that it is owner no more, and the next owner the
+        // one who does not know yet that it is.
+        let next = match self.history.last_belief(object, node) {
+            Some(Belief::Owned(peer)) => session.node_of_peer(peer),
+            _ => None,
+        };
+        let mut those = [Some(node), Some(owner), next].into_iter().flatten();
+        if those.any(|at| self.awaited.contains(&(at, object))) {
             return Stands::Told;
         }
         let mut retold = self.retold.borrow_mut();

@@ -18,7 +18,7 @@ const OTHERS_MIN: u64 = 8;
 
 /// Where the loss of the other packets explains with such a chance that all copies were lost, it was
 /// chance.
-const CHANCE_MAX: f64 = 1e-6;
+const CHANCE_MAX: f64 = 1e-8;
 
 /// Why a message does not get through.
 pub(super) struct Cause {
