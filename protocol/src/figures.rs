@@ -2,6 +2,7 @@
 //! sentences of JSON and of exports.
 
 use std::borrow::Borrow;
+use std::fmt::Write as _;
 
 use crate::session::SessionTime;
 
@@ -141,7 +142,11 @@ pub(crate) fn ordinal(number: u64) -> String {
 
 /// Bytes in hexadecimal digits, two each.
 pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    let text = String::with_capacity(2 * bytes.len());
+    bytes.iter().fold(text, |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
 
 /// A part of one, in percent with one decimal: `96.8 %`.

@@ -1,4 +1,4 @@
-//! Enums whose variants have words, which files and filters know them by.
+//! Enums whose variants have words, which files, filters and tables know them by.
 
 /// Makes an enum of its variants, each behind its word.
 macro_rules! named {

@@ -388,7 +388,8 @@ pub enum RuleWord {
 }
 
 named! {
-    /// What the sender of a copy had heard of the one before.
+    /// What the sender of a copy had heard of the one before. Each word is that of the step in `why --json`:
+    /// the one that [`Fact`] has for it.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
     pub enum Cause {
         /// That the receiver lacked it.

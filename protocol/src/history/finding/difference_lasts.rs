@@ -14,12 +14,13 @@ use netreel_wire::PropertyId;
 
 use super::prelude::*;
 use crate::history::existence::Existence;
+use crate::history::game::span_at;
 use crate::history::lanes::awaited;
 use crate::history::roles::is_about_object;
 use crate::history::settled::take_ns;
 use crate::history::state::value::apart_words;
 use crate::history::state::{Lasting, Owned, States};
-use crate::history::{History, Span, Standing};
+use crate::history::{Span, Standing};
 
 /// What a session comes to: findings, and what stands at its end for too short a time to be one.
 #[derive(Default)]
@@ -124,7 +125,7 @@ type Retold = BTreeSet<(u64, Option<PropertyId>)>;
 
 /// How long news may take between two nodes, and when they take part.
 struct Ages<'a> {
-    history: &'a History,
+    case: &'a Case<'a>,
     least_ns: i64,
     round_trips: i64,
     /// The middle way of a packet on each link, in ns.
@@ -140,7 +141,7 @@ struct Ages<'a> {
 }
 
 impl<'a> Ages<'a> {
-    fn new(case: &Case<'a>) -> Ages<'a> {
+    fn new(case: &'a Case<'a>) -> Ages<'a> {
         let (session, bounds) = (case.session, &case.session.bounds.difference_lasts);
         let traffic = session.traffic().iter();
         let ways = traffic.filter_map(|(&link, traffic)| {
@@ -156,7 +157,7 @@ impl<'a> Ages<'a> {
             }
         }
         Ages {
-            history: case.history,
+            case,
             least_ns: bounds.longest.0,
             round_trips: i64::from(bounds.round_trips),
             ways,
@@ -200,7 +201,7 @@ impl<'a> Ages<'a> {
         }
         // The owner may be the one who does not know yet that it is owner no more, and the next owner the
         // one who does not know yet that it is.
-        let next = match self.history.last_belief(object, node) {
+        let next = match self.case.history.last_belief(object, node) {
             Some(Belief::Owned(peer)) => session.node_of_peer(peer),
             _ => None,
         };
@@ -308,7 +309,7 @@ impl<'a> Ages<'a> {
                             lives: !lives,
                             from,
                             to,
-                            stands: to == part.end,
+                            stands: to == part.end && is_last(lane, span, to),
                         });
                     }
                 }
@@ -328,6 +329,11 @@ struct Lived {
     from: SessionTime,
     to: SessionTime,
     stands: bool,
+}
+
+/// Whether no other span of a lane has begun by then, be it at that moment.
+fn is_last(lane: &[Span], span: &Span, at: SessionTime) -> bool {
+    span_at(lane, at).is_some_and(|last| std::ptr::eq(last, span))
 }
 
 /// When which node alone believed that it owned an object.

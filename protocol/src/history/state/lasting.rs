@@ -112,11 +112,14 @@ impl States {
         };
         let mut row = rows.start;
         let mut end = None;
+        let mut latest = None;
         for (when, word) in words {
             let Some(word) = word.filter(|word| word.owner != node) else {
                 watch.forget();
+                latest = None;
                 continue;
             };
+            latest = Some(word.code);
             let there = part(word.owner);
             end = Some(there.end);
             let there = there.start.max(when.start)..there.end.min(when.end);
@@ -141,6 +144,16 @@ impl States {
                     None => watch.lose(),
                 }
                 from = to;
+            }
+        }
+        // What the node learns at the very moment of the end it knows.
+        if let Some((end, word)) = end.zip(latest) {
+            while row + 1 < rows.end && own.time(row + 1) <= end {
+                row += 1;
+            }
+            let known = (own.time(row) == end).then(|| own.values.get(row) as u32);
+            if let Some(code) = known.filter(|&it| is_value(it) && watch.is_same(word, it)) {
+                watch.is_fresh(end, code);
             }
         }
         watch.end(end)

@@ -8,7 +8,7 @@ use netreel_wire::Wire;
 
 use super::grown::Look;
 use super::scan::{RawHole, Scan};
-use crate::figures::{counted, listed};
+use crate::figures::{counted, hex, listed};
 use crate::session::SessionError;
 use crate::session::ask::firm::Firm;
 use crate::session::facts::asking::Answers;
@@ -218,10 +218,6 @@ pub(crate) fn one_session(sources: &[Source]) -> Result<(), SessionError> {
             second_id: hex(&second.reel.header().session),
         }),
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The first wire inside a reel that compiles.

@@ -217,6 +217,7 @@ impl<'a> Roads<'a> {
         };
         let reached = match side {
             Side::Receive => &[],
+            _ if self.known.listeners.is_empty() => &[],
             Side::Send | Side::Seen => self.reached(reel, usize::from(from), &raw),
         };
         if reached.is_empty() {

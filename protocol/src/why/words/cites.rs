@@ -27,7 +27,27 @@ impl Fact {
             | Fact::Acked { packet, .. }
             | Fact::Asked { packet, .. }
             | Fact::Unfit { packet } => Some(packet),
-            _ => None,
+            Fact::Found { .. }
+            | Fact::Evidence { .. }
+            | Fact::Held { .. }
+            | Fact::NeverReached { .. }
+            | Fact::SentAgain { .. }
+            | Fact::Ambiguous { .. }
+            | Fact::MoreCopies { .. }
+            | Fact::HandedOverLate { .. }
+            | Fact::Waited { .. }
+            | Fact::StillWaits { .. }
+            | Fact::Did { .. }
+            | Fact::Later { .. }
+            | Fact::Rule { .. }
+            | Fact::Believed { .. }
+            | Fact::NeverTold { .. }
+            | Fact::Would { .. }
+            | Fact::Hole { .. }
+            | Fact::CutShort { .. }
+            | Fact::Clocks { .. }
+            | Fact::NoRules { .. }
+            | Fact::Nothing { .. } => None,
         }
     }
 
