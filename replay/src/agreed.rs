@@ -56,6 +56,8 @@ fn words(
 ) -> Option<String> {
     Some(match *event {
         Event::Tick { tick, .. } => format!("tick {tick}"),
+        Event::Input { call } => input_words(call),
+        Event::Sent { to, payload, .. } => packet_words(payload, ("to", to), wire, name),
         Event::Received { from, payload, .. } => packet_words(payload, ("from", from), wire, name),
         Event::PollEmpty { .. } => "a receive that finds nothing".to_owned(),
         Event::ReceiveFailed { .. } => "a receive that fails".to_owned(),
@@ -78,7 +80,7 @@ pub(crate) fn step_words(
 ) -> String {
     match step {
         Step::Tick(tick) => format!("the next tick, {tick}"),
-        Step::Input(call) => format!("a call of the game, {} bytes", call.len()),
+        Step::Input(call) => input_words(call),
         Step::Clock => "a clock read".to_owned(),
         Step::Random => "a random draw".to_owned(),
         Step::Receive => "a receive".to_owned(),
@@ -86,6 +88,11 @@ pub(crate) fn step_words(
         Step::State(state) => format!("a state of {} bytes", state.len()),
         Step::Nothing => "nothing".to_owned(),
     }
+}
+
+/// A call of the game.
+fn input_words(call: &[u8]) -> String {
+    format!("a call of the game, {} bytes", call.len())
 }
 
 /// A packet that goes some way, to or from somebody.

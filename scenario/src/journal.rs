@@ -99,7 +99,7 @@ impl Journal {
     pub fn open(folder: &Path) -> Result<(Journal, Recovered), RecoverError> {
         let path = folder.join("journal");
         let failed = |error| RecoverError::of(&path, error);
-        let (mut file, mut entries) = begun(&path, true)?;
+        let (mut file, mut entries) = opened(&path, true)?;
         let recovered = undo_all(&mut file, &mut entries).map_err(failed)?;
         let mut random = [0; 8];
         netreel_system::random(&mut random).map_err(failed)?;
@@ -181,11 +181,12 @@ pub fn recover(folder: &Path) -> Result<Recovered, RecoverError> {
     if !path.exists() {
         return Ok(Recovered::default());
     }
-    let (mut file, mut entries) = begun(&path, false)?;
+    let (mut file, mut entries) = opened(&path, false)?;
     undo_all(&mut file, &mut entries).map_err(|error| RecoverError::of(&path, error))
 }
 
-fn begun(path: &Path, creates: bool) -> Result<(File, Vec<Entry>), RecoverError> {
+/// The journal's file, locked, and what is in it.
+fn opened(path: &Path, creates: bool) -> Result<(File, Vec<Entry>), RecoverError> {
     let failed = |error| RecoverError::of(path, error);
     let mut options = OpenOptions::new();
     let mut file = options

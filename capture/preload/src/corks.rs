@@ -34,7 +34,7 @@ const LOOKS_MAX: u32 = 200;
 // SAFETY: only the thread that has set `HELD` touches what is inside.
 unsafe impl Sync for Place {}
 
-// SAFETY: numbers.
+// SAFETY: numbers and a bool.
 unsafe impl Zero for Place {}
 
 struct Parts {
@@ -54,7 +54,7 @@ pub struct First {
     pub segment: u16,
 }
 
-// SAFETY: numbers.
+// SAFETY: numbers and a bool.
 unsafe impl Zero for First {}
 
 impl First {

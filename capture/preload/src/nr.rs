@@ -73,13 +73,13 @@ numbers! {
     PRLIMIT 302 261;
     TKILL 200 130;
     PIDFD_OPEN 434 434;
-    // What 64-bit ARM never had, by numbers that no call has there.
-    DUP2 33 0x1000_0000;
-    POLL 7 0x1000_0001;
-    EPOLL_WAIT 232 0x1000_0002;
-    EVENTFD 284 0x1000_0003;
-    TIME 201 0x1000_0004;
-    SELECT 23 0x1000_0005;
+    // What 64-bit ARM never had, by numbers that no program can ask for: those are signed.
+    DUP2 33 0xffff_ffff_0000_0000;
+    POLL 7 0xffff_ffff_0000_0001;
+    EPOLL_WAIT 232 0xffff_ffff_0000_0002;
+    EVENTFD 284 0xffff_ffff_0000_0003;
+    TIME 201 0xffff_ffff_0000_0004;
+    SELECT 23 0xffff_ffff_0000_0005;
 }
 
 /// As seccomp names this machine.

@@ -57,7 +57,7 @@ impl Source {
     }
 
     /// Receives by `ask`, which calls the function that it is given and has the kernel name the
-    /// source, where the socket has no one peer and `any` bytes are asked for; by `plain` otherwise.
+    /// source, where the socket has no one peer and `any`thing is asked for; by `plain` otherwise.
     #[inline]
     fn receive_by<F: Copy>(
         fd: i32,

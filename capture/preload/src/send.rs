@@ -41,16 +41,24 @@ fn outgoing<'a>(fd: i32, socket: u16, list: &'a [IoVec], address: &[u8]) -> Outg
 unsafe fn message<'a>(fd: i32, socket: u16, message: &MsgHdr) -> Outgoing<'a> {
     // SAFETY: the caller vouches for it.
     let (list, address, segment) = unsafe {
-        (
-            message.list(),
-            sys::slice(message.name, message.name_length),
-            vectors::control(message.control, message.control_length, sys::UDP_SEGMENT),
-        )
+        let address = sys::slice(message.name, message.name_length);
+        (message.list(), address, told_segment(message))
     };
     Outgoing {
-        segment: segment.map(u16::from_ne_bytes),
+        segment,
         ..outgoing(fd, socket, list, address)
     }
+}
+
+/// The size into which the kernel cuts a message, where that says.
+///
+/// # Safety
+/// As [`message`].
+unsafe fn told_segment(message: &MsgHdr) -> Option<u16> {
+    // SAFETY: the caller vouches for it.
+    let segment =
+        unsafe { vectors::control(message.control, message.control_length, sys::UDP_SEGMENT) };
+    segment.map(u16::from_ne_bytes)
 }
 
 /// Where it goes, whatever the socket's peer is later; `None` where nobody knows yet.
@@ -64,20 +72,20 @@ fn to_from_now(out: &Outgoing<'_>) -> Option<To> {
     Some(To { endpoint, is_peer })
 }
 
-/// The size into which the kernel cuts it, as the call says or the socket.
+/// The size into which the kernel cuts what a call hands over, as the call says or the socket.
 #[inline]
-fn segment(out: &Outgoing<'_>) -> u16 {
-    out.segment.unwrap_or_else(|| sockets::segment(out.socket))
+fn segment(told: Option<u16>, socket: u16) -> u16 {
+    told.unwrap_or_else(|| sockets::segment(socket))
 }
 
 /// The size of each packet that the kernel makes of it; 0 where it goes as it is.
 #[inline]
-fn cut(out: &Outgoing<'_>) -> usize {
-    let size = usize::from(segment(out));
+fn cut(list: &[IoVec], told: Option<u16>, socket: u16) -> usize {
+    let size = usize::from(segment(told, socket));
     if size == 0 {
         return 0;
     }
-    let length = length(out.list);
+    let length = length(list);
     // Of more segments the kernel takes none.
     if length > size && length.div_ceil(size) <= SEGMENTS_MAX {
         size
@@ -117,7 +125,7 @@ fn send_packet(out: &Outgoing<'_>, flags: i32, send: impl FnOnce() -> isize) -> 
 /// The same for a packet that leaves at once.
 #[inline]
 fn send_whole(out: &Outgoing<'_>, send: impl FnOnce() -> isize) -> isize {
-    let size = cut(out);
+    let size = cut(out.list, out.segment, out.socket);
     if replay::on() {
         return match size {
             0 => replay::sends(out),
@@ -155,7 +163,7 @@ fn send_in_parts(out: &Outgoing<'_>, more: bool, send: impl FnOnce() -> isize) -
     if length > usize::from(u16::MAX) {
         return send_whole(out, send);
     }
-    let first = || First::new(to_from_now(out), segment(out));
+    let first = || First::new(to_from_now(out), segment(out.segment, socket));
     if !corks::keep(socket, first, out.list) {
         sockets::past(PastId::PARTS);
         return send_whole(out, send);
@@ -354,7 +362,8 @@ hook! {
         for part in core::slice::from_raw_parts_mut(messages, count as usize).chunks_mut(PART) {
             let send = |first, count| real(fd, first, count, flags);
             let out = |of: &MMsgHdr| message(fd, socket, &of.header);
-            let result = if is_in_parts(socket, flags) || part.iter().any(|it| cut(&out(it)) > 0) {
+            let is_cut = |of: &MMsgHdr| cut(of.header.list(), told_segment(&of.header), socket) > 0;
+            let result = if is_in_parts(socket, flags) || part.iter().any(is_cut) {
                 send_one_by_one(flags, part, out, send)
             } else if replay::on() {
                 replay::sends_many(part, out)

@@ -182,8 +182,10 @@ impl<'a, E> Runner<'a, E> {
         trace.clear();
         let mut ran = Ran::default();
         self.play(rank, changes, &mut ran, Mode::Changed)?;
-        trace.append(&mut self.net.lock().trace);
-        self.delivered(&mut ran);
+        let mut net = self.net.lock();
+        trace.append(&mut net.trace);
+        ran.broken = std::mem::take(&mut net.broken);
+        drop(net);
         self.leave_out_known(&mut ran);
         if !ran.left && ran.panicked.is_none() {
             ran.differences = self.parted(changes);
@@ -472,8 +474,12 @@ impl<'a, E> Runner<'a, E> {
         net.begin(node, turn);
         match it.begins {
             Begins::Start => {}
-            Begins::Tick(tick, time) => drop(net.write(node, Event::Tick { tick, time })),
-            Begins::Call(ref call) => drop(net.write(node, Event::Input { call })),
+            Begins::Tick(tick, time) => {
+                net.write(node, Event::Tick { tick, time });
+            }
+            Begins::Call(ref call) => {
+                net.write(node, Event::Input { call });
+            }
         }
         drop(net);
         let layer = match self.layers[node].take() {

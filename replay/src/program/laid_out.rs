@@ -130,16 +130,16 @@ impl Turns {
     /// the entries.
     pub(super) fn floor(&mut self, entries: &mut [u8], thread: u16, points: u64, at: usize) {
         let place = self.of(thread);
-        let next = words(&[place.entries + 1, points, 0]);
-        place.floor.comes(entries, &next, at);
+        let next = words([place.entries + 1, points, 0]);
+        place.floor.comes(entries, next.as_flattened(), at);
     }
 
     /// The thread comes to a step whose details lie at `at` among the entries.
     pub(super) fn step(&mut self, entries: &mut [u8], thread: u16, count: u64, at: usize) {
         let next_at = at + offset_of!(Order, next);
-        self.of(thread)
-            .step
-            .comes(entries, &words(&[count]), next_at);
+        let next = words([count]);
+        let place = self.of(thread);
+        place.step.comes(entries, next.as_flattened(), next_at);
     }
 
     /// Writes into the tape when each gives the floor up first, and each one's first step.
@@ -147,19 +147,16 @@ impl Turns {
         for (index, place) in self.0.iter().take(THREADS_MAX).enumerate() {
             let at = FLOORS_AT + index * size_of::<NextFloor>();
             put(tape, at, &place.floor.first);
-            put(
-                tape,
-                at + offset_of!(NextFloor, all),
-                &words(&[place.entries]),
-            );
+            let all = words([place.entries]);
+            put(tape, at + offset_of!(NextFloor, all), all.as_flattened());
             put(tape, STEPS_AT + index * 8, &place.step.first);
         }
     }
 }
 
 /// As the tape has them.
-fn words(words: &[u64]) -> Vec<u8> {
-    words.iter().flat_map(|word| word.to_ne_bytes()).collect()
+fn words<const N: usize>(words: [u64; N]) -> [[u8; 8]; N] {
+    words.map(u64::to_ne_bytes)
 }
 
 /// The step's number in its thread, and who had the lock before. `None` where the details have no
@@ -181,6 +178,6 @@ pub(super) fn read_order(
 }
 
 /// As the tape has it.
-pub(super) fn order_bytes(order: &Order) -> Vec<u8> {
-    words(&[order.before, order.step, order.next])
+pub(super) fn order_bytes(order: &Order) -> [[u8; 8]; 3] {
+    words([order.before, order.step, order.next])
 }

@@ -581,7 +581,7 @@ impl<'a> Making<'a> {
             value: count,
             ..entry
         };
-        self.push(entry, &[], &laid_out::order_bytes(&order));
+        self.push(entry, &[], laid_out::order_bytes(&order).as_flattened());
     }
 
     fn too_many(&mut self, number: EventNumber) {

@@ -11,6 +11,7 @@ use netreel_transport::LinkFaults;
 use super::costs::{A, B, OBJECT, SECOND, X, owns, paint, spawn};
 
 const HOST: Peer = Peer::HOST;
+
 /// What happens to A's box.
 #[derive(Clone, Copy)]
 pub enum Scene {
