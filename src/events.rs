@@ -121,7 +121,6 @@ impl<'a> Listing<'a> {
             reel,
             wanted,
             json,
-
             widths: [
                 digits(last).max(5),
                 times.into_iter().fold(6, usize::max),

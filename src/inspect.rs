@@ -42,13 +42,16 @@ pub fn run(arguments: &Inspect, out: &mut dyn Write) -> Result<Answer> {
     let Some(layer) = &arguments.layer else {
         return run_here(arguments, out);
     };
-    watched::in_child(layer, || {
-        // A file that is no plugin is told before there is a window.
-        Engine::asked(Some(layer), Changes::default())?;
-        let answer = run_here(arguments, out);
-        out.flush()?;
-        answer
-    })
+    if !watched::is_child() {
+        return watched::run(layer);
+    }
+    watched::say_safe(false);
+    // A file that is no plugin is told before there is a window.
+    let loaded = Engine::asked(Some(layer), Changes::default()).map(drop);
+    let answer = loaded.and_then(|()| run_here(arguments, out));
+    out.flush()?;
+    watched::say_safe(true);
+    answer
 }
 
 /// What the command line asks for, read.

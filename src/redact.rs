@@ -12,7 +12,7 @@ use netreel_reel::Reel;
 
 use crate::arguments::{KeepBytes, Redact};
 use crate::outcome::{Answer, Failure, Result, fail};
-use crate::{open, text, whole};
+use crate::{open, text};
 
 /// More packets of a reel are counted, not listed.
 const LISTED_MAX: usize = 10;
@@ -71,11 +71,13 @@ struct Out<'p> {
 impl Out<'_> {
     /// Makes a folder that is empty, so that nothing in it is older than the redaction.
     fn make(&mut self) -> Result {
-        self.is_new = !self.path.exists();
-        match whole::make_empty(self.path) {
-            Ok(true) => Ok(()),
-            Ok(false) => Err(Failure::at(self.path, "it is not empty; name a new folder")),
-            Err(error) => Err(Failure::at(self.path, error)),
+        let failed = |error| Failure::at(self.path, error);
+        let is_new = !self.path.exists();
+        std::fs::create_dir_all(self.path).map_err(failed)?;
+        self.is_new = is_new;
+        match std::fs::read_dir(self.path).map_err(failed)?.next() {
+            None => Ok(()),
+            Some(_) => Err(Failure::at(self.path, "it is not empty; name a new folder")),
         }
     }
 
@@ -162,7 +164,6 @@ fn rules(arguments: &Redact) -> Result<Redaction> {
             "--blank keeps packets and empties fields of them: it does not go with --payloads",
         );
     }
-
     Ok(Redaction {
         key,
         addresses: !arguments.keep_addresses,

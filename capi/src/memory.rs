@@ -8,18 +8,19 @@ use crate::types::{
     E_UNSUPPORTED,
 };
 
-/// A struct that begins with its size and grows at its end. Without padding, and all zeros is a
-/// value of it.
+/// A struct that begins with its size and grows at its end. Its default is all zeros: that is what
+/// an older caller's struct has in the fields that it lacks.
 ///
 /// # Safety
-/// Both hold, and the first field is a `u32`.
+/// The first field is a `u32`, there is no padding, and whatever bytes a caller has there are a value
+/// of it.
 pub(crate) unsafe trait Sized32: Copy + Default {
     const NAME: &'static str;
 }
 
 macro_rules! sized {
     ($($type:ty: $name:literal)*) => { $(
-        // SAFETY: the layouts are tested; numbers and raw pointers may be 0.
+        // SAFETY: the layouts are tested; numbers and raw pointers may have any bytes.
         unsafe impl Sized32 for $type {
             const NAME: &'static str = $name;
         }
@@ -69,7 +70,7 @@ pub(crate) unsafe fn read_sized<T: Sized32>(place: *const T) -> Result<T, Failur
     let size = unsafe { size_of_theirs(place)? };
     let known = size.min(size_of::<T>());
     let mut ours = T::default();
-    // SAFETY: both sides have `known` bytes.
+    // SAFETY: both sides have `known` bytes, and any bytes are a value of ours.
     unsafe {
         (&raw mut ours)
             .cast::<u8>()

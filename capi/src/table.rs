@@ -185,7 +185,6 @@ unsafe extern "C" fn close(recorder: Handle, summary: *mut CSummary) -> i32 {
             // SAFETY: see above.
             unsafe { check_sized(summary)? };
         }
-
         let Summary {
             events,
             dropped,

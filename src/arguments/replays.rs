@@ -133,7 +133,7 @@ impl Program {
     }
 }
 
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Args)]
 pub struct Onto {
     /// Say what the node said to this live endpoint, over UDP, and show what comes back beside what
     /// was recorded (docs/replay.md).
@@ -149,6 +149,17 @@ pub struct Onto {
     /// Send each packet as soon as everything has come that had come before it.
     #[arg(long, requires = "to", conflicts_with = "speed")]
     pub as_answered: bool,
+}
+
+impl Default for Onto {
+    fn default() -> Onto {
+        Onto {
+            to: None,
+            peer: None,
+            speed: 1.0,
+            as_answered: false,
+        }
+    }
 }
 
 fn factor(text: &str) -> Result<f64, String> {

@@ -134,7 +134,6 @@ fn maybe(value: Option<impl ToString>) -> String {
 fn of(arguments: &Explore, ground: &Ground) -> Result<Of> {
     let read = &arguments.read.source;
     let yes = |is_so: bool| if is_so { "yes" } else { "" }.to_owned();
-
     let file = |path: Option<&Path>| -> Result<String> {
         let Some(path) = path else {
             return Ok(String::new());

@@ -100,10 +100,14 @@ pub fn in_a_process(
     let Some(plugin) = layer else {
         return action();
     };
-    watched::in_child(plugin, || {
-        watched::end_where_it_stands_still(PATIENCE);
-        action()
-    })
+    if !watched::is_child() {
+        return watched::run(plugin);
+    }
+    watched::say_safe(false);
+    watched::end_where_it_stands_still(PATIENCE);
+    let answer = action();
+    watched::say_safe(true);
+    answer
 }
 
 fn explored(arguments: &Explore, out: &mut dyn Write) -> Result<Answer> {
@@ -128,7 +132,6 @@ fn explored(arguments: &Explore, out: &mut dyn Write) -> Result<Answer> {
         return orders::run(arguments, (&ground, session), &mut runner, out);
     }
     same_again(&mut runner)?;
-
     let mut judge = Judge::new(&mut runner, session, alone, &makers)?;
     let (before, known) = ended_before(arguments, &ground)?;
     if let (Some(played), Some(folder)) = (&played, &arguments.out) {

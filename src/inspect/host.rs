@@ -170,7 +170,7 @@ impl Opener {
     /// Does something beside the window whose answer is about what is shown.
     fn do_beside(&self, name: &str, work: impl FnOnce() -> Answer + Send + 'static) {
         let work = move |told: &Teller| told.say(work());
-        spawn(name, self.told(Job::Done), Answer::Failed, work);
+        spawn((name, "for it"), self.told(Job::Done), Answer::Failed, work);
     }
 
     /// The folders in which wires may lie that fit what is shown.
@@ -323,7 +323,7 @@ impl Opener {
             Ok((answer, brings)) => told.bring(answer, brings),
             Err(why) => told.say(Answer::NotCompared(why.to_string())),
         };
-        spawn("comparing", told, Answer::NotCompared, work);
+        spawn(("comparing", "for it"), told, Answer::NotCompared, work);
     }
 
     fn told(&self, job: Job) -> Teller {
@@ -375,7 +375,7 @@ impl Opener {
             }
         };
         spawn(
-            "opening",
+            ("opening", "to open it"),
             self.told(Job::Opening(self.opening)),
             Answer::Failed,
             work,
@@ -396,9 +396,9 @@ impl Opener {
     }
 }
 
-/// Works on a thread of its own.
+/// Works on a thread of its own; where there can be none, says so, and for what (`aim`).
 fn spawn(
-    name: &str,
+    (name, aim): (&str, &str),
     told: Teller,
     failed: fn(String) -> Answer,
     work: impl FnOnce(&Teller) + Send + 'static,
@@ -408,7 +408,7 @@ fn spawn(
         .name(name.to_owned())
         .spawn(move || work(&told));
     if let Err(error) = spawned {
-        let why = format!("there can be no thread for it: {error}; close something");
+        let why = format!("there can be no thread {aim}: {error}; close something");
         still.say(failed(why));
     }
 }

@@ -40,7 +40,6 @@ pub struct Sitting<'a> {
     pub(super) player: Box<dyn Player>,
     /// Of a layer.
     pub(super) plays: Option<Plays>,
-
     /// Which message of the packet that is here, where messages are stepped.
     pub(super) message: Option<usize>,
     pub(super) breaks: Breaks,
@@ -105,7 +104,6 @@ impl<'a> Sitting<'a> {
             reel,
             player,
             plays,
-
             message: None,
             breaks,
             json,

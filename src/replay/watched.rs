@@ -29,17 +29,6 @@ pub fn is_child() -> bool {
     true
 }
 
-/// Does something in a process of its own, for which the plugin can die.
-pub fn in_child(plugin: &Path, action: impl FnOnce() -> Result<Answer>) -> Result<Answer> {
-    if !is_child() {
-        return run(plugin);
-    }
-    say_safe(false);
-    let answer = action();
-    say_safe(true);
-    answer
-}
-
 /// Runs this command once more, in a process that may die of `plugin`.
 pub fn run(plugin: &Path) -> Result<Answer> {
     let place = std::env::temp_dir().join(format!("netreel-plugin-{}", std::process::id()));

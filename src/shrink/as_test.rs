@@ -55,7 +55,6 @@ fn filled(folder: &Path, session: &Session, sentence: &str) -> String {
         let receipts = text::joined(receipts.map(|it| it.number.0.to_string()), ", ");
         let (from, to, sent) = (packet.from.0, packet.to.0, sent.number.0);
         let lost = packet.fate == Fate::Lost;
-
         let _ = writeln!(
             packets,
             "    ({from}, {to}, {sent}, &[{receipts}], {lost}),"

@@ -12,7 +12,7 @@ use crate::frame::FRAME_HEAD;
 use crate::index::{BlockInfo, Totals};
 use crate::part::{MissingParts, OpenedPart};
 use crate::plain::OwnedRecord;
-use crate::read_at::{ReadAt, ReadError, read_vec};
+use crate::read_at::{ReadAt, ReadError};
 use crate::stored::{Body, BodyError, block_body};
 use crate::{Endpoint, EventNumber, Header, Record, SocketId, Time};
 
@@ -243,7 +243,9 @@ impl Reel {
                 FRAME_HEAD
             };
             start = info.offset;
-            window = read_vec(self.source.as_ref(), start, length)?;
+            window.resize(length, 0);
+            let filled = self.source.read_at(start, &mut window)?;
+            window.truncate(filled);
             show(window.get(..FRAME_HEAD).unwrap_or(&window));
         }
         Ok(())

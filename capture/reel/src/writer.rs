@@ -68,6 +68,8 @@ pub struct ReelWriter<W: Append> {
     offset: u64,
     open: BlockEncoder,
     deflate: Option<Deflate>,
+    /// A compressed block as it is appended; the memory stays.
+    frame: Vec<u8>,
     blocks: Vec<BlockInfo>,
     totals: Totals,
     next: u64,
@@ -130,6 +132,7 @@ impl<W: Append> ReelWriter<W> {
             offset: bytes.len() as u64,
             open: BlockEncoder::new(),
             deflate: None,
+            frame: Vec::new(),
             blocks: Vec::new(),
             totals: Totals::default(),
             next: first,
@@ -207,10 +210,15 @@ impl<W: Append> ReelWriter<W> {
         };
         let body = self.open.body();
         let deflated = self.deflate.as_mut().and_then(|deflate| deflate.body(body));
-        let compressed = deflated.map(|deflated| framed(ZSTD_MAGIC, &deflated));
         // One append a block, so that a kill tears at most one.
-        let frame = match &compressed {
-            Some(compressed) => compressed,
+        let frame = match &deflated {
+            Some(deflated) => {
+                self.frame.clear();
+                self.frame
+                    .extend_from_slice(&frame_head(ZSTD_MAGIC, deflated));
+                self.frame.extend_from_slice(deflated);
+                &self.frame
+            }
             None => {
                 let head = frame_head(BLOCK_MAGIC, body);
                 self.open.framed(head)

@@ -128,10 +128,11 @@ fn is_go(file: &File, offset: u64, size: u16, count: u16, names: u16) -> bool {
         .any(|name| name.starts_with(b".go.buildinfo\0") || name.starts_with(b".note.go.buildid\0"))
 }
 
-/// The entries of a table: where it begins, how long each is, and how many there are.
+/// The entries of a table, up to the first that cannot be read: where it begins, how long each is, and
+/// how many there are.
 fn entries(file: &File, (offset, size, count): (u64, u16, u16)) -> impl Iterator<Item = Vec<u8>> {
     let places = 0..usize::from(count).min(TABLE_MAX);
-    places.filter_map(move |index| entry(file, offset, size, index))
+    places.map_while(move |index| entry(file, offset, size, index))
 }
 
 fn entry(file: &File, offset: u64, size: u16, index: usize) -> Option<Vec<u8>> {

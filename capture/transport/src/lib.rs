@@ -58,7 +58,10 @@ pub use netreel_reel::{Believed, Duration, Endpoint, Time};
 pub use draw::{Draw, mix};
 pub use faults::{BURST_LENGTH, Faults, LinkFaults, Verdict, turn_bit};
 pub use gates::{Gates, LinkEnd};
-pub use journal::{Journal, send_outcome};
+pub use journal::Journal;
+// What the proxy of `netreel-capture` needs; nobody else has a use for it.
+#[doc(hidden)]
+pub use journal::send_outcome;
 pub use memory::MemoryRecorder;
 pub use pusher::{Pusher, WhenFull};
 // What `netreel-record` makes pushers with; nobody else has a use for it.

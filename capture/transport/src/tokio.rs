@@ -73,8 +73,10 @@ impl RecordedSocket {
 
     /// See [`UdpSocket::send_to`].
     pub async fn send_to(&self, packet: &[u8], address: impl ToSocketAddrs) -> io::Result<usize> {
-        let mut found = tokio::net::lookup_host(address).await?;
-        let to = found.next().ok_or_else(no_address)?;
+        let to = tokio::net::lookup_host(address)
+            .await?
+            .next()
+            .ok_or_else(no_address)?;
         let send = || self.send_now(packet, Some(to));
         self.socket.async_io(Interest::WRITABLE, send).await
     }

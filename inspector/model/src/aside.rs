@@ -121,7 +121,8 @@ impl<K: Clone + PartialEq, T: Send + 'static> Aside<K, T> {
                 drop(to.send(made));
                 call(&wake);
             };
-            // Whoever works on another key gives up.
+            // Whoever works on another key gives up, before there is another thread.
+            state.coming = None;
             state.coming = Some((key.clone(), Worker::begin("beside the window", work)));
         }
         old

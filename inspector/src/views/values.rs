@@ -403,7 +403,6 @@ fn paint(painter: &Painter, area: Rect, cell: &ValueCell, is_hovered: bool, node
     if text.chars().count() > characters(LETTER) {
         (font, text) = (theme::small(), shown(characters(SMALL_LETTER)));
     }
-
     let at = area.left_center() + vec2(14.0, 0.0);
     label::write(painter, at, room, &text, font, color);
 }

@@ -95,7 +95,10 @@ impl Tree {
             dictionary,
             nodes: Vec::with_capacity(nodes),
             streams: Vec::with_capacity(1),
-            ..Tree::default()
+            sums: Vec::new(),
+            is_cut: false,
+            kept: Vec::new(),
+            has_window_rest: false,
         }
     }
 

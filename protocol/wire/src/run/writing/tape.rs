@@ -62,7 +62,9 @@ impl<'p> Tape<'p> for Writing<'_> {
             self.refuse(Some(&name), "a text that ends with a zero holds none");
         }
         let content = self.put(&bytes);
-        let zero = self.put(&vec![0; unit_bytes(encoding) as usize]);
+        let zero = [0, 0];
+        let unit = unit_bytes(encoding) as usize;
+        let zero = self.put(zero.get(..unit).unwrap_or(&zero));
         Ok(Content {
             whole: content.start..zero.end,
             content,

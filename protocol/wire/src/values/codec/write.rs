@@ -150,38 +150,49 @@ impl Codec {
                 significant
             }
         };
-        let mut sizes = self.sizes().into_iter();
-        let found = sizes.find(|&(_, holds)| significant <= holds);
+        let found = self.sizes().find(|&(_, holds)| significant <= holds);
         found.map(|(width, _)| width)
     }
 
     /// The numbers of bits that a varint takes, each with how many that say something it holds.
-    fn sizes(self) -> Vec<(u32, u32)> {
-        match self {
-            Codec::Leb128 | Codec::Sleb128 | Codec::Vlq => {
-                (1..=10).map(|bytes| (8 * bytes, 7 * bytes)).collect()
+    fn sizes(self) -> impl Iterator<Item = (u32, u32)> {
+        let count = match self {
+            Codec::Leb128 | Codec::Sleb128 | Codec::Vlq => 10,
+            Codec::Prefix => 9,
+            Codec::Packed => 5,
+            Codec::Quic | Codec::UbitVar => 4,
+            _ => 0,
+        };
+        (0..count).map(move |place: u32| {
+            let bytes = place + 1;
+            match self {
+                Codec::Prefix if bytes == 9 => (72, 64),
+                Codec::Packed => (8 * bytes, 7 * bytes - 1),
+                Codec::Quic => {
+                    let bits = 8_u32 << place;
+                    (bits, bits - 2)
+                }
+                Codec::UbitVar => {
+                    let more = UBITVAR_MORE[place as usize];
+                    (6 + more, 4 + more)
+                }
+                _ => (8 * bytes, 7 * bytes),
             }
-            Codec::Prefix => (1..9)
-                .map(|bytes| (8 * bytes, 7 * bytes))
-                .chain([(72, 64)])
-                .collect(),
-            Codec::Quic => vec![(8, 6), (16, 14), (32, 30), (64, 62)],
-            Codec::UbitVar => UBITVAR_MORE.map(|more| (6 + more, 4 + more)).to_vec(),
-            Codec::Packed => (1..=5).map(|bytes| (8 * bytes, 7 * bytes - 1)).collect(),
-            _ => Vec::new(),
-        }
+        })
     }
 
     /// Whether a raw integer can take that many bits.
     fn can_take(self, width: u32, fewest: u32) -> bool {
-        let is_longer = match self {
+        if width <= fewest {
+            return width == fewest;
+        }
+        match self {
             Codec::Compressed { bits, .. } => {
                 let count = u32::from(bits / 8);
                 (1..=count).any(|left| count - left + 1 + 8 * left == width)
             }
-            _ => self.sizes().iter().any(|&(size, _)| size == width),
-        };
-        width == fewest || (width > fewest && is_longer)
+            _ => self.sizes().any(|(size, _)| size == width),
+        }
     }
 }
 
