@@ -87,6 +87,11 @@ impl Existence {
         there.map(|&(id, _)| id).collect()
     }
 
+    /// Whether a node left, or fell silent.
+    pub(super) fn has_left(&self, node: NodeId) -> bool {
+        self.left.contains(&node)
+    }
+
     /// From when until when a node takes part.
     pub(super) fn part(&self, node: NodeId) -> Range<SessionTime> {
         let part = self.parts.iter().find(|(id, _)| *id == node);

@@ -181,7 +181,8 @@ impl<'a> Ages<'a> {
         self.least_ns.max(round_ns.saturating_mul(self.round_trips))
     }
 
-    /// How a difference of this stretch ends, which stands or not. It is being told again where it has not
+    /// How a difference of this stretch ends, which stands or not. One that has not lasted for twice as long
+    /// as news may take ends with an owner that leaves. It is being told again where it has not
     /// lasted for twice as long as news may take, and a reliable message about the object is still to be
     /// handed up by one of both, or by the one whom the node takes for the owner, or it was told again
     /// ([`Ages::told_again`]).
@@ -198,6 +199,10 @@ impl<'a> Ages<'a> {
         let longest_ns = self.longest_ns(owner, node);
         if end.since(stretch.start) > longest_ns.saturating_mul(2) {
             return Stands::Untold;
+        }
+        // Of who left nobody hears any more.
+        if self.existence.has_left(owner) {
+            return Stands::Ended;
         }
         // The owner may be the one who does not know yet that it is owner no more, and the next owner the
         // one who does not know yet that it is.
