@@ -43,9 +43,18 @@ fn calm(seed: u64, mode: Mode, topology: Topology) -> SimWorldStart {
 
 /// `usual`: what the engine of that way does wrong by itself.
 fn check(what: &str, usual: fn(&str) -> bool, play: impl Fn(u64, Mode, Topology) -> Played) {
+    check_seeds(what, usual, first_seed()..first_seed() + seeds(), play);
+}
+
+fn check_seeds(
+    what: &str,
+    usual: fn(&str) -> bool,
+    seeds: impl IntoIterator<Item = u64>,
+    play: impl Fn(u64, Mode, Topology) -> Played,
+) {
     let mut wrong: BTreeMap<String, u64> = BTreeMap::new();
     let mut first: BTreeMap<&str, String> = BTreeMap::new();
-    for seed in first_seed()..first_seed() + seeds() {
+    for seed in seeds {
         for (mode, topology) in WAYS {
             let played = play(seed, mode, topology);
             let findings = played.history.findings.iter();
@@ -107,12 +116,24 @@ fn never(_: &str) -> bool {
 
 #[test]
 fn in_clean_worlds_cut_at_a_random_moment_nothing_is_wrong() {
-    check("cut", never, |seed, mode, topology| {
-        let mut draw = Draw::named(seed, "when it ends");
-        Played::new(&calm(seed, mode, topology), |world| {
-            world.run(5 + draw.below(300));
-        })
-    });
+    check("cut", never, cut);
+}
+
+/// A world that ends at a random moment.
+fn cut(seed: u64, mode: Mode, topology: Topology) -> Played {
+    let mut draw = Draw::named(seed, "when it ends");
+    Played::new(&calm(seed, mode, topology), |world| {
+        world.run(5 + draw.below(300));
+    })
+}
+
+/// Of these the next owner had yet to be handed the order (571), a CREATE was lost eight times by chance
+/// (1622), a stream came unstuck in the very last moment (1413, 1581, 1861), and the owner left before it
+/// heard that it is one no more (1069).
+#[test]
+fn worlds_that_were_called_wrong_once_are_not() {
+    check_seeds("cut", never, [571, 1413, 1581, 1622], cut);
+    check_seeds("left", never, [1069, 1861], left);
 }
 
 #[test]
