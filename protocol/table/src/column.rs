@@ -13,6 +13,8 @@ use bytes::Bytes;
 
 use netreel_system::aside;
 
+use crate::bits;
+
 /// How many rows are packed together.
 pub const CHUNK: usize = 256;
 
@@ -20,7 +22,7 @@ pub const CHUNK: usize = 256;
 pub(crate) const SEGMENT: usize = 32;
 
 /// From here on a value would need two loads: it is stored in 64 bits, which lie on whole bytes.
-const WIDE: u32 = 57;
+pub(crate) const WIDE: u32 = 57;
 
 /// A load of eight bytes may begin at the last byte of a value.
 pub(crate) const PADDING: usize = 8;
@@ -212,6 +214,7 @@ impl Column {
         Cursor {
             column: self,
             chunk: usize::MAX,
+            alone: 0,
             rows: [0; CHUNK],
         }
     }
@@ -331,9 +334,8 @@ impl Column {
         };
         let bytes = self.bytes_of(place);
         aside::touch(chunk.length());
-        for (at, row) in rows.iter_mut().enumerate() {
-            *row = chunk.get(bytes, at);
-        }
+        let own = bytes.get(chunk.start as usize..).unwrap_or(&[]);
+        bits::unpack(own, (chunk.base, chunk.width), rows);
     }
 }
 
@@ -361,32 +363,10 @@ fn mask(width: u32) -> u64 {
 
 /// Packs rows behind some bytes.
 fn pack(rows: &[u64; CHUNK], to: &mut Vec<u8>) -> Chunk {
-    let base = rows.iter().copied().min().unwrap_or(0);
-    let widest = rows.iter().fold(0, |all, row| all | (row - base));
-    let width = match 64 - widest.leading_zeros() {
-        WIDE.. => 64,
-        width => width,
-    };
-    let chunk = Chunk {
-        base,
-        start: to.len() as u64,
-        width,
-    };
-    to.reserve(chunk.length() + PADDING);
-    // The bits that do not fill a word yet, and how many there are.
-    let (mut word, mut filled) = (0, 0);
-    for row in rows.iter().filter(|_| width > 0) {
-        let row = row - base;
-        word |= row << filled;
-        filled += width;
-        if filled >= 64 {
-            to.extend_from_slice(&word.to_le_bytes());
-            filled -= 64;
-            // What of the row was beyond the word.
-            word = row.checked_shr(width - filled).unwrap_or(0);
-        }
-    }
-    chunk
+    let start = to.len() as u64;
+    let (base, width) = bits::measure(rows);
+    bits::pack(rows, (base, width), to);
+    Chunk { base, start, width }
 }
 
 impl FromIterator<u64> for Column {
@@ -407,23 +387,40 @@ impl Extend<u64> for Column {
 #[derive(Clone, Debug)]
 pub struct Cursor<'a> {
     column: &'a Column,
-    /// The chunk whose rows these are.
+    /// The chunk that was asked for last, and how many of its rows were read alone; its rows, once these
+    /// were [`ALONE`].
     chunk: usize,
+    alone: u32,
     rows: [u64; CHUNK],
 }
+
+/// So many rows of a chunk are read alone before all are taken apart: for these that is as much work.
+const ALONE: u32 = 8;
 
 impl Cursor<'_> {
     /// The same as [`Column::get`].
     #[inline]
     pub fn get(&mut self, row: usize) -> u64 {
-        if row / CHUNK != self.chunk {
-            if row / CHUNK >= self.column.chunks.len() {
-                return self.column.get(row);
-            }
-            self.chunk = row / CHUNK;
-            self.column.unpack(self.chunk, &mut self.rows);
+        if row / CHUNK == self.chunk && self.alone >= ALONE {
+            return self.rows[row % CHUNK];
         }
-        self.rows[row % CHUNK]
+        self.get_apart(row)
+    }
+}
+
+impl Cursor<'_> {
+    /// A row of a chunk that is not taken apart yet.
+    fn get_apart(&mut self, row: usize) -> u64 {
+        if row / CHUNK != self.chunk {
+            (self.chunk, self.alone) = (row / CHUNK, 0);
+        }
+        if row / CHUNK < self.column.chunks.len() {
+            self.alone += 1;
+            if self.alone == ALONE {
+                self.column.unpack(self.chunk, &mut self.rows);
+            }
+        }
+        self.column.get(row)
     }
 }
 

@@ -5,6 +5,7 @@
 //!
 //! Why it is so: `docs/decisions/session.md`.
 
+mod bits;
 mod blobs;
 mod column;
 mod list;
