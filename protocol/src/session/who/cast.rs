@@ -181,7 +181,11 @@ impl Cast {
         if foreign.is_empty() && contested.is_empty() {
             return;
         }
-        let asked = foreign.iter().chain(contested.keys()).copied().collect();
+        // A reel that is alone tells of those alone that it may have itself.
+        let is_alone = scans.len() == 1;
+        let may_tell = |end: &&Endpoint| !is_alone || open_ports.contains_key(&end.port());
+        let asked = foreign.iter().filter(may_tell);
+        let asked = asked.chain(contested.keys()).copied().collect();
         let direct = self.direct(scans, contested);
         let senders = senders(scans, &asked, &direct);
         for (&endpoint, candidates) in contested {
