@@ -94,10 +94,11 @@ impl Missing {
         !self.stretches[usize::from(reel)].is_empty()
     }
 
-    /// Whether a receipt of what a reel sent came when that one may lack something.
-    pub fn is_open(&self, sender: u16, receipt: &End) -> bool {
-        let after = self.after[usize::from(receipt.reel)][usize::from(sender)];
-        self.is_holed(sender) || receipt.place >= after
+    /// Whether a receipt of what a reel sent came when that one may lack something: its reel, and its
+    /// place there.
+    pub fn is_open(&self, sender: u16, (reel, place): (u16, u32)) -> bool {
+        let after = self.after[usize::from(reel)][usize::from(sender)];
+        self.is_holed(sender) || place >= after
     }
 
     /// Whether a reel may lack something that was sent between two moments.

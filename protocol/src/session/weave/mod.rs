@@ -11,6 +11,7 @@ mod merge;
 pub(super) mod missing;
 mod neighbours;
 pub(super) mod odd;
+mod once;
 pub(super) mod order;
 mod ordering;
 pub(super) mod places;

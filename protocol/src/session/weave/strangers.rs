@@ -50,6 +50,11 @@ impl Strangers {
         }
     }
 
+    /// Whether somebody may be behind any endpoint.
+    pub fn are_any(&self) -> bool {
+        self.are_any
+    }
+
     fn address(&self, member: u16) -> Option<IpAddr> {
         self.address.get(usize::from(member)).copied().flatten()
     }
@@ -71,7 +76,9 @@ impl Strangers {
         tolerance_ns: impl Fn(u16, u16) -> i64,
         mut suspect: impl FnMut(&End),
     ) {
-        if ends.len() < 2 || !self.are_any {
+        // Those that nobody may suspect are of strangers themselves.
+        let is_known = |end: &End| self.address(end.from).or(self.address(end.to)).is_none();
+        if ends.len() < 2 || !self.are_any || !ends.iter().any(is_known) {
             return;
         }
         let (mut sent, mut heard) = (Times::new(), Times::new());
@@ -97,10 +104,7 @@ impl Strangers {
             let those = its.filter(|((_, stranger), _)| self.may_be(*stranger, (node, by)));
             those.map(|(_, at)| *at).collect()
         };
-        for end in ends {
-            if self.address(end.from).is_some() || self.address(end.to).is_some() {
-                continue;
-            }
+        for end in ends.iter().filter(|end| is_known(end)) {
             let limit = limits.entry((end.from, end.to, end.side));
             let limit = *limit.or_insert_with(|| match end.side {
                 Side::Receive => of(&sent, end.from, end.to).into_iter().min(),

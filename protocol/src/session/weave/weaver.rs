@@ -119,23 +119,29 @@ impl Weaver<'_> {
     /// left out; [`Woven::settle`] is left to who goes on with them. Nobody may look at what comes where
     /// it is [no longer wanted](Weaver::wanted).
     pub fn weave(&self, partners: Option<Vec<u32>>) -> Woven {
-        let settled = self.settled.map_or(0, Settled::len);
-        let ends: usize = self.roads.scans.iter().map(Scan::packets).sum();
-        let (bits, parts) = parts(ends - settled);
         let partners = partners.unwrap_or_else(|| vec![Woven::ALONE; self.places.len()]);
         // An end is of one part, and nobody else notes its partner. One that was sent to several may be
         // of several parts: all of them note that it is taken.
         let partners: Vec<AtomicU32> = partners.into_iter().map(AtomicU32::new).collect();
         let mut woven = Woven::default();
-        if let Some(settled) = self.settled {
-            woven.met.extend(settled.met());
-        }
+        let once = self.once(&partners);
+        let (known, count) = match self.settled {
+            Some(settled) => {
+                woven.met.extend(settled.met());
+                (settled.ends(), settled.len())
+            }
+            None => {
+                woven.met.extend(once.met);
+                (&*once.ends, once.count)
+            }
+        };
+        let ends: usize = self.roads.scans.iter().map(Scan::packets).sum();
+        let (bits, parts) = parts(ends - count);
         let mut suspects = Vec::new();
         let mut strays = Vec::new();
         // A few at a time, so that what they came to does not pile up.
         let workers = self.workers.max(1);
         let mut later = Vec::new();
-        let known = self.settled.map_or(&[][..], Settled::ends);
         for some in together(parts, workers).chunks(workers) {
             if !self.cancel.goes_on() {
                 return woven;
@@ -359,7 +365,10 @@ impl Weaver<'_> {
 
     /// Whether the receipt is of the send, as far as the sender's reel tells.
     fn held(&self, sent: &End, received: &End) -> Held {
-        if !self.missing.is_open(sent.reel, received) {
+        if !self
+            .missing
+            .is_open(sent.reel, (received.reel, received.place))
+        {
             return Held::Surely;
         }
         let error_ns = |end: &End| self.error_ns(end).unwrap_or(i64::MAX);
@@ -377,7 +386,7 @@ impl Weaver<'_> {
             .iter()
             .filter(|end| end.side == Side::Receive)
             .filter(|end| !end.shared);
-        receipts.any(|receipt| self.missing.is_open(sent.reel, receipt))
+        receipts.any(|it| self.missing.is_open(sent.reel, (it.reel, it.place)))
     }
 
     /// How far times of two members, and of what was seen between them, may be off each other.
