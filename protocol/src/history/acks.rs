@@ -9,11 +9,11 @@ use roaring::RoaringBitmap;
 use receipts::Receipt;
 pub(super) use receipts::Receipts;
 
-use super::keyed::Keyed;
 use super::line::Line;
 use super::node_end::NodeEnd;
 use super::sequence::{span, unwrap};
 use super::streams::{MessageStream, Streams, reliable};
+use crate::session::keyed::Keyed;
 use crate::session::{
     ACKNOWLEDGES, MessageId, Messages, NodeId, PacketId, Said, Session, Shape, Stamp, Way,
 };
@@ -228,15 +228,13 @@ impl<'a> Learning<'a> {
             let last = unwrap(Sequence { value, bits }, acks.near);
             acks.near = last.max(acks.near);
             let first = last.saturating_sub_unsigned(span(first, value, bits));
-            let places = line.from(first).take_while(|&(place, _)| place <= last);
-            for (place, _) in places {
-                learn(
-                    self.session,
-                    line,
-                    place,
-                    (end, stamp),
-                    &mut self.heard.learnt,
-                );
+            let mut after = Some(first);
+            while let Some((place, _)) = after.and_then(|after| line.next(after))
+                && place <= last
+            {
+                let told = (end, stamp);
+                learn(self.session, line, place, told, &mut self.heard.learnt);
+                after = place.checked_add(1);
             }
         }
     }

@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 
 use netreel_wire::Sequence;
 
-use super::keyed::Keyed;
 use super::line::Line;
 use super::node_end::NodeEnd;
 use super::sequence::unwrap;
 use super::streams::Streams;
+use crate::session::keyed::Keyed;
 use crate::session::{self, NodeId, PacketId, Session, Stamp, Way};
 
 /// How many packets are kept as evidence of what many show.

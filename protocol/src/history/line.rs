@@ -177,7 +177,13 @@ impl Line {
 
     /// The first place that is taken.
     pub fn start(&self) -> Option<i64> {
-        self.from(i64::MIN).next().map(|(place, _)| place)
+        self.next(i64::MIN).map(|(place, _)| place)
+    }
+
+    /// The first place from one on that is taken, with what stands there first.
+    pub fn next(&self, floor: i64) -> Option<(i64, u32)> {
+        let here = self.first(floor).map(|number| (floor, number));
+        here.or_else(|| self.from(floor).next())
     }
 
     /// The places from one on that are taken, each with what stands there first, in order.
@@ -220,7 +226,7 @@ mod tests {
         let all: Vec<(i64, u32)> = line.from(i64::MIN).collect();
         assert_eq!(all, [(-3, 2), (70, 1), (71, 5), (i64::MAX, 4)]);
         assert_eq!(line.at(70).collect::<Vec<u32>>(), [1, 3]);
-        assert_eq!(line.from(71).next(), Some((71, 5)));
+        assert_eq!(line.next(71), Some((71, 5)));
         assert_eq!(line.first(72), None);
     }
 
@@ -240,11 +246,7 @@ mod tests {
         assert_eq!(line.first(apart), Some(1));
         for floor in [-apart - 1, -apart + 1, 3, apart - 8, apart + 41] {
             let next = expected.iter().find(|it| **it >= floor);
-            assert_eq!(
-                line.from(floor).next().map(|it| it.0),
-                next.copied(),
-                "{floor}"
-            );
+            assert_eq!(line.next(floor).map(|it| it.0), next.copied(), "{floor}");
         }
     }
 }

@@ -21,7 +21,6 @@ mod finding;
 mod found;
 mod game;
 mod kept;
-mod keyed;
 mod lanes;
 mod line;
 mod links;

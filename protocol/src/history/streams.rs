@@ -17,12 +17,12 @@ pub(super) use stream::{MessageStream, NumberedLink};
 
 use super::elsewhere::{Elsewhere, elsewhere};
 use super::finding::says_the_same;
-use super::keyed::{Key, Keyed};
 use super::line::Line;
 use super::meetings::Meetings;
 use super::roles::{is_about_object, may_tell};
 use super::sequence::unwrap;
 use crate::session::bits::Bits;
+use crate::session::keyed::{Key, Keyed};
 use crate::session::{
     ACKNOWLEDGES, CHECKSUM, Fate, HOST, INPUT, MessageId, NodeId, OBJECT, PacketId,
     RELIABLE_SEQUENCE, Reader, Said, Session, SessionTime, Shape,
@@ -619,8 +619,9 @@ impl Streams {
     pub fn place_after(&self, stream: StreamNumber, place: i64) -> i64 {
         let after = place.saturating_add(1);
         let is_ordered = self.stream_of(stream).is_some_and(|it| it.ordered);
-        let next = is_ordered.then(|| self.next_place(stream, after, |_| true));
-        next.flatten().unwrap_or(after)
+        let own = self.streams.at(stream.0).filter(|_| is_ordered);
+        let next = own.and_then(|own| own.ordered.next(after));
+        next.map_or(after, |(place, _)| place)
     }
 
     /// How many messages stand at a place.

@@ -8,9 +8,9 @@ use roaring::RoaringBitmap;
 use super::acts::Act;
 use super::belief::Believer;
 use super::delivered::Deliveries;
-use super::keyed::Keyed;
 use super::streams::StreamNumber;
 use super::{Parting, Span, Straggler};
+use crate::session::keyed::Keyed;
 use crate::session::{MessageId, Node, NodeId, PacketId, SessionTime};
 
 /// The history of one node.

@@ -10,6 +10,7 @@ mod error;
 pub(crate) mod facts;
 mod growing;
 mod index;
+pub(crate) mod keyed;
 mod live;
 mod model;
 pub(crate) mod parallel;

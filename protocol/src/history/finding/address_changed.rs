@@ -14,9 +14,9 @@ use std::net::IpAddr;
 use netreel_wire::Value;
 
 use super::prelude::*;
-use crate::history::keyed::Keyed;
 use crate::history::sequence::unwrap;
 use crate::history::streams::NumberedLink;
+use crate::session::keyed::Keyed;
 
 /// The second port must begin so soon, in ns, after the first falls silent, or in so many times the time
 /// that lay between its packets.

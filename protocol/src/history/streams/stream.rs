@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use netreel_reel::EventNumber;
 use netreel_wire::Sequence;
 
-use crate::history::keyed::Key;
 use crate::history::line::Line;
 use crate::history::meetings::Pair;
 use crate::history::sequence::unwrap;
+use crate::session::keyed::Key;
 use crate::session::{NodeId, PacketId, SessionTime};
 
 /// A packet's number follows the one before by this many at the most: some may not have been recorded.
@@ -50,8 +50,7 @@ pub(in crate::history) type NumberedLink = (NodeId, NodeId, u16);
 
 impl Key for NumberedLink {
     fn mixed(&self) -> usize {
-        let [from, to] = [self.0, self.1].map(|node| usize::from(node.0));
-        from.wrapping_mul(5).wrapping_add(to.wrapping_mul(9)) ^ usize::from(self.2)
+        (self.0, self.1).mixed() ^ usize::from(self.2)
     }
 }
 

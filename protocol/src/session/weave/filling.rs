@@ -1,7 +1,5 @@
 //! Packets, put one behind the other, and what is told of them all together.
 
-use std::collections::BTreeMap;
-
 use netreel_reel::{EventNumber, Time};
 use netreel_table::Column;
 
@@ -11,6 +9,7 @@ use super::order::{Key, Next, Order, Ordered};
 use super::places::EndId;
 use super::rows::{DOUBTFUL, ODD, Rows, Track};
 use super::woven::Woven;
+use crate::session::keyed::Keyed;
 use crate::session::read::ends::{Cursors, Side};
 use crate::session::who::proxied::is_dropped;
 use crate::session::who::watched;
@@ -20,11 +19,8 @@ use crate::session::{Fate, Link, NodeId, SessionError, SessionTime, parallel};
 #[derive(Clone, Default)]
 pub(super) struct Filled {
     pub ordered: Ordered,
-    places: BTreeMap<Link, usize>,
-    /// The link of the packet before, and its place.
-    latest: Option<(Link, usize)>,
     /// For each link how long the shortest and the longest way took.
-    ways: Vec<Option<(i64, i64)>>,
+    ways: Keyed<Link, Option<(i64, i64)>>,
     pub fates: Fates,
     /// Of the packets behind those that have a row of [`Rows::state`] what stands there.
     pub states: Vec<u8>,
@@ -54,23 +50,6 @@ impl Filled {
         self.ordered.rows.state.len() + self.states.len()
     }
 
-    /// The place of a link among those of all packets.
-    fn place(&mut self, link: Link) -> usize {
-        if let Some((latest, at)) = self.latest
-            && latest == link
-        {
-            return at;
-        }
-        let known = self.places.len();
-        let at = *self.places.entry(link).or_insert(known);
-        if at == known {
-            self.ordered.rows.links.push(link);
-            self.ways.push(None);
-        }
-        self.latest = Some((link, at));
-        at
-    }
-
     /// Tells what became of the packets that nobody is known to have received, all of which are in
     /// [`Filled::states`], and says what all packets tell together.
     pub fn conclude(&mut self, order: &Order<'_>) {
@@ -82,13 +61,10 @@ impl Filled {
             }
         }
         self.ordered.wait_ns = self.fates.wait_ns();
-        let ways = self
-            .ordered
-            .rows
-            .links
-            .iter()
-            .zip(&self.ways)
-            .filter_map(|(&link, way)| Some((link, (*way)?)));
+        let links = (0..).map_while(|at| self.ways.key(at));
+        self.ordered.rows.links = links.collect();
+        let ways = self.ways.iter();
+        let ways = ways.filter_map(|(link, way)| Some((link, (*way)?)));
         self.ordered.ways = ways.collect();
         let rows = &mut self.ordered.rows;
         rows.state.extend(self.states.drain(..).map(u64::from));
@@ -195,7 +171,14 @@ impl<'a, 'b> Filling<'a, 'b> {
             None if is_failed => Fate::SendFailed,
             None => Fate::Unknown,
         };
-        let at = self.filled.place(link);
+        let (at, way) = self.filled.ways.numbered(link, || None);
+        let at = at as usize;
+        if side == Side::Send
+            && fate == Fate::Received
+            && let Some(received) = received
+        {
+            lengthen(way, received.0.saturating_sub(departed.0));
+        }
         match received {
             Some(received) if side != Side::Receive => {
                 let fates = &mut self.filled.fates;
@@ -221,12 +204,6 @@ impl<'a, 'b> Filling<'a, 'b> {
         rows.link.push(at as u64);
         rows.told.push(u64::from(next.told.0));
         let apart = receipt.filter(|it| *it != next.told);
-        if side == Side::Send
-            && fate == Fate::Received
-            && let Some((received, way)) = received.zip(filled.ways.get_mut(at))
-        {
-            lengthen(way, received.0.saturating_sub(departed.0));
-        }
         rows.receipt.push_some(apart.map(|it| u64::from(it.0)));
         let mut state = fate as u8;
         if odd.is_some() {

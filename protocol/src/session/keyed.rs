@@ -1,14 +1,15 @@
-//! Values by keys, of which a few are asked for again and again.
+//! Values by keys, which are asked for again and again.
 
 use std::collections::BTreeMap;
 
-use crate::session::NodeId;
+use super::{Link, NodeId};
 
-/// How many keys are found without a search.
-const RECENT: usize = 32;
+/// Room for the numbers of keys that are found without a search: for four times as many as there are, within
+/// these bounds.
+const RECENT: std::ops::RangeInclusive<usize> = 32..=1 << 16;
 
 /// A key of [`Keyed`].
-pub(super) trait Key: Copy + Ord {
+pub(crate) trait Key: Copy + Ord {
     /// A number that keys which are asked for in turn seldom share in its lowest bits.
     fn mixed(&self) -> usize;
 }
@@ -20,12 +21,21 @@ impl Key for (NodeId, u16) {
     }
 }
 
+/// From whom to whom.
+impl Key for Link {
+    fn mixed(&self) -> usize {
+        let [from, to] = [self.0, self.1].map(|node| usize::from(node.0));
+        from.wrapping_mul(5).wrapping_add(to.wrapping_mul(9))
+    }
+}
+
 /// See the module. Each key has a number, from 0 on in the order in which keys came.
-#[derive(Debug)]
-pub(super) struct Keyed<K, V> {
+#[derive(Clone, Debug)]
+pub(crate) struct Keyed<K, V> {
     numbers: BTreeMap<K, u32>,
     all: Vec<(K, V)>,
-    recent: [u32; RECENT],
+    /// The numbers of keys, each where its key says; as many as a power of two.
+    recent: Vec<u32>,
 }
 
 impl<K, V> Default for Keyed<K, V> {
@@ -33,7 +43,7 @@ impl<K, V> Default for Keyed<K, V> {
         Keyed {
             numbers: BTreeMap::new(),
             all: Vec::new(),
-            recent: [u32::MAX; RECENT],
+            recent: vec![u32::MAX; *RECENT.start()],
         }
     }
 }
@@ -42,17 +52,23 @@ impl<K: Key, V> Keyed<K, V> {
     /// The number of a key; `None` where it has no value.
     #[inline]
     pub fn number(&self, key: K) -> Option<u32> {
-        let recent = self.recent[key.mixed() % RECENT];
+        let recent = self.recent[self.slot(key)];
         match self.all.get(recent as usize) {
             Some((known, _)) if *known == key => Some(recent),
             _ => self.numbers.get(&key).copied(),
         }
     }
 
+    /// Where a key is found without a search.
+    #[inline]
+    fn slot(&self, key: K) -> usize {
+        key.mixed() & (self.recent.len() - 1)
+    }
+
     /// The same; where it has none it gets one.
     #[inline]
     fn number_or(&mut self, key: K, value: impl FnOnce() -> V) -> u32 {
-        let slot = key.mixed() % RECENT;
+        let slot = self.slot(key);
         let recent = self.recent[slot];
         if let Some((known, _)) = self.all.get(recent as usize)
             && *known == key
@@ -64,6 +80,9 @@ impl<K: Key, V> Keyed<K, V> {
             self.all.len() as u32 - 1
         });
         self.recent[slot] = number;
+        if self.all.len() * 4 > self.recent.len() && self.recent.len() < *RECENT.end() {
+            self.recent = vec![u32::MAX; self.recent.len() * 2];
+        }
         number
     }
 
@@ -129,15 +148,24 @@ mod tests {
     #[test]
     fn keys_that_share_a_place_among_the_recent_ones_keep_their_values() {
         let mut keyed: Keyed<u32, u32> = Keyed::default();
-        let keys = [7, 7 + RECENT as u32, 7, 1, 7 + 2 * RECENT as u32, 7];
-        for key in keys {
+        for key in [7, 39, 7, 1, 71, 7] {
             *keyed.entry(key, || key * 10) += 1;
         }
         assert_eq!(keyed.get(7), Some(&73));
-        assert_eq!(keyed.get(7 + RECENT as u32), Some(&391));
+        assert_eq!(keyed.get(39), Some(&391));
         assert_eq!(keyed.get(2), None);
         let all: Vec<u32> = keyed.iter().map(|(key, _)| key).collect();
         assert_eq!(all, [1, 7, 39, 71]);
         assert_eq!(keyed.key(1), Some(39));
+    }
+    #[test]
+    fn of_many_keys_each_keeps_its_value() {
+        let mut keyed: Keyed<u32, u32> = Keyed::default();
+        for key in (0..5000).chain((0..5000).rev()) {
+            *keyed.entry(key * 3, || 0) += key;
+        }
+        assert!(keyed.recent.len() > 10_000, "{}", keyed.recent.len());
+        assert!((0..5000).all(|key| keyed.get(key * 3) == Some(&(key * 2))));
+        assert_eq!(keyed.iter().count(), 5000);
     }
 }
