@@ -17,6 +17,16 @@ impl Bits {
         is_new
     }
 
+    /// The set of these bits, 64 of them a word.
+    pub fn of(words: impl Iterator<Item = u64>) -> Bits {
+        Bits(words.collect())
+    }
+
+    /// How many numbers are in the set.
+    pub fn len(&self) -> usize {
+        self.0.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
     /// Whether no number is in the set.
     pub fn is_empty(&self) -> bool {
         self.0.iter().all(|&word| word == 0)

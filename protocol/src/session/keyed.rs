@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::{Link, NodeId};
 
-/// Room for the numbers of keys that are found without a search: for four times as many as there are, within
-/// these bounds.
+/// How many numbers the table of recent keys has room for: at least four times as many as there are keys,
+/// within these bounds.
 const RECENT: std::ops::RangeInclusive<usize> = 32..=1 << 16;
 
 /// A key of [`Keyed`].
@@ -34,7 +34,7 @@ impl Key for Link {
 pub(crate) struct Keyed<K, V> {
     numbers: BTreeMap<K, u32>,
     all: Vec<(K, V)>,
-    /// The numbers of keys, each where its key says; as many as a power of two.
+    /// The numbers of keys, each in the slot of its key. There is a power of two of slots.
     recent: Vec<u32>,
 }
 
@@ -65,7 +65,7 @@ impl<K: Key, V> Keyed<K, V> {
         key.mixed() & (self.recent.len() - 1)
     }
 
-    /// The same; where it has none it gets one.
+    /// The number of a key, which gets one where it has none.
     #[inline]
     fn number_or(&mut self, key: K, value: impl FnOnce() -> V) -> u32 {
         let slot = self.slot(key);
@@ -82,6 +82,10 @@ impl<K: Key, V> Keyed<K, V> {
         self.recent[slot] = number;
         if self.all.len() * 4 > self.recent.len() && self.recent.len() < *RECENT.end() {
             self.recent = vec![u32::MAX; self.recent.len() * 2];
+            for (number, &(key, _)) in (0..).zip(&self.all) {
+                let slot = self.slot(key);
+                self.recent[slot] = number;
+            }
         }
         number
     }
@@ -158,6 +162,7 @@ mod tests {
         assert_eq!(all, [1, 7, 39, 71]);
         assert_eq!(keyed.key(1), Some(39));
     }
+
     #[test]
     fn of_many_keys_each_keeps_its_value() {
         let mut keyed: Keyed<u32, u32> = Keyed::default();

@@ -22,7 +22,7 @@ macro_rules! of_width {
     };
 }
 
-/// How many bits the rows of a chunk take each, as distances from the lowest; and that one.
+/// The lowest of a chunk's rows, and how many bits each takes as its distance from that.
 pub(crate) fn measure(rows: &[u64; CHUNK]) -> (u64, u32) {
     let (mut lowest, mut highest) = ([u64::MAX; 8], [0; 8]);
     for eight in rows.as_chunks::<8>().0 {
@@ -37,6 +37,11 @@ pub(crate) fn measure(rows: &[u64; CHUNK]) -> (u64, u32) {
         WIDE.. => (base, u64::BITS),
         width => (base, width),
     }
+}
+
+/// Whether [`measure`] may give rows so many bits.
+pub(crate) fn is_width(bits: u32) -> bool {
+    bits < WIDE || bits == u64::BITS
 }
 
 /// Packs rows, none of which is below `base`, behind some bytes.

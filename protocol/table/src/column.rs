@@ -387,14 +387,14 @@ impl Extend<u64> for Column {
 #[derive(Clone, Debug)]
 pub struct Cursor<'a> {
     column: &'a Column,
-    /// The chunk that was asked for last, and how many of its rows were read alone; its rows, once these
-    /// were [`ALONE`].
+    /// The chunk that was asked for last, and how many of its rows were read one by one; all its rows, once
+    /// [`ALONE`] were.
     chunk: usize,
     alone: u32,
     rows: [u64; CHUNK],
 }
 
-/// So many rows of a chunk are read alone before all are taken apart: for these that is as much work.
+/// So many rows of a chunk are read one by one before the chunk is taken apart, which is about as much work.
 const ALONE: u32 = 8;
 
 impl Cursor<'_> {
@@ -406,9 +406,7 @@ impl Cursor<'_> {
         }
         self.get_apart(row)
     }
-}
 
-impl Cursor<'_> {
     /// A row of a chunk that is not taken apart yet.
     fn get_apart(&mut self, row: usize) -> u64 {
         if row / CHUNK != self.chunk {

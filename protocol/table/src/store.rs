@@ -9,6 +9,7 @@ use bytes::Bytes;
 use netreel_system::aside;
 
 use crate::Blobs;
+use crate::bits::is_width;
 use crate::column::{CHUNK, Chunk, Column, PADDING, SEGMENT};
 use crate::packed::Packed;
 
@@ -163,7 +164,7 @@ impl Taking {
                 Some(Chunk {
                     base: u64::from_le_bytes(*base),
                     start: u64::from_le_bytes(*start),
-                    width: u32::from(*width.first()?).min(64),
+                    width: Some(u32::from(*width.first()?)).filter(|it| is_width(*it))?,
                 })
             })
             .collect::<Option<Vec<Chunk>>>()

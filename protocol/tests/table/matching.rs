@@ -242,3 +242,69 @@ fn what_was_seen_when_no_keepalive_was_on_its_way_is_a_packet_of_its_own() {
     };
     check(&session(tapes), (1..=COUNT).flat_map(packets));
 }
+
+/// Three nodes and one without a reel send to each other and to themselves: some payloads once, others again
+/// and again; packets are lost, overtaken and doubled.
+fn anything(seed: u64, are_strangers: bool) -> Vec<ReelInput> {
+    let mut drawn = seed;
+    let mut draw = move |end: u64| {
+        drawn = drawn.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+        (drawn >> 33) % end
+    };
+    let mut events: Vec<Vec<(u64, bool, u16, Vec<u8>)>> = vec![Vec::new(); 3];
+    for nth in 0..2000 {
+        let at = nth * PERIOD;
+        let ports = if are_strangers { 4 } else { 3 };
+        let (from, to) = (1 + draw(ports), 1 + draw(ports));
+        let payload = match draw(8) {
+            0 => vec![draw(5) as u8; 12],
+            1 => vec![draw(200) as u8; 9],
+            _ => nth.to_le_bytes().to_vec(),
+        };
+        if let Some(own) = events.get_mut(from as usize - 1) {
+            own.push((at, true, to as u16, payload.clone()));
+        }
+        let copies = [1, 1, 1, 1, 1, 2, 0, 0][draw(8) as usize];
+        for _ in 0..copies {
+            let after = [300, 400, 5 * PERIOD, 90 * PERIOD][draw(4) as usize];
+            if let Some(own) = events.get_mut(to as usize - 1) {
+                own.push((at + after + draw(99), false, from as u16, payload.clone()));
+            }
+        }
+    }
+    let tapes = ["A", "B", "C"].into_iter().zip(1..).zip(events);
+    let reels = tapes.map(|((name, port), mut events)| {
+        events.sort();
+        let mut tape = Tape::node(name, port, "");
+        for (time, is_sent, other, payload) in events {
+            match is_sent {
+                true => tape.sent(1 + time, other, &payload),
+                false => tape.received(1 + time, other, &payload),
+            }
+        }
+        tape.end(END)
+    });
+    reels.collect()
+}
+
+#[test]
+fn what_came_once_becomes_the_packets_that_all_would_become_together() {
+    for (seed, are_strangers) in (1..9).flat_map(|seed| [(seed, false), (seed, true)]) {
+        let reels = anything(seed, are_strangers);
+        for count in 1..=reels.len() {
+            let reels = || again(&reels[..count]);
+            let at_once = Session::builder().build(reels()).expect("a session");
+            // Reels that may grow are matched all together.
+            let grown = Session::builder().growing().look(reels());
+            let grown = grown.expect("a session");
+            let told = |session: &Session| {
+                session
+                    .packets()
+                    .map(|it| format!("{it:?}"))
+                    .collect::<Vec<_>>()
+            };
+            let [one, other] = [&at_once, &grown].map(told);
+            assert_eq!(one, other, "seed {seed}, {count} reels");
+        }
+    }
+}

@@ -94,8 +94,8 @@ impl Missing {
         !self.stretches[usize::from(reel)].is_empty()
     }
 
-    /// Whether a receipt of what a reel sent came when that one may lack something: its reel, and its
-    /// place there.
+    /// Whether a receipt, given by its reel and its place there, came when the sender's reel may lack
+    /// something.
     pub fn is_open(&self, sender: u16, (reel, place): (u16, u32)) -> bool {
         let after = self.after[usize::from(reel)][usize::from(sender)];
         self.is_holed(sender) || place >= after

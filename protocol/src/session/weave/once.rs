@@ -1,48 +1,54 @@
-//! Packets whose payloads came once on their links: most of them, in the order in which they were sent.
+//! Packets whose payload came once on its link: that is most packets, and most arrive in the order in which
+//! they were sent.
 //!
-//! Sends and receipts of a link between two reels are walked side by side. Nothing is sorted for that, and
-//! what is left to the [`Weaver`] is what came several times, or not at all. Whether a payload came once is
-//! told by some bits of its hash: where these are another one's too, it is left as well.
+//! The sends and the receipts of a link are walked side by side, so that nothing has to be sorted. A payload
+//! that was sent once and never received, or the other way round, is a packet by itself. What came several
+//! times is left to the [`Weaver`]; so is a payload that shares some bits of its hash with another one.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use super::places::EndId;
+use super::places::Places;
 use super::weaver::Weaver;
 use crate::session::bits::Bits;
 use crate::session::parallel;
-use crate::session::read::ends::Side;
+use crate::session::read::ends::{Ends, Side};
 use crate::session::read::scan::Scan;
 
-/// Links are walked together that have no more ends than this, which take some 12 bytes each meanwhile.
+/// No more ends than this are walked at a time, each of which takes some 12 bytes meanwhile: of as many
+/// links as have so many, or of one with more those whose hashes are in one part of all.
 const TOGETHER: usize = 1 << 23;
 
-/// A packet is overtaken by no more than this many.
+/// What was overtaken by more packets than this is left to the [`Weaver`].
 const OVERTAKEN: usize = 64;
 
-/// Who sends, and who receives: members that are reels.
+/// Who sends, and who receives, by member.
 type Way = (u16, u16);
 
-/// The ends that are in packets, or are packets by themselves.
+/// How many sends and how many receipts a link has.
+type Counts = [usize; 2];
+
+/// The ends whose packets are known: pairs, and packets that have one end.
 #[derive(Default)]
 pub(super) struct Once {
     /// Of each side of each reel.
     pub ends: Vec<[Bits; 3]>,
-    /// How many that are.
+    /// How many they are.
     pub count: usize,
     /// The pairs of reels that have a packet in common.
     pub met: BTreeSet<(usize, usize)>,
 }
 
-/// Where is noted what is found.
+/// What is found is noted here.
 struct Found<'a> {
+    places: &'a Places,
     /// See [`Woven::partners`](super::woven::Woven::partners).
     partners: &'a [AtomicU32],
-    /// A bit for each end: whether it needs no more.
-    ends: Vec<AtomicU64>,
+    /// Of each side of each reel a bit for each end, set once its packet is known.
+    ends: Vec<[Vec<AtomicU64>; 3]>,
 }
 
-/// An end: its place in its reel, and some bits of its hash.
+/// An end: its place among the ends of its side, and some bits of its hash.
 type Short = (u32, u32);
 
 /// The ends of a link, each side in the order of its reel.
@@ -54,61 +60,51 @@ struct OnLink {
 }
 
 impl Weaver<'_> {
-    /// Puts them together. `partners` has room for each end: see
+    /// Puts together the packets whose payloads came once. `partners` has room for each end: see
     /// [`Woven::partners`](super::woven::Woven::partners).
     pub(super) fn once(&self, partners: &[AtomicU32]) -> Once {
         let mut once = Once::default();
-        let mut links: Vec<(Way, usize)> = self.walked().into_iter().collect();
+        let mut links: Vec<(Way, Counts)> = self.links().into_iter().collect();
         if links.is_empty() {
             return once;
         }
-        let words = 0..self.places.len().div_ceil(64);
-        let found = Found {
-            partners,
-            ends: words.map(|_| AtomicU64::new(0)).collect(),
-        };
+        let found = Found::new(self.roads.scans, self.places, partners);
         while !links.is_empty() && self.cancel.goes_on() {
-            let sums = links.iter().scan(0, |all, (_, ends)| {
-                *all += ends;
+            let sums = links.iter().scan(0, |all, (_, counts)| {
+                *all += counts.iter().sum::<usize>();
                 Some(*all)
             });
-            let count = sums.take_while(|&all| all <= TOGETHER).count().max(1);
-            let some: Vec<Way> = links.drain(..count).map(|(way, _)| way).collect();
-            let met = parallel::map(self.on_links(&some), self.workers, |link| {
-                let (from, to) = link.way;
-                let is_met = self.walk(link, &found);
-                is_met.then_some((usize::from(from), usize::from(to)))
-            });
-            once.met.extend(met.into_iter().flatten());
+            let fit = sums.take_while(|&all| all <= TOGETHER).count();
+            let some: Vec<(Way, Counts)> = links.drain(..fit.max(1)).collect();
+            let ends = some.iter().flat_map(|(_, counts)| counts);
+            let parts = ends.sum::<usize>().div_ceil(TOGETHER);
+            for part in 0..parts {
+                let some = self.on_links(&some, (part, parts));
+                let met = parallel::map(some, self.workers, |link| self.walk(link, &found));
+                once.met.extend(met.into_iter().flatten());
+            }
         }
-        let reels: Vec<usize> = (0..self.roads.scans.len()).collect();
-        let sides = parallel::map(reels, self.workers, |reel| {
-            Side::ALL.map(|side| self.found_of((reel, side), &found))
-        });
-        let counts = sides.iter().flatten().map(|(_, count)| count);
-        once.count = counts.sum();
-        let ends = sides.into_iter().map(|of| of.map(|(ends, _)| ends));
+        let bits = |words: Vec<AtomicU64>| Bits::of(words.into_iter().map(AtomicU64::into_inner));
+        let ends = found.ends.into_iter().map(|sides| sides.map(bits));
         once.ends = ends.collect();
+        once.count = once.ends.iter().flatten().map(Bits::len).sum();
         once
     }
 
-    /// The links that are walked, each with how many ends it has. Of others it does not show here whose
-    /// their packets are, or which of them there were.
-    fn walked(&self) -> BTreeMap<Way, usize> {
+    /// The links that are walked, each with how many ends it has. Others are left out: there a link and a
+    /// hash do not tell whose a packet is, or which ends it has.
+    fn links(&self) -> BTreeMap<Way, Counts> {
         let scans = self.roads.scans;
         let is_plain = self.roads.is_direct() && self.roads.is_fixed();
-        // Hashes are of whole packets, and nobody else saw them.
-        let is_beside = |scan: &Scan| {
+        // Of a cut packet the hash is not of all bytes; what somebody saw on the way is an end too.
+        let is_cut_or_seen = |scan: &Scan| {
             let cut = scan.sends.cut() + scan.receives.cut();
             cut > 0 || !scan.seen.is_empty()
         };
-        let is_plain = is_plain && !scans.iter().any(is_beside);
-        // What is between others may be a stranger's where payloads are equal.
-        let are_strange = scans.len() > 1 && self.strangers.are_any();
-        if self.settled.is_some() || !is_plain || are_strange {
+        if self.settled.is_some() || !is_plain || scans.iter().any(is_cut_or_seen) {
             return BTreeMap::new();
         }
-        let mut links: BTreeMap<Way, usize> = BTreeMap::new();
+        let mut links: BTreeMap<Way, Counts> = BTreeMap::new();
         for (reel, scan) in scans.iter().enumerate() {
             for side in [Side::Send, Side::Receive] {
                 let mut counts = vec![0; scan.connections.len()];
@@ -117,26 +113,34 @@ impl Weaver<'_> {
                 }
                 for (connection, count) in (0..).zip(counts) {
                     if let Some(way) = self.roads.fixed(reel, side, (connection, true)) {
-                        *links.entry(way).or_default() += count;
+                        links.entry(way).or_default()[side as usize] += count;
                     }
                 }
             }
         }
+        // Where nobody knows who is behind an endpoint, equal payloads of all links are held against those
+        // between nodes that are known.
+        let is_stranger = |member: u16| self.strangers.is_one(member);
+        let is_known = |&(from, to): &Way| !is_stranger(from) && !is_stranger(to);
+        if self.strangers.are_any() && links.keys().any(is_known) {
+            return BTreeMap::new();
+        }
         links.retain(|&(from, to), _| {
             let is_whole = |scan: &Scan| !scan.told && scan.faults.is_empty();
-            let is_told = |reel: u16| scans.get(usize::from(reel)).is_none_or(is_whole);
-            from != to && is_told(from) && is_told(to)
+            let is_whole = |member: u16| scans.get(usize::from(member)).is_none_or(is_whole);
+            from != to && is_whole(from) && is_whole(to)
         });
         links
     }
 
-    /// The ends of some links.
-    fn on_links(&self, ways: &[Way]) -> Vec<OnLink> {
-        let number: BTreeMap<Way, usize> = ways.iter().copied().zip(0..).collect();
+    /// The ends of some links, whose hashes are in one of so many parts.
+    fn on_links(&self, ways: &[(Way, Counts)], (part, parts): (usize, usize)) -> Vec<OnLink> {
+        let number: BTreeMap<Way, usize> = ways.iter().map(|it| it.0).zip(0..).collect();
         let reels = 0..self.roads.scans.len();
         let sides = reels.flat_map(|reel| [Side::Send, Side::Receive].map(|side| (reel, side)));
         let found = parallel::map(sides.collect(), self.workers, |(reel, side)| {
             let scan = &self.roads.scans[reel];
+            // Of each connection its link's place among those that this side has.
             let mut own: BTreeMap<usize, usize> = BTreeMap::new();
             let connections = (0..scan.connections.len() as u32).map(|connection| {
                 let way = self.roads.fixed(reel, side, (connection, true))?;
@@ -145,23 +149,28 @@ impl Weaver<'_> {
             });
             let connections: Vec<Option<usize>> = connections.collect();
             let mut ends = vec![Vec::new(); own.len()];
+            for (&link, &at) in &own {
+                let count = ways[link].1[side as usize];
+                ends[at] = Vec::with_capacity(count.div_ceil(parts));
+            }
             let all = scan.side(side);
             let hashes = all.hashes().iter();
             for ((place, hash), (connection, _)) in (0..).zip(hashes).zip(all.ways()) {
-                if let Some(own) = connections[connection as usize] {
-                    ends[own].push((place, hash as u32));
+                if let Some(at) = connections[connection as usize]
+                    && (parts == 1 || (hash >> 32) as usize % parts == part)
+                {
+                    ends[at].push((place, hash as u32));
                 }
             }
-            let ends = own
-                .into_iter()
-                .map(|(link, own)| (link, std::mem::take(&mut ends[own])));
+            let own = own.into_iter();
+            let ends = own.map(|(link, at)| (link, std::mem::take(&mut ends[at])));
             (side, ends.collect::<Vec<(usize, Vec<Short>)>>())
         });
-        let link = |&way| OnLink {
+        let of_way = |&(way, _): &(Way, Counts)| OnLink {
             way,
             ..OnLink::default()
         };
-        let mut links: Vec<OnLink> = ways.iter().map(link).collect();
+        let mut links: Vec<OnLink> = ways.iter().map(of_way).collect();
         for (side, own) in found {
             for (link, ends) in own {
                 match side {
@@ -173,96 +182,100 @@ impl Weaver<'_> {
         links
     }
 
-    /// Walks the ends of a link; whether there was a packet with both.
-    fn walk(&self, link: OnLink, found: &Found<'_>) -> bool {
+    /// Walks the ends of a link. The two reels, where they have a packet in common.
+    fn walk(&self, link: OnLink, found: &Found<'_>) -> Option<(usize, usize)> {
         let marks = Marks::new(&link.sends, &link.receipts);
         let (from, to) = link.way;
         let [sender, receiver] = [from, to].map(usize::from);
-        let send = |place: u32| self.places.id(sender, Side::Send, place as usize);
-        let receipt = |place: u32| self.places.id(receiver, Side::Receive, place as usize);
-        // Those that may have a partner; all else that came once has none.
-        let paired = |ends: Vec<Short>, end: &dyn Fn(u32) -> EndId| {
+        // Keeps those that may have a partner. Others that came once have none, and are noted.
+        let paired = |ends: Vec<Short>, reel: usize, side: Side| {
             let ends = ends.into_iter().filter(|&(place, bits)| {
                 let marks = marks.of(bits);
                 if marks == SENT || marks == RECEIVED {
-                    found.note(end(place));
+                    found.note(reel, side, place);
                 }
                 marks == SENT | RECEIVED
             });
             ends.collect::<Vec<Short>>()
         };
-        let sends = paired(link.sends, &send);
-        let receipts = paired(link.receipts, &receipt);
-        let hashes = |reel: usize, side: Side| {
-            let scan = self.roads.scans.get(reel);
-            scan.map(|scan| scan.side(side).hashes().cursor())
+        let sends = paired(link.sends, sender, Side::Send);
+        let receipts = paired(link.receipts, receiver, Side::Receive);
+        let payloads = |reel: usize, side: Side| {
+            let ends = self.roads.scans.get(reel)?.side(side);
+            let mut columns = (ends.hashes().cursor(), ends.length_column().cursor());
+            Some(move |place: u32| {
+                let place = place as usize;
+                (columns.0.get(place), columns.1.get(place))
+            })
         };
-        let hashes = hashes(sender, Side::Send).zip(hashes(receiver, Side::Receive));
-        let Some((mut sent, mut received)) = hashes else {
-            return false;
-        };
-        let mut is_met = false;
-        // The first send behind all that were found, and those that were passed over before it.
+        let mut sent = payloads(sender, Side::Send)?;
+        let mut received = payloads(receiver, Side::Receive)?;
+        let mut have_met = None;
+        // The send behind the last one that was found in order, and those that were passed over before it.
         let (mut next, mut passed) = (0, VecDeque::new());
         for (place, bits) in receipts {
             let is_its = |&at: &usize| sends[at].1 == bits;
             let is_next = next < sends.len() && is_its(&next);
-            let overtaken = passed.iter().position(is_its).filter(|_| !is_next);
-            let at = overtaken
-                .and_then(|place| passed.remove(place))
-                .or_else(|| {
-                    let end = sends.len().min(next + OVERTAKEN);
-                    let at = (next..end).find(is_its)?;
-                    passed.extend(next..at);
-                    passed.drain(..passed.len().saturating_sub(OVERTAKEN));
-                    next = at + 1;
-                    Some(at)
-                });
+            let overtaken = || passed.iter().position(is_its);
+            let overtaken = if is_next { None } else { overtaken() };
+            let at = overtaken.and_then(|at| passed.remove(at)).or_else(|| {
+                let end = sends.len().min(next + OVERTAKEN);
+                let at = (next..end).find(is_its)?;
+                passed.extend(next..at);
+                passed.drain(..passed.len().saturating_sub(OVERTAKEN));
+                next = at + 1;
+                Some(at)
+            });
             let Some((its, _)) = at.map(|at| sends[at]) else {
                 continue;
             };
-            let is_one = sent.get(its as usize) == received.get(place as usize);
-            // Where something may be missing, it may be the receipt of that.
-            if is_one && !self.missing.is_open(from, (to, place)) {
-                found.pair(send(its), receipt(place));
-                is_met = true;
+            // Where the sender's reel may lack a send, this may be the receipt of that one.
+            if sent(its) == received(place) && !self.missing.is_open(from, (to, place)) {
+                found.pair((sender, its), (receiver, place));
+                have_met = Some((sender, receiver));
             }
         }
-        is_met
-    }
-
-    /// What was found of a side, and how many ends that are.
-    fn found_of(&self, (reel, side): (usize, Side), found: &Found<'_>) -> (Bits, usize) {
-        let (mut ends, mut count) = (Bits::default(), 0);
-        for place in 0..self.roads.scans[reel].side(side).len() {
-            if found.contains(self.places.id(reel, side, place)) {
-                ends.insert(place as u32);
-                count += 1;
-            }
-        }
-        (ends, count)
+        have_met
     }
 }
 
-impl Found<'_> {
-    fn pair(&self, send: EndId, receipt: EndId) {
+impl<'a> Found<'a> {
+    fn new(scans: &[Scan], places: &'a Places, partners: &'a [AtomicU32]) -> Found<'a> {
+        let none = |ends: &Ends| {
+            let words = 0..ends.len().div_ceil(64);
+            words.map(|_| AtomicU64::new(0)).collect()
+        };
+        let ends = scans
+            .iter()
+            .map(|scan| Side::ALL.map(|side| none(scan.side(side))));
+        Found {
+            places,
+            partners,
+            ends: ends.collect(),
+        }
+    }
+
+    /// A send and its receipt: the reel of each, and its place among the ends of its side.
+    fn pair(&self, send: (usize, u32), receipt: (usize, u32)) {
+        let ends = [(send, Side::Send), (receipt, Side::Receive)];
+        let [send, receipt] = ends.map(|((reel, place), side)| {
+            self.note(reel, side, place);
+            self.places.id(reel, side, place as usize)
+        });
         for (end, partner) in [(send, receipt), (receipt, send)] {
             if let Some(slot) = self.partners.get(end.0 as usize) {
                 slot.store(partner.0, Ordering::Relaxed);
             }
-            self.note(end);
         }
     }
 
-    fn note(&self, end: EndId) {
-        if let Some(word) = self.ends.get(end.0 as usize / 64) {
-            word.fetch_or(1 << (end.0 % 64), Ordering::Relaxed);
+    /// The packet of an end is known.
+    fn note(&self, reel: usize, side: Side, place: u32) {
+        let sides = self.ends.get(reel);
+        let word = sides.and_then(|sides| sides[side as usize].get(place as usize / 64));
+        if let Some(word) = word {
+            word.fetch_or(1 << (place % 64), Ordering::Relaxed);
         }
-    }
-
-    fn contains(&self, end: EndId) -> bool {
-        let word = self.ends.get(end.0 as usize / 64);
-        word.is_some_and(|word| word.load(Ordering::Relaxed) >> (end.0 % 64) & 1 == 1)
     }
 }
 
@@ -279,7 +292,7 @@ impl Marks {
         for (ends, once) in [(sends, SENT), (receipts, RECEIVED)] {
             for &(_, bits) in ends {
                 let (at, shift) = marks.place(bits);
-                // The second of the same is marked next to the first.
+                // Where the mark is there, the one beside it says that it came again.
                 let is_again = marks.0[at] >> shift & once != 0;
                 marks.0[at] |= once << u8::from(is_again) << shift;
             }

@@ -55,6 +55,11 @@ impl Strangers {
         self.are_any
     }
 
+    /// Whether a member is one of them.
+    pub fn is_one(&self, member: u16) -> bool {
+        self.address(member).is_some()
+    }
+
     fn address(&self, member: u16) -> Option<IpAddr> {
         self.address.get(usize::from(member)).copied().flatten()
     }
@@ -76,8 +81,8 @@ impl Strangers {
         tolerance_ns: impl Fn(u16, u16) -> i64,
         mut suspect: impl FnMut(&End),
     ) {
-        // Those that nobody may suspect are of strangers themselves.
-        let is_known = |end: &End| self.address(end.from).or(self.address(end.to)).is_none();
+        // Only what is between two that are known can be suspected.
+        let is_known = |end: &End| !self.is_one(end.from) && !self.is_one(end.to);
         if ends.len() < 2 || !self.are_any || !ends.iter().any(is_known) {
             return;
         }

@@ -181,7 +181,8 @@ impl Cast {
         if foreign.is_empty() && contested.is_empty() {
             return;
         }
-        // A reel that is alone tells of those alone that it may have itself.
+        // With one reel nobody else can be found: all that can show is that an endpoint is its own, at a
+        // port that it has open to every address.
         let is_alone = scans.len() == 1;
         let may_tell = |end: &&Endpoint| !is_alone || open_ports.contains_key(&end.port());
         let asked = foreign.iter().filter(may_tell);

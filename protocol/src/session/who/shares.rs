@@ -232,10 +232,11 @@ impl Roads<'_> {
                 let hashes = ends.hashes();
                 let settled = settled.get(reel).map(|it| &it[side as usize]);
                 if let Some(settled) = settled.filter(|it| !it.is_empty()) {
+                    let mut hash = hashes.cursor();
                     for place in settled.others(ends.len() as u32) {
                         let place = place as usize;
                         if place < hashes.len() {
-                            gathering.take((reel, side, place), hashes.get(place));
+                            gathering.take((reel, side, place), hash.get(place));
                         }
                     }
                     continue;
