@@ -267,24 +267,37 @@ impl Column {
 
     /// The first row whose value is not below `value`, where rows only grow.
     pub fn lower_bound(&self, value: u64) -> usize {
-        let chunk = self.chunks.partition_point(|chunk| chunk.base < value);
-        // The lowest of a chunk is its first.
-        let from = chunk.saturating_sub(1) * CHUNK;
-        let to = if chunk < self.chunks.len() {
-            chunk * CHUNK
-        } else {
-            self.len()
+        let open = || self.open.partition_point(|&row| row < value);
+        let place = match self.chunk_before(value) {
+            Some(place) => place,
+            None if self.chunks.is_empty() => return open(),
+            None => return 0,
         };
-        let (mut low, mut high) = (from, to);
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if self.get(middle) < value {
-                low = middle + 1
-            } else {
-                high = middle
-            }
+        let (chunk, bytes) = (self.chunks[place], self.bytes_of(place));
+        aside::touch(aside::ROW);
+        let within = below(0..CHUNK, |row| chunk.get(bytes, row) < value);
+        let is_last = within == CHUNK && place + 1 == self.chunks.len();
+        place * CHUNK + within + if is_last { open() } else { 0 }
+    }
+
+    /// The last chunk whose rows begin below `value`, where rows only grow; `None` where none does. Most
+    /// columns grow evenly, so that it is looked for near where it would be then.
+    fn chunk_before(&self, value: u64) -> Option<usize> {
+        let is_below = |place: usize| self.chunks.get(place).is_some_and(|it| it.base < value);
+        let (first, last) = (self.chunks.first()?.base, self.chunks.last()?.base);
+        let all = self.chunks.len();
+        let share = value.saturating_sub(first) as f64 / last.saturating_sub(first).max(1) as f64;
+        let near = ((share * all as f64) as usize).min(all - 1);
+        let (mut from, mut until, mut step) = (near, near + 1, 1);
+        while from > 0 && !is_below(from) {
+            (from, until) = (from.saturating_sub(step), from);
+            step *= 2;
         }
-        low
+        while until < all && is_below(until) {
+            (from, until) = (until, (until + step).min(all));
+            step *= 2;
+        }
+        below(from..until, is_below).checked_sub(1)
     }
 
     /// The row with this value, where rows only grow.
@@ -381,6 +394,19 @@ impl Extend<u64> for Column {
     fn extend<I: IntoIterator<Item = u64>>(&mut self, rows: I) {
         rows.into_iter().for_each(|row| self.push(row));
     }
+}
+
+/// Of rows of which the first ones are below something, the first that is not.
+fn below(rows: std::ops::Range<usize>, is_below: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut high) = (rows.start, rows.end);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        match is_below(middle) {
+            true => low = middle + 1,
+            false => high = middle,
+        }
+    }
+    low
 }
 
 /// See [`Column::cursor`].
@@ -544,6 +570,28 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn a_row_is_found_where_rows_grow_as_they_like(
+            steps in proptest::collection::vec(0u64..4, 0..3000),
+            jumps in proptest::collection::vec((any::<proptest::sample::Index>(), any::<u32>()), 0..5),
+            asked in proptest::collection::vec(0u64..9000, 1..20),
+        ) {
+            let mut steps = [steps, vec![0]].concat();
+            for (at, jump) in jumps {
+                let at = at.index(steps.len());
+                steps[at] = u64::from(jump);
+            }
+            let rows = steps.iter().scan(0, |row, step| {
+                *row += step;
+                Some(*row)
+            });
+            let rows: Vec<u64> = rows.collect();
+            let column: Column = rows.iter().copied().collect();
+            for value in asked.into_iter().chain(rows.iter().step_by(97).copied()) {
+                prop_assert_eq!(column.lower_bound(value), rows.partition_point(|&row| row < value));
+            }
+        }
+
         #[test]
         fn rows_come_back(rows in proptest::collection::vec(any::<u64>(), 0..1000), width in 0u32..64) {
             let rows: Vec<u64> = rows.iter().map(|row| row >> width).collect();

@@ -10,6 +10,7 @@
 use super::prelude::*;
 use crate::history::line::Line;
 use crate::history::streams::Streams;
+use crate::session::Message;
 
 /// How many numbers of a message are told.
 const TOLD_MAX: usize = 8;
@@ -85,7 +86,7 @@ fn runs(session: &Session, streams: &Streams, line: &Line, mut show: impl FnMut(
         let message = MessageId(id);
         let is_part = streams.parts.contains(id);
         let part = is_part.then(|| part(session, message)).flatten();
-        let part = part.filter(|(has_id, _)| !has_id);
+        let part = part.filter(|(told, _)| told.facts.fragment_id.is_none());
         let follows = next_place == Some(place);
         next_place = place.checked_add(1);
         let Some((_, part)) = part else {
@@ -114,20 +115,19 @@ fn with_id(case: &Case<'_>, broken: &mut BTreeMap<Link, Vec<Vec<Part>>>) {
         session, streams, ..
     } = case;
     type Key = (Link, Option<u64>, u64);
-    let key = |message: MessageId| -> Option<Key> {
-        let told = session.message(message).filter(|it| it.facts.reliable)?;
-        let link = session
-            .link(told.packet)
-            .filter(|link| is_whole(session, link.0))?;
-        Some((link, told.facts.channel, told.facts.fragment_id?))
+    let known = |message: MessageId| -> Option<(Key, Part)> {
+        let (told, part) = part(session, message)?;
+        let id = told.facts.fragment_id.filter(|_| told.facts.reliable)?;
+        let link = session.link(told.packet);
+        let link = link.filter(|link| is_whole(session, link.0))?;
+        Some(((link, told.facts.channel, id), part))
     };
     let mut open: BTreeMap<Key, Vec<Part>> = BTreeMap::new();
     // When each link's last whole message was sent, and how many there were by then.
     let mut wholes: BTreeMap<Link, Vec<SessionTime>> = BTreeMap::new();
     for message in session.fragments() {
-        let known = part(session, message).filter(|(has_id, _)| *has_id);
-        let known = known.filter(|_| !streams.is_resend(message));
-        let Some(((_, part), key)) = known.and_then(|part| Some((part, key(message)?))) else {
+        let is_new = !streams.is_resend(message);
+        let Some((key, part)) = is_new.then(|| known(message)).flatten() else {
             continue;
         };
         let parts = open.entry(key).or_default();
@@ -167,8 +167,8 @@ fn departed(session: &Session, part: &Part) -> Option<SessionTime> {
     Some(session.left(session.carrier(part.message)?)?.time)
 }
 
-/// The part that a message is, and whether it names what it is a part of.
-fn part(session: &Session, message: MessageId) -> Option<(bool, Part)> {
+/// A message, and the part that it is.
+fn part(session: &Session, message: MessageId) -> Option<(Message, Part)> {
     let told = session.message(message)?;
     if session.role(&told.facts) != Role::Fragment {
         return None;
@@ -179,7 +179,7 @@ fn part(session: &Session, message: MessageId) -> Option<(bool, Part)> {
         index,
         count,
     };
-    Some((told.facts.fragment_id.is_some(), part))
+    Some((told, part))
 }
 
 impl Part {
