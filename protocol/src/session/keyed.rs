@@ -25,7 +25,7 @@ impl Key for (NodeId, u16) {
 impl Key for Link {
     fn mixed(&self) -> usize {
         let [from, to] = [self.0, self.1].map(|node| usize::from(node.0));
-        from.wrapping_mul(5).wrapping_add(to.wrapping_mul(9))
+        from.wrapping_mul(257).wrapping_add(to)
     }
 }
 

@@ -1,9 +1,16 @@
 //! The rows of a chunk as bits, one behind the other: each is as many bits wide as the others.
 //!
-//! Eight rows take as many bytes as each has bits. Where these are known when the code is compiled, no shift
-//! is worked out while it runs: that is three times as fast.
+//! Eight rows take as many bytes as each has bits. Where that number is known when the code is compiled, no
+//! shift has to be worked out while it runs: that is three times as fast.
 
-use crate::column::{CHUNK, PADDING, WIDE};
+/// How many rows are packed together.
+pub const CHUNK: usize = 256;
+
+/// From here on a value would need two loads: it is stored in 64 bits, which lie on whole bytes.
+const WIDE: u32 = 57;
+
+/// A load of eight bytes may begin at the last byte of a value.
+pub(crate) const PADDING: usize = 8;
 
 /// Calls `$rows` for the width that `$width` is, from 1 to [`WIDE`] - 1 bits; `$other` for all others.
 macro_rules! of_width {

@@ -2,7 +2,7 @@
 
 use netreel_system::aside;
 
-use crate::column::CHUNK;
+use crate::bits::CHUNK;
 use crate::packed::Packed;
 use crate::{Column, Cursor};
 

@@ -13,19 +13,10 @@ use bytes::Bytes;
 
 use netreel_system::aside;
 
-use crate::bits;
-
-/// How many rows are packed together.
-pub const CHUNK: usize = 256;
+use crate::bits::{self, CHUNK, PADDING};
 
 /// How many chunks have their bytes in one piece.
 pub(crate) const SEGMENT: usize = 32;
-
-/// From here on a value would need two loads: it is stored in 64 bits, which lie on whole bytes.
-pub(crate) const WIDE: u32 = 57;
-
-/// A load of eight bytes may begin at the last byte of a value.
-pub(crate) const PADDING: usize = 8;
 
 /// See the module.
 #[derive(Clone, Debug, Default)]
@@ -280,14 +271,14 @@ impl Column {
         place * CHUNK + within + if is_last { open() } else { 0 }
     }
 
-    /// The last chunk whose rows begin below `value`, where rows only grow; `None` where none does. Most
-    /// columns grow evenly, so that it is looked for near where it would be then.
+    /// The last chunk whose rows begin below `value`, where rows only grow; `None` where none does. It is
+    /// looked for near where it would be if rows grew evenly, as most do.
     fn chunk_before(&self, value: u64) -> Option<usize> {
         let is_below = |place: usize| self.chunks.get(place).is_some_and(|it| it.base < value);
         let (first, last) = (self.chunks.first()?.base, self.chunks.last()?.base);
         let all = self.chunks.len();
         let share = value.saturating_sub(first) as f64 / last.saturating_sub(first).max(1) as f64;
-        let near = ((share * all as f64) as usize).min(all - 1);
+        let near = ((share * (all - 1) as f64) as usize).min(all - 1);
         let (mut from, mut until, mut step) = (near, near + 1, 1);
         while from > 0 && !is_below(from) {
             (from, until) = (from.saturating_sub(step), from);
@@ -420,7 +411,8 @@ pub struct Cursor<'a> {
     rows: [u64; CHUNK],
 }
 
-/// So many rows of a chunk are read one by one before the chunk is taken apart, which is about as much work.
+/// Of a chunk this many rows are read one by one before it is taken apart: that is about as much work as
+/// taking it apart.
 const ALONE: u32 = 8;
 
 impl Cursor<'_> {

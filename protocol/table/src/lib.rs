@@ -12,7 +12,8 @@ mod list;
 mod packed;
 mod store;
 
+pub use bits::CHUNK;
 pub use blobs::{Blobs, BlobsCursor};
-pub use column::{CHUNK, Column, Cursor, Iter};
+pub use column::{Column, Cursor, Iter};
 pub use list::List;
 pub use store::{Misfit, Putting, Taking};

@@ -9,8 +9,8 @@ use bytes::Bytes;
 use netreel_system::aside;
 
 use crate::Blobs;
-use crate::bits::is_width;
-use crate::column::{CHUNK, Chunk, Column, PADDING, SEGMENT};
+use crate::bits::{CHUNK, PADDING, is_width};
+use crate::column::{Chunk, Column, SEGMENT};
 use crate::packed::Packed;
 
 /// Puts things into a store.

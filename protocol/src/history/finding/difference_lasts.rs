@@ -181,10 +181,11 @@ impl<'a> Ages<'a> {
         self.least_ns.max(round_ns.saturating_mul(self.round_trips))
     }
 
-    /// How a difference of this stretch ends, which stands or not. One that stands and has lasted for twice as
-    /// long as news may take is told by nobody any more. A shorter one ends where the owner left. It is being
-    /// told again where a reliable message about the object is still to be handed up by the node, by the
-    /// owner, or by whom the node takes for the owner; or where it was told again ([`Ages::told_again`]).
+    /// How a difference of this stretch ends, which stands or not. One that stands and has lasted for twice
+    /// as long as news may take is told by nobody any more. A shorter one ends where the owner left. It is
+    /// being told again where a reliable message about the object is still to be handed up by the node, by
+    /// the owner, or by whom the node takes for the owner; or where it was told again
+    /// ([`Ages::told_again`]).
     fn stands(
         &self,
         session: &Session,

@@ -19,7 +19,8 @@ use crate::session::{Fate, Link, NodeId, SessionError, SessionTime, parallel};
 #[derive(Clone, Default)]
 pub(super) struct Filled {
     pub ordered: Ordered,
-    /// For each link how long the shortest and the longest way took.
+    /// For each link how long the shortest and the longest way took. A link's number here is its place in
+    /// [`Rows::links`].
     ways: Keyed<Link, Option<(i64, i64)>>,
     pub fates: Fates,
     /// Of the packets behind those that have a row of [`Rows::state`] what stands there.

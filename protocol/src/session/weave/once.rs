@@ -15,11 +15,11 @@ use crate::session::parallel;
 use crate::session::read::ends::{Ends, Side};
 use crate::session::read::scan::Scan;
 
-/// No more ends than this are walked at a time, each of which takes some 12 bytes meanwhile: of as many
-/// links as have so many, or of one with more those whose hashes are in one part of all.
-const TOGETHER: usize = 1 << 23;
+/// About this many ends are walked at a time, each of which takes 8 to 16 bytes meanwhile: those of as many
+/// links as have no more together; of a longer link, those of one part of all hashes after the other.
+const TOGETHER: usize = if cfg!(test) { 256 } else { 1 << 23 };
 
-/// What was overtaken by more packets than this is left to the [`Weaver`].
+/// What was overtaken by more packets than this, or overtook more, is left to the [`Weaver`].
 const OVERTAKEN: usize = 64;
 
 /// Who sends, and who receives, by member.
@@ -125,6 +125,7 @@ impl Weaver<'_> {
         if self.strangers.are_any() && links.keys().any(is_known) {
             return BTreeMap::new();
         }
+        // What a proxy tells of, or may have dropped, and what a node sends itself is left to the others.
         links.retain(|&(from, to), _| {
             let is_whole = |scan: &Scan| !scan.told && scan.faults.is_empty();
             let is_whole = |member: u16| scans.get(usize::from(member)).is_none_or(is_whole);
@@ -148,10 +149,14 @@ impl Weaver<'_> {
                 Some(*own.entry(*number.get(&way)?).or_insert(next))
             });
             let connections: Vec<Option<usize>> = connections.collect();
+            if own.is_empty() {
+                return (side, Vec::new());
+            }
             let mut ends = vec![Vec::new(); own.len()];
             for (&link, &at) in &own {
-                let count = ways[link].1[side as usize];
-                ends[at] = Vec::with_capacity(count.div_ceil(parts));
+                // Parts differ by a little.
+                let some = ways[link].1[side as usize] / parts;
+                ends[at] = Vec::with_capacity(some + some / 64);
             }
             let all = scan.side(side);
             let hashes = all.hashes().iter();
@@ -213,6 +218,8 @@ impl Weaver<'_> {
         let mut have_met = None;
         // The send behind the last one that was found in order, and those that were passed over before it.
         let (mut next, mut passed) = (0, VecDeque::new());
+        // How many receipts in a row were of none of the next sends.
+        let mut astray = 0;
         for (place, bits) in receipts {
             let is_its = |&at: &usize| sends[at].1 == bits;
             let is_next = next < sends.len() && is_its(&next);
@@ -227,8 +234,14 @@ impl Weaver<'_> {
                 Some(at)
             });
             let Some((its, _)) = at.map(|at| sends[at]) else {
+                astray += 1;
+                if astray == OVERTAKEN {
+                    // Theirs may be further ahead.
+                    (next, astray) = (sends.len().min(next + OVERTAKEN), 0);
+                }
                 continue;
             };
+            astray = 0;
             // Where the sender's reel may lack a send, this may be the receipt of that one.
             if sent(its) == received(place) && !self.missing.is_open(from, (to, place)) {
                 found.pair((sender, its), (receiver, place));
@@ -312,3 +325,6 @@ impl Marks {
         self.0[at] >> shift & 15
     }
 }
+
+#[cfg(test)]
+mod tests;

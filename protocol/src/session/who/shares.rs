@@ -215,8 +215,8 @@ impl Roads<'_> {
     /// settled, of each side of each reel, are left out.
     pub fn shares(&self, parts: Range<u64>, bits: u32, settled: &[[Bits; 3]]) -> Vec<Share> {
         let all: usize = self.scans.iter().map(|scan| scan.packets()).sum();
-        let is_settled = settled.iter().flatten().any(|it| !it.is_empty());
-        let some = if is_settled { 0 } else { all >> bits };
+        let known: usize = settled.iter().flatten().map(Bits::len).sum();
+        let some = all.saturating_sub(known) >> bits;
         // Parts differ by a little.
         let share = |_| Share::new(bits, some + some / 64);
         let mut gathering = Gathering {
