@@ -197,7 +197,7 @@ fn packets_that_a_node_sends_to_itself() {
 #[test]
 fn a_walk_finds_its_way_again_where_many_sends_came_in_another_order() {
     // Each hundred comes after the hundred behind it, which is further ahead than anybody looks.
-    let swapped = |nth: u64| (nth / 100 ^ 1) * 100 + nth % 100;
+    let swapped = |nth: u64| ((nth / 100) ^ 1) * 100 + nth % 100;
     let sent = |nth: u64| (nth * PERIOD + 1, true, 1, nth.to_le_bytes().to_vec());
     let received = |nth: u64| {
         let payload = swapped(nth).to_le_bytes().to_vec();
