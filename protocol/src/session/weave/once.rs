@@ -125,7 +125,7 @@ impl Weaver<'_> {
         if self.strangers.are_any() && links.keys().any(is_known) {
             return BTreeMap::new();
         }
-        // What a proxy tells of, or may have dropped, and what a node sends itself is left to the others.
+        // What a proxy tells of, or may have dropped, and what a node sends itself is left to the [`Weaver`].
         links.retain(|&(from, to), _| {
             let is_whole = |scan: &Scan| !scan.told && scan.faults.is_empty();
             let is_whole = |member: u16| scans.get(usize::from(member)).is_none_or(is_whole);
