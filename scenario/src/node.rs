@@ -154,14 +154,17 @@ impl Running {
         if self.ended.is_some() {
             return;
         }
-        let told = match (&self.quit, &mut self.speaker) {
-            (Some(quit), Some(speaker)) => speaker.say(quit, GRACE).is_ok(),
-            _ => false,
+        let answer = match (&self.quit, &mut self.speaker) {
+            (Some(quit), Some(speaker)) => Some(speaker.say(quit, GRACE)),
+            _ => None,
         };
-        self.is_told = told;
+        self.is_told = matches!(answer, Some(Ok(_)));
         // One that reads its input to the end is done then.
         self.speaker = None;
-        if !told {
+        // One that gave no answer may have heard all the same, and be about to close its recording.
+        let may_have_heard = matches!(answer, Some(Err(_)));
+        let ends_by_itself = self.is_told || may_have_heard && self.wait(Instant::now() + GRACE);
+        if !ends_by_itself {
             self.end(How::Asked);
         }
     }

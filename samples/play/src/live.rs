@@ -56,7 +56,8 @@ struct LiveNode {
     orders: Sender<Order>,
     seen: Arc<Mutex<Seen>>,
     recorder: Recorder,
-    thread: Option<JoinHandle<()>>,
+    /// Gives back the console, whose own thread may take long to end on a busy machine.
+    thread: Option<JoinHandle<Option<Commanded>>>,
 }
 
 impl LiveStage {
@@ -117,7 +118,10 @@ impl LiveStage {
             };
             let thread = std::thread::Builder::new()
                 .name(format!("node {name}"))
-                .spawn(move || play(node, tick, &mut drive, &quit))
+                .spawn(move || {
+                    play(node, tick, &mut drive, &quit);
+                    drive.commanded
+                })
                 .map_err(|error| LiveError::Thread {
                     name: name.clone(),
                     error,
