@@ -35,8 +35,9 @@ pub struct Growth {
 impl Growth {
     /// What the session alone tells, as [`Model::of_session`].
     pub fn look(&mut self, session: Arc<Session>, unread: &[String]) -> Model {
-        let index: Index = self.indexes.look(&session);
-        self.staying.look(self.last.as_ref(), &session);
+        let same = self.last.as_ref().map_or(0, |last| session.in_common(last));
+        let index: Index = self.indexes.look(&session, (same, stands(&session)));
+        self.staying.look(same, &session);
         self.last = Some(Arc::clone(&session));
         let mut model = Model::indexed(session, unread, index);
         model.staying = self.staying.clone();
@@ -54,8 +55,7 @@ impl Growth {
 pub struct Staying(VecDeque<(Weak<Session>, u32)>);
 
 impl Staying {
-    fn look(&mut self, last: Option<&Arc<Session>>, now: &Arc<Session>) {
-        let same = last.map_or(0, |last| now.in_common(last));
+    fn look(&mut self, same: u32, now: &Arc<Session>) {
         for (_, packets) in &mut self.0 {
             *packets = same.min(*packets);
         }

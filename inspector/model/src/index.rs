@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use netreel_protocol::session::{Fate, PacketId, Same, Session};
+use netreel_protocol::session::{Fate, PacketId, Session};
 use netreel_table::{Column, List};
 
 use crate::crowd::{Crowd, Drawn};
@@ -125,22 +125,22 @@ impl Indexing {
 /// that may not stay where they are.
 #[derive(Default)]
 pub struct Grown {
-    /// The packets that stay, as far as they were arranged.
-    known: Option<(Indexing, Same)>,
+    /// The packets that hardly change their places, as far as they were arranged.
+    known: Option<Indexing>,
 }
 
 impl Grown {
-    /// The index of the session as it is now.
-    pub fn look(&mut self, session: &Session) -> Index {
-        let same = session.same();
-        let goes_on = |(_, known): &(Indexing, Same)| same.is_some_and(|it| known.goes_on_in(it));
-        let known = self.known.take().filter(goes_on);
-        let mut known = known.map_or_else(|| Indexing::new(session), |(known, _)| known);
-        if let Some(same) = same {
-            known.go_on(session, same.packets());
-            self.known = Some((known.clone(), same.clone()));
+    /// The index of the session as it is now, whose first packets are the `same` as at the last look, and
+    /// as many as `stand` hardly change their places from here on.
+    pub fn look(&mut self, session: &Session, (same, stand): (u32, u32)) -> Index {
+        let known = self.known.take().filter(|known| known.count <= same);
+        let mut known = known.unwrap_or_else(|| Indexing::new(session));
+        known.go_on(session, stand);
+        let all = session.packet_count() as u32;
+        if stand < all {
+            self.known = Some(known.clone());
         }
-        known.go_on(session, session.packet_count() as u32);
+        known.go_on(session, all);
         known.finish(session)
     }
 }
@@ -148,7 +148,8 @@ impl Grown {
 impl Index {
     /// Of all packets of a session.
     pub fn new(session: &Session) -> Index {
-        Grown::default().look(session)
+        let all = session.packet_count() as u32;
+        Grown::default().look(session, (0, all))
     }
 
     /// How many bytes of memory each part takes, with its name.

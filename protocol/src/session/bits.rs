@@ -32,13 +32,6 @@ impl Bits {
         self.0.iter().all(|&word| word == 0)
     }
 
-    /// Takes a number out.
-    pub fn remove(&mut self, number: u32) {
-        if let Some(word) = self.0.get_mut(number as usize / 64) {
-            *word &= !(1 << (number % 64));
-        }
-    }
-
     /// The numbers before one that are not in the set, in order.
     pub fn others(&self, end: u32) -> impl Iterator<Item = u32> + '_ {
         let words = (0..end.div_ceil(64)).map(|at| (at, self.0.get(at as usize)));

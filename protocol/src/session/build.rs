@@ -22,13 +22,11 @@ use super::read::grown::Look;
 use super::read::payloads;
 use super::read::scan::Scan;
 use super::read::source::{ReelInput, Source, drop_copies, one_session, sources};
-use super::weave::earlier::EarlierLooks;
 use super::weave::fate;
 use super::weave::missing::Missing;
 use super::weave::order::{Order, Ordered};
 use super::weave::places::{EndId, Places};
 use super::weave::samples::samples;
-use super::weave::settled::Settled;
 use super::weave::sockets::OwnPorts;
 use super::weave::strangers::Strangers;
 use super::weave::weaver::Weaver;
@@ -45,13 +43,11 @@ impl Session {
         SessionBuilder::default()
     }
 
-    /// Puts together what was read of all reels; `about_wire` is what there is to say of the wire,
-    /// `earlier` what looks before found, where another one comes.
+    /// Puts together what was read of all reels; `about_wire` is what there is to say of the wire.
     pub(super) fn put_together(
         how: &SessionBuilder,
         reels: Vec<(ReelInput, Look)>,
         (wire, about_wire): (Option<Arc<Wire>>, Vec<String>),
-        earlier: Option<&mut EarlierLooks>,
     ) -> Result<Session, SessionError> {
         let (workers, cancel) = (how.processors(), &how.cancel);
         let mut warnings = Vec::new();
@@ -83,14 +79,7 @@ impl Session {
         roads.trim(trim(&roads, &sources));
         let anchors: Vec<_> = headers.iter().map(|header| &header.clock).collect();
         let is_one = is_one_clock(&anchors);
-        let mut earlier = earlier.and_then(|it| {
-            let goes_on = it.go_on(is_one && proxies.is_empty(), &roads, &sources);
-            goes_on.then_some(it)
-        });
-        let places = match &mut earlier {
-            Some(earlier) => earlier.settled.places(&scans)?,
-            None => Places::new(&scans)?,
-        };
+        let places = Places::new(&scans)?;
         let aligned = |copies: &Copies| {
             let those: Vec<&Scan> = scans.iter().collect();
             let whole = parallel::map(those, workers, |scan| epochs(scan, &[]));
@@ -109,8 +98,7 @@ impl Session {
         };
         let strangers = Strangers::new(&cast, roads.acquainted());
         let ports = OwnPorts::new(&scans);
-        let known = earlier.as_mut().map(|it| it.settled.begin(&scans));
-        let weave = |clocks: &[Alignment], settled: Option<&Settled>, known: Option<Vec<u32>>| {
+        let weave = |clocks: &[Alignment]| {
             let weaver = Weaver {
                 roads: &roads,
                 places: &places,
@@ -119,39 +107,24 @@ impl Session {
                 strangers: &strangers,
                 ports: &ports,
                 workers,
-                settled,
                 join: &|ends| are_numbered(ends, wire.as_deref(), (&sources, &scans, &places)),
                 cancel,
             };
-            weaver.weave(known)
+            weaver.weave()
         };
         let still_wanted = || match cancel.goes_on() {
             true => Ok(()),
             false => Err(SessionError::GivenUp),
         };
-        let settled = earlier.as_deref().map(|it| &it.settled);
-        let mut woven = weave(&clocks.clocks, settled, known);
+        let mut woven = weave(&clocks.clocks);
         still_wanted()?;
         let copies = Copies::find(&anchors, &scans, &places, &woven);
         let is_one = is_one && copies.is_empty();
         if !copies.is_empty() {
             (clocks, zero_ns) = aligned(&copies);
-            woven = weave(&clocks.clocks, None, None);
+            woven = weave(&clocks.clocks);
             still_wanted()?;
         }
-        // Who may be somebody else shows later.
-        let earlier = match earlier {
-            Some(earlier) if !is_one => {
-                *earlier = EarlierLooks::default();
-                None
-            }
-            Some(earlier) if !woven.elsewhere.is_empty() => {
-                woven.odd.append(&mut earlier.give_up());
-                woven.settle(&scans, &places);
-                None
-            }
-            earlier => earlier,
-        };
         copies.warn(&sources, &mut warnings);
         if clocks.is_unexplained {
             warnings.push(
@@ -191,12 +164,7 @@ impl Session {
             workers,
             cancel,
         };
-        let (ordered, earlier) = match earlier {
-            None => (order.rows(woven)?, None),
-            Some(earlier) => (earlier.order(&order, woven)?, Some(earlier)),
-        };
-        builder.session.same = earlier.as_ref().and_then(|it| it.same());
-        let numbered = earlier.map(|earlier| &mut earlier.numbered);
+        let ordered = order.rows(woven)?;
         let (mut session, tracks) = builder.finish(ordered, warnings, !clocks.is_unexplained);
         // With several clocks, or where it shows at the other end alone whose a packet is, what was
         // told of packets may be told otherwise when more of them are known.
@@ -216,7 +184,7 @@ impl Session {
         if let Some(wire) = &session.wire
             && answers.iter().any(Option::is_some)
         {
-            let told = Told::grown(&session, wire, answers, numbered);
+            let told = Told::grown(&session, wire, answers);
             session.told = OnceLock::from(told);
         }
         Ok(session)

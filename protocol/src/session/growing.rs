@@ -8,7 +8,6 @@ use netreel_wire::Wire;
 use super::builder::SessionBuilder;
 use super::read::grown::{Grown, Look};
 use super::read::source::{ReelInput, wire_inside, wires_inside};
-use super::weave::earlier::EarlierLooks;
 use super::{Session, SessionError, parallel};
 
 /// The reels of a play-through that goes on.
@@ -16,12 +15,11 @@ use super::{Session, SessionError, parallel};
 /// Call [`look`](Growing::look) with the reels as they are now, opened again, whenever somebody
 /// asks; the answer is what [`SessionBuilder::build`] would say of the same reels, to the byte. Events that
 /// stand in whole blocks of a reel are scanned once, and the wire is asked about each of their
-/// packets once. What is new is put behind the packets that stay in their order, where any do.
+/// packets once.
 pub struct Growing {
     how: SessionBuilder,
     inside: Option<Inside>,
     reels: Vec<(String, Grown)>,
-    earlier: EarlierLooks,
 }
 
 /// The wire inside the reels.
@@ -51,7 +49,6 @@ impl SessionBuilder {
             how: self,
             inside: None,
             reels: Vec::new(),
-            earlier: EarlierLooks::default(),
         }
     }
 }
@@ -86,22 +83,7 @@ impl Growing {
             self.reels.push((input.name.clone(), grown));
             looked.push((input, look));
         }
-        Session::put_together(
-            &self.how,
-            looked,
-            (wire, about_wire),
-            Some(&mut self.earlier),
-        )
-    }
-
-    /// How many packets a later look will not match again: their payloads came once.
-    pub fn settled(&self) -> usize {
-        self.earlier.settled.packets()
-    }
-
-    /// How many packets the last look did not put in order again: what is new stands behind them.
-    pub fn known(&self) -> u32 {
-        self.earlier.known()
+        Session::put_together(&self.how, looked, (wire, about_wire))
     }
 
     /// The session of reels that are looked at once. What the wire says is left for whoever asks.
@@ -112,7 +94,7 @@ impl Growing {
             return Err(SessionError::GivenUp);
         }
         let looked = reels.into_iter().zip(looks).collect();
-        Session::put_together(&self.how, looked, wire, None)
+        Session::put_together(&self.how, looked, wire)
     }
 
     /// Scans all reels: the longest ones first, so that none of them is left when the others are done. A

@@ -19,7 +19,6 @@ mod verdict;
 mod weave;
 mod who;
 
-pub use ask::firm::Same;
 pub use ask::moments::Moments;
 pub(crate) use ask::ports::Ports;
 pub use ask::reels::SessionReel;
@@ -60,12 +59,11 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
-use netreel_reel::Reel;
+use netreel_reel::{EventNumber, Reel};
 use netreel_wire::Wire;
 
 use crate::history::bounds::Bounds;
 use ask::crossings::Seen;
-pub(crate) use ask::firm::Firm;
 use facts::looks::Looks;
 use facts::told::Told;
 use weave::rows::Rows;
@@ -103,10 +101,8 @@ pub struct Session {
     /// How long a packet may be on its way, as far as all that arrived shows; `None` where what was
     /// read may still be told otherwise when more is read.
     wait_ns: Option<i64>,
-    /// Of reels that grow, what of each track stays as it is.
-    firm: Vec<Firm>,
-    /// See [`Session::same`].
-    same: Option<Same>,
+    /// Of reels that grow, of each track the first event that may be read anew.
+    firm: Vec<EventNumber>,
     /// See [`Session::ways`].
     ways: BTreeMap<Link, (i64, i64)>,
     told: OnceLock<Told>,

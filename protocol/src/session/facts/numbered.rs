@@ -1,13 +1,11 @@
-//! The messages of packets, numbered in their order. It goes on where it was left.
+//! The messages of packets, numbered in their order.
 
 use std::io;
-use std::sync::Arc;
 
 use netreel_table::{Column, List, Misfit, Putting, Taking};
 
 use super::told::Told;
 use crate::session::PacketId;
-use crate::session::ask::firm::Same;
 use crate::session::index::plain::{Indexed, put_plain, take_plain};
 use crate::session::weave::rows::Rows;
 
@@ -49,35 +47,12 @@ impl Indexed for Numbers {
     }
 }
 
-/// The messages of the first packets, numbered; it goes on with those of more.
-#[derive(Clone, Default)]
-pub(crate) struct Numbered {
-    /// What says that the packets are the same ones.
-    of: Option<Arc<()>>,
-    numbers: Numbers,
-    /// Of each track how many fragments are known, of its pieces one after the other, whose packets
-    /// are among these.
-    fragments_of: Vec<usize>,
-}
-
-impl Numbered {
-    /// Goes on with so many of the packets, which are the same ones as long as `same` is; keeps that, and
-    /// numbers the messages of all.
-    pub fn go_on_to(&mut self, told: &mut Told, rows: &Rows, same: &Same) {
-        let is_same = |of: &Arc<()>| Arc::ptr_eq(of, &same.since);
-        if !self.of.as_ref().is_some_and(is_same) {
-            *self = Numbered::default();
-        }
-        self.of = Some(same.since.clone());
-        self.go_on(told, rows, same.packets);
-        self.clone().finish(told, rows);
-    }
-
-    /// Goes on with the packets before this one.
-    fn go_on(&mut self, told: &Told, rows: &Rows, until: u32) {
-        let numbers = &mut self.numbers;
-        let mut reader = told.reader(rows);
-        for packet in numbers.first.len() as u32..until {
+impl Told {
+    /// Numbers the messages of all packets, in their order.
+    pub(super) fn number(&mut self, rows: &Rows) {
+        let mut numbers = Numbers::default();
+        let mut reader = self.reader(rows);
+        for packet in 0..rows.len() as u32 {
             numbers.first.push(u64::from(numbers.messages));
             let Some((count, is_unfit)) = reader.head(PacketId(packet)) else {
                 continue;
@@ -87,47 +62,25 @@ impl Numbered {
                 numbers.unfit.push(packet);
             }
         }
-        self.fragments_of.resize(told.tracks().len(), 0);
         let mut fragments = Vec::new();
-        let tracks = told.tracks().zip(&rows.tracks).enumerate();
-        for ((track, (pieces, known)), of) in tracks.zip(&mut self.fragments_of) {
-            let mut skipped = 0;
-            let mut is_through = true;
-            for piece in pieces {
-                let count = piece.fragments.len();
-                let start = of.saturating_sub(skipped).min(count);
-                skipped += count;
-                for &(side, place, nth) in piece.fragments.get(start..).unwrap_or(&[]) {
-                    let end = rows.places.id(track, side, place as usize);
-                    let own = known.packets[side as usize].get(place as usize) as u32;
-                    // What comes behind it in the reel is looked at once more.
-                    is_through &= own < until;
-                    *of += usize::from(is_through);
-                    if !rows.is_told_by(track, side, place as usize) {
-                        continue;
-                    }
-                    let others = rows.others(end).iter().copied();
-                    let packets = [own].into_iter().chain(others);
-                    for packet in packets.filter(|&packet| packet < until) {
-                        let first = numbers.first.get(packet as usize) as u32;
-                        fragments.push(first.saturating_add(nth));
-                    }
+        for (track, (pieces, known)) in self.tracks().zip(&rows.tracks).enumerate() {
+            for &(side, place, nth) in pieces.flat_map(|piece| &piece.fragments) {
+                if !rows.is_told_by(track, side, place as usize) {
+                    continue;
+                }
+                let end = rows.places.id(track, side, place as usize);
+                let own = known.packets[side as usize].get(place as usize) as u32;
+                let others = rows.others(end).iter().copied();
+                for packet in [own].into_iter().chain(others) {
+                    let first = numbers.first.get(packet as usize) as u32;
+                    fragments.push(first.saturating_add(nth));
                 }
             }
         }
         fragments.sort_unstable();
-        let known = numbers.fragments.len().checked_sub(1);
-        let last = known.map(|last| numbers.fragments.get(last));
-        let fragments = fragments.into_iter().map(u64::from);
-        let new = fragments.filter(|&it| last.is_none_or(|last| it > last));
-        numbers.fragments.extend(new);
-    }
-
-    /// Goes on with all that there are.
-    pub fn finish(mut self, told: &mut Told, rows: &Rows) {
-        self.go_on(told, rows, rows.len() as u32);
-        told.numbers = self.numbers;
-        told.numbers.first.shrink();
-        told.numbers.fragments.shrink();
+        numbers.fragments = fragments.into_iter().map(u64::from).collect();
+        numbers.first.shrink();
+        numbers.fragments.shrink();
+        self.numbers = numbers;
     }
 }

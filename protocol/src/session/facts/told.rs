@@ -16,7 +16,7 @@ use netreel_wire::{MessageFacts, PacketFacts, States, StreamId, Wire};
 use super::asked::ask;
 use super::asking::Answers;
 use super::kept::{Budget, Checkpoints, Kept};
-use super::numbered::{Numbered, Numbers};
+use super::numbered::Numbers;
 use super::pieces::{OfTrack, Pieces};
 use super::properties::ObjectFact;
 use super::reader::Reader;
@@ -60,27 +60,18 @@ impl Told {
             pieces: ask(rows, wire, workers, checkpoints, Vec::new()),
             ..Told::default()
         };
-        Numbered::default().finish(&mut told, rows);
+        told.number(rows);
         told
     }
 
     /// The same where something is known already of what the wire says of some tracks.
-    pub fn grown(
-        session: &Session,
-        wire: &Wire,
-        known: Vec<Option<Answers>>,
-        numbered: Option<&mut Numbered>,
-    ) -> Told {
+    pub fn grown(session: &Session, wire: &Wire, known: Vec<Option<Answers>>) -> Told {
         let (rows, workers) = (&session.rows, session.workers);
         let mut told = Told {
             pieces: ask(rows, wire, workers, CHECKPOINTS, known),
             ..Told::default()
         };
-        let is_known = told.pieces.dependent.iter().all(Vec::is_empty);
-        match (numbered, session.same().filter(|_| is_known)) {
-            (Some(numbered), Some(same)) => numbered.go_on_to(&mut told, rows, same),
-            _ => Numbered::default().finish(&mut told, rows),
-        }
+        told.number(rows);
         told
     }
 

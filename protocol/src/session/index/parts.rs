@@ -49,7 +49,6 @@ pub(crate) fn put(session: &Session, reels: &[Arc<Reel>], to: &mut Putting<'_>) 
         looks: _,
         wait_ns,
         firm: _,
-        same: _,
         ways,
         took_part: _,
         kept_history: _,

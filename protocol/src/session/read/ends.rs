@@ -307,11 +307,6 @@ impl Ends {
         self.rhythm
     }
 
-    /// How many of the first sends failed.
-    pub fn failed_before(&self, place: u32) -> usize {
-        self.failed.range(..place).count()
-    }
-
     /// How many packets the reel has the first bytes of alone.
     pub fn cut(&self) -> u64 {
         self.cut.len() as u64

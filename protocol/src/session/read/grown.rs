@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
 
-use netreel_reel::{Block, BlockError, Record, Reel, Walk};
+use netreel_reel::{Block, BlockError, EventNumber, Record, Reel, Walk};
 use netreel_system::Cancel;
 use netreel_wire::Wire;
 
@@ -12,7 +12,6 @@ use super::connections::payload;
 use super::ends::{RawEnd, Side};
 use super::pass::Pass;
 use super::scan::Scan;
-use crate::session::ask::firm::Firm;
 use crate::session::facts::asking::{Answers, Asking, Of, Piece, Telling};
 use crate::session::facts::kept::Checkpoints;
 use crate::session::facts::told::CHECKPOINTS;
@@ -53,8 +52,6 @@ pub(crate) struct Grown {
     scanned: usize,
     /// What the wire says, and of how many blocks.
     telling: Option<(Telling, usize)>,
-    /// Another one whenever something is read anew.
-    since: Arc<()>,
 }
 
 /// What is known of a reel at a moment.
@@ -62,8 +59,8 @@ pub(crate) struct Look {
     pub scan: Scan,
     /// What the wire says; `None` where it was not asked.
     pub answers: Option<Answers>,
-    /// What of the reel is not read again at the next look; `None` where there is none.
-    pub firm: Option<Firm>,
+    /// The first event that may be read anew at the next look; `None` where there is none.
+    pub firm: Option<EventNumber>,
 }
 
 impl Grown {
@@ -75,7 +72,6 @@ impl Grown {
             walk: Walk::default(),
             scanned: 0,
             telling: None,
-            since: Arc::default(),
         }
     }
 
@@ -175,16 +171,8 @@ impl Grown {
         );
         let scan = pass.finish(&self.reel, &walk);
         let pieces = wire.and_then(|wire| self.tell(wire, &scan, written));
-        let firm = self
-            .pass
-            .scan
-            .span
-            .map(|(_, last)| Firm {
-                since: self.since.clone(),
-                until: self.pass.scan.expected,
-                last,
-            })
-            .filter(|_| pieces.is_some() || wire.is_none());
+        let is_firm = self.pass.scan.span.is_some() && (pieces.is_some() || wire.is_none());
+        let firm = is_firm.then_some(self.pass.scan.expected);
         let answers = pieces.map(Answers::Every);
         Look {
             scan,
@@ -228,7 +216,6 @@ impl Grown {
             }
         }
         let (mut telling, told) = known.unwrap_or_else(|| {
-            self.since = Arc::default();
             let telling = Telling::new(wire.clone(), CHECKPOINTS);
             (telling, 0)
         });

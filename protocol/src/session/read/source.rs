@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use netreel_reel::{CutWhy, Ending, Header, Reel};
+use netreel_reel::{CutWhy, Ending, EventNumber, Header, Reel};
 use netreel_wire::Wire;
 
 use super::grown::Look;
 use super::scan::{RawHole, Scan};
 use crate::figures::{counted, hex, listed};
 use crate::session::SessionError;
-use crate::session::ask::firm::Firm;
 use crate::session::facts::asking::Answers;
 use crate::session::who::cast::utc_ns;
 
@@ -34,8 +33,8 @@ pub(crate) struct Source {
     pub proxied: bool,
     /// What the wire says of its ends, as far as that is known already.
     pub answers: Option<Answers>,
-    /// What of the reel stays as it is.
-    pub firm: Option<Firm>,
+    /// See [`Look::firm`].
+    pub firm: Option<EventNumber>,
 }
 
 /// Takes what was read of all reels, and says what is wrong with each.

@@ -128,11 +128,6 @@ impl Fates {
         }
     }
 
-    /// How far times may be off by now.
-    pub fn set_margins(&mut self, margins: Vec<Margins>) {
-        self.margins = margins;
-    }
-
     /// Takes a packet that was received, and left its sender at a moment.
     pub fn arrived(
         &mut self,

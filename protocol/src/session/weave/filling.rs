@@ -15,77 +15,6 @@ use crate::session::who::proxied::is_dropped;
 use crate::session::who::watched;
 use crate::session::{Fate, Link, NodeId, SessionError, SessionTime, parallel};
 
-/// The packets, as far as they are in order. More can be put behind a copy.
-#[derive(Clone, Default)]
-pub(super) struct Filled {
-    pub ordered: Ordered,
-    /// For each link how long the shortest and the longest way took. A link's number here is its place in
-    /// [`Rows::links`].
-    ways: Keyed<Link, Option<(i64, i64)>>,
-    pub fates: Fates,
-    /// Of the packets behind those that have a row of [`Rows::state`] what stands there.
-    pub states: Vec<u8>,
-    /// Those of them that nobody is known to have received.
-    pub missing: Vec<(u32, Missing)>,
-}
-
-impl Filled {
-    /// Without packets.
-    pub fn new(order: &Order<'_>) -> Filled {
-        let rows = Rows {
-            passing: vec![Column::new(); order.nodes.len()],
-            ..Rows::default()
-        };
-        Filled {
-            ordered: Ordered {
-                rows,
-                ..Ordered::default()
-            },
-            fates: Fates::new(order.nodes, Margins::all(order)),
-            ..Filled::default()
-        }
-    }
-
-    /// How many packets there are.
-    pub fn len(&self) -> usize {
-        self.ordered.rows.state.len() + self.states.len()
-    }
-
-    /// Tells what became of the packets that nobody is known to have received, all of which are in
-    /// [`Filled::states`], and says what all packets tell together.
-    pub fn conclude(&mut self, order: &Order<'_>) {
-        let first = self.ordered.rows.state.len();
-        for (id, missing) in &self.missing {
-            let fate = self.fates.of(missing, order.nodes, order.from_start);
-            if let Some(state) = self.states.get_mut(*id as usize - first) {
-                *state = with_fate(*state, fate);
-            }
-        }
-        self.ordered.wait_ns = self.fates.wait_ns();
-        let links = (0..).map_while(|at| self.ways.key(at));
-        self.ordered.rows.links = links.collect();
-        let ways = self.ways.iter();
-        let ways = ways.filter_map(|(link, way)| Some((link, (*way)?)));
-        self.ordered.ways = ways.collect();
-        let rows = &mut self.ordered.rows;
-        rows.state.extend(self.states.drain(..).map(u64::from));
-        for column in [
-            &mut rows.link,
-            &mut rows.told,
-            &mut rows.receipt,
-            &mut rows.state,
-        ] {
-            column.shrink();
-        }
-        rows.places = order.places.clone();
-    }
-}
-
-/// What stands in [`Rows::state`] for a packet with another fate.
-pub(super) fn with_fate(state: u8, fate: Fate) -> u8 {
-    state & !(ODD as u8 - 1) | fate as u8
-}
-
 /// Makes the shortest and the longest way of a link hold one more.
 fn lengthen(way: &mut Option<(i64, i64)>, took_ns: i64) {
     let (shortest, longest) = way.unwrap_or((took_ns, took_ns));
@@ -95,34 +24,49 @@ fn lengthen(way: &mut Option<(i64, i64)>, took_ns: i64) {
 /// Packets that are put behind each other.
 pub(super) struct Filling<'a, 'b> {
     order: &'a Order<'b>,
-    pub filled: Filled,
+    ordered: Ordered,
+    /// For each link how long the shortest and the longest way took. A link's number here is its place in
+    /// [`Rows::links`].
+    ways: Keyed<Link, Option<(i64, i64)>>,
+    fates: Fates,
+    /// What will stand in [`Rows::state`].
+    states: Vec<u8>,
+    /// The packets that nobody is known to have received.
+    missing: Vec<(u32, Missing)>,
     /// See [`Woven::doubtful`].
     doubtful: Vec<EndId>,
     /// See [`Woven::elsewhere`].
     elsewhere: Vec<EndId>,
     any_captured: bool,
     times: Cursors<'b>,
-    /// What stood for ends that have their packet by now, where somebody asks for that later.
-    pub before: Option<Vec<(EndId, u32)>>,
 }
 
 impl<'a, 'b> Filling<'a, 'b> {
-    /// Behind those that there are.
+    /// Without packets.
     pub fn new(
         order: &'a Order<'b>,
-        filled: Filled,
         (doubtful, elsewhere): (Vec<EndId>, Vec<EndId>),
     ) -> Filling<'a, 'b> {
         let scans = order.roads.scans.iter();
         let times = scans.map(|scan| Side::ALL.map(|side| scan.side(side).time_column()));
+        let rows = Rows {
+            passing: vec![Column::new(); order.nodes.len()],
+            ..Rows::default()
+        };
         Filling {
             times: Cursors::new(times),
             order,
-            filled,
+            ordered: Ordered {
+                rows,
+                ..Ordered::default()
+            },
+            ways: Keyed::default(),
+            fates: Fates::new(order.nodes, Margins::all(order)),
+            states: Vec::new(),
+            missing: Vec::new(),
             doubtful,
             elsewhere,
             any_captured: order.nodes.iter().any(|node| node.captured),
-            before: None,
         }
     }
 
@@ -147,7 +91,7 @@ impl<'a, 'b> Filling<'a, 'b> {
         let (reel, side, place) = next.at;
         let ends = self.order.roads.scans[reel].side(side);
         let link = next.link;
-        let id = self.filled.len();
+        let id = self.states.len();
         // The highest number is none: rows are numbered from 0, and one more is told in ids.
         let Some(id) = u32::try_from(id).ok().filter(|id| *id < Woven::TAKEN) else {
             return Err(SessionError::TooLarge {
@@ -172,7 +116,7 @@ impl<'a, 'b> Filling<'a, 'b> {
             None if is_failed => Fate::SendFailed,
             None => Fate::Unknown,
         };
-        let (at, way) = self.filled.ways.numbered(link, || None);
+        let (at, way) = self.ways.numbered(link, || None);
         let at = at as usize;
         if side == Side::Send
             && fate == Fate::Received
@@ -182,16 +126,15 @@ impl<'a, 'b> Filling<'a, 'b> {
         }
         match received {
             Some(received) if side != Side::Receive => {
-                let fates = &mut self.filled.fates;
-                fates.arrived((at, link.1), departed, received);
+                self.fates.arrived((at, link.1), departed, received);
             }
             Some(_) => {}
             None if is_failed => {}
             None => {
                 let missing = self.missing(&next, (number, departed), at);
                 let receiver = link.1.of(self.order.nodes);
-                match receiver.is_some_and(|node| node.recorded) || self.before.is_some() {
-                    true => self.filled.missing.push((id, missing)),
+                match receiver.is_some_and(|node| node.recorded) {
+                    true => self.missing.push((id, missing)),
                     // Nothing that comes later tells more of it.
                     false if missing.dropped => fate = Fate::Lost,
                     false => {}
@@ -200,8 +143,7 @@ impl<'a, 'b> Filling<'a, 'b> {
         }
         let odd = next.odd;
         self.note(link, (side, departed), received, odd.as_deref());
-        let filled = &mut self.filled;
-        let rows = &mut filled.ordered.rows;
+        let rows = &mut self.ordered.rows;
         rows.link.push(at as u64);
         rows.told.push(u64::from(next.told.0));
         let apart = receipt.filter(|it| *it != next.told);
@@ -213,11 +155,11 @@ impl<'a, 'b> Filling<'a, 'b> {
         if !self.doubtful.is_empty() && self.doubtful.binary_search(&next.told).is_ok() {
             state |= DOUBTFUL as u8;
         }
-        filled.states.push(state);
+        self.states.push(state);
         self.note_ends(id, (next.told, apart), odd.as_deref(), partners);
         self.note_passing(id, link, side, odd.as_deref());
         if let Some(odd) = odd {
-            self.filled.ordered.rows.odd.insert(id, *odd);
+            self.ordered.rows.odd.insert(id, *odd);
         }
         Ok(())
     }
@@ -260,15 +202,12 @@ impl<'a, 'b> Filling<'a, 'b> {
             let Some(slot) = partners.get_mut(end.0 as usize) else {
                 continue;
             };
-            if let Some(before) = &mut self.before {
-                before.push((end, *slot));
-            }
             match *slot {
                 // Until then it is told whose packet it is, not which.
                 _ if odd.is_none() => *slot = id,
                 Woven::TAKEN | Woven::ALONE => *slot = id,
                 _ => {
-                    let shared = &mut self.filled.ordered.rows.shared;
+                    let shared = &mut self.ordered.rows.shared;
                     shared.entry(end).or_default().push(id);
                 }
             }
@@ -302,21 +241,21 @@ impl<'a, 'b> Filling<'a, 'b> {
         };
         if let Some(time) = seen {
             for node in [link.0, link.1] {
-                let span = self.filled.ordered.seen.entry(node).or_insert((time, time));
+                let span = self.ordered.seen.entry(node).or_insert((time, time));
                 *span = (span.0.min(time), span.1.max(time));
             }
         }
         let sender = link.0.of(self.order.nodes);
         match (side, received) {
             (Side::Send, Some(received)) if received < first => {
-                let (count, worst_ns) = self.filled.ordered.early.entry(link).or_insert((0, 0));
+                let (count, worst_ns) = self.ordered.early.entry(link).or_insert((0, 0));
                 *count += 1;
                 *worst_ns = (first.0.saturating_sub(received.0)).max(*worst_ns);
             }
             (Side::Send, _) | (_, None) => {}
             (_, Some(received)) => {
                 if sender.is_some_and(|node| node.recorded) {
-                    self.filled.ordered.strays.push((link, received));
+                    self.ordered.strays.push((link, received));
                 }
             }
         }
@@ -324,7 +263,7 @@ impl<'a, 'b> Filling<'a, 'b> {
 
     /// Lists a packet for those of its nodes that were not recorded.
     fn note_passing(&mut self, id: u32, (from, to): Link, side: Side, odd: Option<&Odd>) {
-        let passing = &mut self.filled.ordered.rows.passing;
+        let passing = &mut self.ordered.rows.passing;
         let mut list = |node: NodeId, is_to: bool| {
             let place = usize::from(node.0);
             if !self.order.nodes[place].recorded {
@@ -342,27 +281,47 @@ impl<'a, 'b> Filling<'a, 'b> {
 
     /// All packets; no more will come.
     pub fn finish(mut self, partners: &[u32]) -> Ordered {
-        self.filled.conclude(self.order);
-        let scans = self.order.roads.scans;
-        let tracks = self.order.tracks(|reel, side| {
-            let count = scans[reel].side(side).len();
-            let stretches = self.order.places.numbers((reel, side), count);
-            let own = stretches.flat_map(|stretch| partners.get(stretch).unwrap_or(&[]));
-            own.map(|&packet| u64::from(packet)).collect()
-        });
-        self.filled.ordered.rows.tracks = tracks;
-        self.filled.ordered
+        for (id, missing) in &self.missing {
+            let fate = self
+                .fates
+                .of(missing, self.order.nodes, self.order.from_start);
+            if let Some(state) = self.states.get_mut(*id as usize) {
+                *state = *state & !(ODD as u8 - 1) | fate as u8;
+            }
+        }
+        self.ordered.wait_ns = self.fates.wait_ns();
+        let ways = self.ways.iter();
+        let ways = ways.filter_map(|(link, way)| Some((link, (*way)?)));
+        self.ordered.ways = ways.collect();
+        let rows = &mut self.ordered.rows;
+        rows.links = (0..).map_while(|at| self.ways.key(at)).collect();
+        rows.state = self.states.into_iter().map(u64::from).collect();
+        for column in [
+            &mut rows.link,
+            &mut rows.told,
+            &mut rows.receipt,
+            &mut rows.state,
+        ] {
+            column.shrink();
+        }
+        rows.places = self.order.places.clone();
+        rows.tracks = self.order.tracks(partners);
+        self.ordered
     }
 }
 
 impl Order<'_> {
     /// The tracks of all reels, which get of each side the packets of its ends.
-    pub fn tracks(&self, packets: impl Fn(usize, Side) -> Column + Sync) -> Vec<Track> {
+    fn tracks(&self, partners: &[u32]) -> Vec<Track> {
         let scans = self.roads.scans;
         let reels: Vec<usize> = (0..scans.len()).collect();
         parallel::map(reels, self.workers, |reel| {
             let packets = Side::ALL.map(|side| {
-                let mut packets = packets(reel, side);
+                let own = self
+                    .places
+                    .numbers((reel, side), scans[reel].side(side).len());
+                let own = partners.get(own).unwrap_or(&[]);
+                let mut packets: Column = own.iter().map(|&packet| u64::from(packet)).collect();
                 packets.shrink();
                 packets
             });

@@ -1,11 +1,9 @@
 //! From the ends of packets to packets: which belong together, what became of them, in which order.
 
-pub(super) mod earlier;
 pub(super) mod end;
 mod explain;
 pub(super) mod fate;
 mod filling;
-mod kept;
 pub(super) mod matching;
 mod merge;
 pub(super) mod missing;
@@ -17,7 +15,6 @@ mod ordering;
 pub(super) mod places;
 pub(super) mod rows;
 pub(super) mod samples;
-pub(super) mod settled;
 pub(super) mod sockets;
 pub(super) mod strangers;
 pub(super) mod weaver;

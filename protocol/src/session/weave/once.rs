@@ -33,8 +33,6 @@ type Counts = [usize; 2];
 pub(super) struct Once {
     /// Of each side of each reel.
     pub ends: Vec<[Bits; 3]>,
-    /// How many they are.
-    pub count: usize,
     /// The pairs of reels that have a packet in common.
     pub met: BTreeSet<(usize, usize)>,
 }
@@ -87,7 +85,6 @@ impl Weaver<'_> {
         let bits = |words: Vec<AtomicU64>| Bits::of(words.into_iter().map(AtomicU64::into_inner));
         let ends = found.ends.into_iter().map(|sides| sides.map(bits));
         once.ends = ends.collect();
-        once.count = once.ends.iter().flatten().map(Bits::len).sum();
         once
     }
 
@@ -101,7 +98,7 @@ impl Weaver<'_> {
             let cut = scan.sends.cut() + scan.receives.cut();
             cut > 0 || !scan.seen.is_empty()
         };
-        if self.settled.is_some() || !is_plain || scans.iter().any(is_cut_or_seen) {
+        if !is_plain || scans.iter().any(is_cut_or_seen) {
             return BTreeMap::new();
         }
         let mut links: BTreeMap<Way, Counts> = BTreeMap::new();

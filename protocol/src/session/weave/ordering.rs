@@ -2,7 +2,7 @@
 
 use std::sync::mpsc::sync_channel;
 
-use super::filling::{Filled, Filling};
+use super::filling::Filling;
 use super::merge::{Merge, PacketSource, Stream, Tells};
 use super::odd::Odd;
 use super::order::{Key, Next, Order, Ordered, Row};
@@ -13,7 +13,7 @@ use crate::session::clock::map::ClockMap;
 use crate::session::read::ends::Side;
 
 /// How many packets are handed on together. After this many it is asked whether somebody still wants them.
-pub(super) const BATCH: usize = 1 << 11;
+const BATCH: usize = 1 << 11;
 
 /// Where fewer than one in this many of a side's ends tell packets, only these are looked at.
 const SPARSE: usize = 8;
@@ -37,7 +37,7 @@ impl Order<'_> {
         let tells = Tells::new(&partners);
         let merge = Merge::new(self.streams(&odd, &tells));
         let mut odd: Vec<Option<Odd>> = odd.into_iter().map(Some).collect();
-        let mut filling = Filling::new(self, Filled::new(self), (doubtful, elsewhere));
+        let mut filling = Filling::new(self, (doubtful, elsewhere));
         let mut take = |batch: Vec<(Key, PacketSource)>| {
             if !self.cancel.goes_on() {
                 return Err(SessionError::GivenUp);
@@ -63,7 +63,7 @@ impl Order<'_> {
     }
 
     /// The packet that something tells; one that is told apart is taken from `odd`.
-    pub(super) fn packet(
+    fn packet(
         &self,
         told: PacketSource,
         odd: &mut [Option<Odd>],
@@ -108,13 +108,12 @@ impl Order<'_> {
                     ClockMap::Stretches(_) => clock.times(ends).is_sorted(),
                 };
                 let row = |place: usize| (place, ends.row_at(place));
-                let stretches = || self.places.numbers((reel, side), ends.len());
-                let is_sparse =
-                    stretches().map(|own| tells.count(own)).sum::<usize>() < ends.len() / SPARSE;
+                let own = self.places.numbers((reel, side), ends.len());
+                let is_sparse = tells.count(own.clone()) < ends.len() / SPARSE;
                 let rows: Box<dyn Iterator<Item = (usize, Row)> + Send> = match is_sorted {
                     // Of the receipts most often: the others are not looked at.
                     true if is_sparse => {
-                        let telling = stretches().flat_map(|own| tells.those(own));
+                        let telling = tells.those(own);
                         Box::new(telling.map(move |end| row(self.places.find(end).2)))
                     }
                     true => Box::new(ends.rows().enumerate()),
@@ -128,7 +127,7 @@ impl Order<'_> {
                 streams.push(self.stream_of_ends((reel, side), rows, tells));
             }
         }
-        streams.push(self.stream_of_odd(odd.iter().enumerate()));
+        streams.push(self.stream_of_odd(odd));
         streams
     }
 
@@ -147,7 +146,7 @@ impl Order<'_> {
     }
 
     /// What an end of a side tells, by its place there, its event and its connection.
-    pub(super) fn source(
+    fn source(
         &self,
         (reel, side): (usize, Side),
         told: EndId,
@@ -161,10 +160,8 @@ impl Order<'_> {
     }
 
     /// Packets that are told apart from the others, each with its place among these, in order.
-    pub(super) fn stream_of_odd<'s, 'o>(
-        &self,
-        odd: impl Iterator<Item = (usize, &'o Odd)>,
-    ) -> Stream<'s> {
+    fn stream_of_odd<'s>(&self, odd: &[Odd]) -> Stream<'s> {
+        let odd = odd.iter().enumerate();
         let mut keyed: Vec<(Key, usize)> = odd
             .filter_map(|(place, odd)| {
                 Some((self.key(odd.source()?, self.link(odd.from, odd.to)), place))

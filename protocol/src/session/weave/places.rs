@@ -1,5 +1,7 @@
 //! Where the ends of all reels stand.
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 
 use super::end::End;
@@ -17,130 +19,84 @@ impl EndId {
     pub const END: u32 = u32::MAX - 1;
 }
 
-/// Where the ends of each side of each reel stand. A side whose reel grows has several stretches, with
-/// room for more in the last, so that what has a number keeps it.
+/// Where the ends of each side of each reel stand.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(from = "Stretches", into = "Stretches")]
+#[serde(from = "Starts", into = "Starts")]
 pub(crate) struct Places {
-    stretches: Stretches,
-    /// Of every so many numbers the stretch that has the first: where a search begins.
+    starts: Starts,
+    /// Of every so many numbers the side that has the first: where a search begins.
     nearby: Vec<u32>,
     /// The bits of a number that this does not tell.
     shift: u32,
 }
 
-/// The stretches of all sides.
+/// Where each side begins, counted over all reels, and how many ends there are.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct Stretches {
-    /// Where each begins.
-    starts: Vec<u32>,
-    /// Of each its side, counted over all reels, and its first place there.
-    of: Vec<(u32, u32)>,
-    /// Of each side its stretches: the first place, and where that stands. And for how many ends there
-    /// is room.
-    sides: Vec<(Vec<(u32, u32)>, u32)>,
+struct Starts {
+    sides: Vec<u32>,
     all: u32,
 }
 
-impl From<Stretches> for Places {
-    fn from(stretches: Stretches) -> Places {
-        let shift = (u32::BITS - stretches.all.leading_zeros()).saturating_sub(NEARBY_BITS);
-        let firsts = (0..=stretches.all >> shift).map(|first| first << shift);
-        let stretch = |first: u32| stretches.starts.partition_point(|&start| start <= first);
-        let nearby = firsts.map(|first| stretch(first).saturating_sub(1) as u32);
+impl From<Starts> for Places {
+    fn from(starts: Starts) -> Places {
+        let shift = (u32::BITS - starts.all.leading_zeros()).saturating_sub(NEARBY_BITS);
+        let firsts = (0..=starts.all >> shift).map(|first| first << shift);
+        let side = |first: u32| starts.sides.partition_point(|&start| start <= first);
+        let nearby = firsts.map(|first| side(first).saturating_sub(1) as u32);
         Places {
             nearby: nearby.collect(),
             shift,
-            stretches,
+            starts,
         }
     }
 }
 
-impl From<Places> for Stretches {
-    fn from(places: Places) -> Stretches {
-        places.stretches
+impl From<Places> for Starts {
+    fn from(places: Places) -> Starts {
+        places.starts
     }
 }
-
-/// How many ends are given room at least.
-const ROOM_MIN: u64 = 1024;
 
 /// A search begins at what this many bits of a number tell.
 const NEARBY_BITS: u32 = 12;
 
-impl Stretches {
-    /// Gives each side room: `room` tells for how many more ends, by how many it is needed and for how
-    /// many there was some.
-    fn with(
-        mut self,
-        scans: &[Scan],
-        room: impl Fn(u64, u64) -> u64,
-    ) -> Result<Stretches, SessionError> {
-        let count = scans.len() * Side::ALL.len();
-        self.sides.resize_with(count, Default::default);
+impl Places {
+    /// # Errors
+    /// There are more ends than can be numbered.
+    pub fn new(scans: &[Scan]) -> Result<Places, SessionError> {
+        let mut all = 0;
         let lengths = scans
             .iter()
             .flat_map(|scan| Side::ALL.map(|side| scan.side(side).len() as u64));
-        let mut all = u64::from(self.all);
-        for (of, (length, (stretches, known))) in lengths.zip(&mut self.sides).enumerate() {
-            let before = u64::from(*known);
-            if length <= before && !stretches.is_empty() {
-                continue;
-            }
-            self.starts.push(all as u32);
-            self.of.push((of as u32, *known));
-            stretches.push((*known, all as u32));
-            let more = room(length - before, before);
-            *known = (before + more).min(u64::from(u32::MAX)) as u32;
-            all += more;
-        }
+        let starts = lengths.map(|length| {
+            all += length;
+            (all - length) as u32
+        });
+        let sides = starts.collect();
         // The highest ones mean something else.
         if all >= u64::from(EndId::END) {
             return Err(SessionError::TooLarge {
                 what: format!("{all} sends and receipts, and ids go up to {}", u32::MAX),
             });
         }
-        self.all = all as u32;
-        Ok(self)
-    }
-}
-
-impl Places {
-    /// # Errors
-    /// There are more ends than can be numbered.
-    pub fn new(scans: &[Scan]) -> Result<Places, SessionError> {
-        let stretches = Stretches::default();
-        Ok(stretches.with(scans, |length, _| length)?.into())
+        let all = all as u32;
+        Ok(Starts { sides, all }.into())
     }
 
-    /// The same for reels that have grown: all ends keep their numbers.
-    ///
-    /// # Errors
-    /// As for [`Places::new`].
-    pub fn grown(self, scans: &[Scan]) -> Result<Places, SessionError> {
-        let room = |more: u64, before: u64| more.max(before / 2).max(ROOM_MIN);
-        Ok(self.stretches.with(scans, room)?.into())
-    }
-
-    /// The stretches of a side: the first place, and where that stands.
-    #[inline]
-    fn side(&self, reel: usize, side: Side) -> &[(u32, u32)] {
-        let sides = &self.stretches.sides;
-        let own = sides.get(reel * Side::ALL.len() + side as usize);
-        own.map_or(&[], |(stretches, _)| stretches)
-    }
-
-    /// For how many ends there is room.
+    /// How many ends there are.
     pub fn len(&self) -> usize {
-        self.stretches.all as usize
+        self.starts.all as usize
+    }
+
+    #[inline]
+    fn start(&self, reel: usize, side: Side) -> u32 {
+        let own = reel * Side::ALL.len() + side as usize;
+        self.starts.sides.get(own).copied().unwrap_or(0)
     }
 
     #[inline]
     pub fn id(&self, reel: usize, side: Side, place: usize) -> EndId {
-        let mut stretches = self.side(reel, side).iter().rev();
-        let own = stretches.find(|(first, _)| *first as usize <= place);
-        let &(first, start) = own.unwrap_or(&(0, 0));
-        EndId(start + (place as u32 - first))
+        EndId(self.start(reel, side) + place as u32)
     }
 
     pub fn of(&self, end: &End) -> EndId {
@@ -151,33 +107,20 @@ impl Places {
     /// Its reel, its side, and its place there.
     #[inline]
     pub fn find(&self, end: EndId) -> EndAt {
-        let Stretches { starts, of, .. } = &self.stretches;
+        let starts = &self.starts.sides;
         let nearby = self.nearby.get((end.0 >> self.shift) as usize);
         let mut at = nearby.map_or(0, |&at| at as usize);
         while starts.get(at + 1).is_some_and(|&start| start <= end.0) {
             at += 1;
         }
         let start = starts.get(at).copied().unwrap_or(0);
-        let (of, first) = of.get(at).copied().unwrap_or_default();
-        let (of, sides) = (of as usize, Side::ALL.len());
-        let side = Side::ALL[of % sides];
-        (of / sides, side, (end.0 - start + first) as usize)
+        let sides = Side::ALL.len();
+        (at / sides, Side::ALL[at % sides], (end.0 - start) as usize)
     }
 
-    /// The numbers of a side's first ends, in stretches.
-    pub fn numbers(
-        &self,
-        (reel, side): (usize, Side),
-        count: usize,
-    ) -> impl Iterator<Item = std::ops::Range<usize>> + '_ {
-        let stretches = self.side(reel, side);
-        stretches
-            .iter()
-            .enumerate()
-            .map(move |(at, &(first, start))| {
-                let next = stretches.get(at + 1).map_or(count, |next| next.0 as usize);
-                let length = next.min(count).saturating_sub(first as usize);
-                start as usize..start as usize + length
-            })
+    /// The numbers of a side's first ends.
+    pub fn numbers(&self, (reel, side): (usize, Side), count: usize) -> Range<usize> {
+        let start = self.start(reel, side) as usize;
+        start..start + count
     }
 }

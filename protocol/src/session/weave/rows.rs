@@ -190,6 +190,16 @@ impl Rows {
         self.told.get(packet as usize) == u64::from(end.0)
     }
 
+    /// For each packet the end that tells it, and its link.
+    pub fn told_by(&self) -> impl Iterator<Item = (EndAt, Option<&Link>)> {
+        let links = self.link.iter().map(|link| self.links.get(link as usize));
+        let ends = self
+            .told
+            .iter()
+            .map(|end| self.places.find(EndId(end as u32)));
+        ends.zip(links)
+    }
+
     pub fn stamp(&self, end: EndId) -> Option<Stamp> {
         let (track, side, place) = self.end(end)?;
         Some(track.stamp(side, place))

@@ -15,15 +15,14 @@ use super::missing::{Held, Missing};
 use super::neighbours::Known;
 use super::odd::Odd;
 use super::places::{EndId, Places};
-use super::settled::{SURE_NS, Settled};
 use super::sockets::{BySockets, OwnPorts, in_stretches};
 use super::strangers::{Strangers, mark};
-use super::woven::{Stays, Woven};
+use super::woven::Woven;
 use crate::session::SessionTime;
+use crate::session::bits::Bits;
 use crate::session::clock::Alignment;
 use crate::session::parallel;
 use crate::session::read::ends::Side;
-use crate::session::read::scan::Scan;
 use crate::session::who::cast::utc_ns;
 use crate::session::who::meeting::Met;
 use crate::session::who::proxied::is_dropped;
@@ -37,7 +36,6 @@ impl Woven {
     /// Takes what a part came to; those of all packets that may be one of which nobody has the send.
     fn take(&mut self, mut part: WovenPart) -> impl Iterator<Item = (usize, usize)> {
         let before = self.odd.len();
-        self.stay.append(&mut part.stay);
         self.odd.append(&mut part.odd);
         self.met.append(&mut part.met);
         self.doubtful.append(&mut part.doubtful);
@@ -57,8 +55,6 @@ struct WovenPart {
     met: BTreeSet<(usize, usize)>,
     /// See [`Woven::doubtful`].
     doubtful: Vec<EndId>,
-    /// See [`Woven::stay`].
-    stay: Stays,
     /// See [`Strangers::suspects`].
     suspects: Vec<EndId>,
     /// Groups that wait until all is known of which there is no doubt: how many ends each has.
@@ -93,8 +89,6 @@ pub(crate) struct Weaver<'a> {
     pub strangers: &'a Strangers,
     pub ports: &'a OwnPorts,
     pub workers: usize,
-    /// What a look before found; `None` where nobody keeps what this one finds.
-    pub settled: Option<&'a Settled>,
     /// Of receipts of which nobody has the send, whether equal ones are one packet.
     pub join: &'a (dyn Fn(&[EndId]) -> Vec<bool> + Sync),
     /// Whether somebody still wants it: it is asked once for each part.
@@ -115,28 +109,18 @@ pub(super) fn parts(ends: usize) -> (u32, u64) {
 }
 
 impl Weaver<'_> {
-    /// Puts all ends together. `partners` is what stands for those that stay in packets, which are
-    /// left out; [`Woven::settle`] is left to who goes on with them. Nobody may look at what comes where
-    /// it is [no longer wanted](Weaver::wanted).
-    pub fn weave(&self, partners: Option<Vec<u32>>) -> Woven {
-        let partners = partners.unwrap_or_else(|| vec![Woven::ALONE; self.places.len()]);
+    /// Puts all ends together. Nobody may look at what comes where it is no longer wanted.
+    pub fn weave(&self) -> Woven {
         // An end is of one part, and nobody else notes its partner. One that was sent to several may be
         // of several parts: all of them note that it is taken.
-        let partners: Vec<AtomicU32> = partners.into_iter().map(AtomicU32::new).collect();
+        let alone = || AtomicU32::new(Woven::ALONE);
+        let mut partners: Vec<AtomicU32> = Vec::new();
+        partners.resize_with(self.places.len(), alone);
         let mut woven = Woven::default();
         let once = self.once(&partners);
-        let (known, count) = match self.settled {
-            Some(settled) => {
-                woven.met.extend(settled.met());
-                (settled.ends(), settled.len())
-            }
-            None => {
-                woven.met.extend(once.met);
-                (&*once.ends, once.count)
-            }
-        };
-        let ends: usize = self.roads.scans.iter().map(Scan::packets).sum();
-        let (bits, parts) = parts(ends - count);
+        woven.met.extend(once.met);
+        let known: usize = once.ends.iter().flatten().map(Bits::len).sum();
+        let (bits, parts) = parts(self.places.len() - known);
         let mut suspects = Vec::new();
         let mut strays = Vec::new();
         // A few at a time, so that what they came to does not pile up.
@@ -147,7 +131,7 @@ impl Weaver<'_> {
                 return woven;
             }
             let done = parallel::map(some.to_vec(), workers, |parts| {
-                let shares = self.roads.shares(parts, bits, known);
+                let shares = self.roads.shares(parts, bits, &once.ends);
                 let mut ends = Vec::new();
                 let done = shares.into_iter().map(|share| {
                     share.sorted(&mut ends);
@@ -182,9 +166,7 @@ impl Weaver<'_> {
         suspects.sort_unstable();
         let is_receipt = |end: EndId| self.places.find(end).1 == Side::Receive;
         mark(&mut woven, &suspects, is_receipt);
-        if self.settled.is_none() {
-            woven.settle(self.roads.scans, self.places);
-        }
+        woven.settle(self.roads.scans, self.places);
         self.join_strays(&strays, &mut woven.odd);
         self.unheard(&mut woven.odd);
         woven.doubtful.sort_unstable();
@@ -219,7 +201,6 @@ impl Weaver<'_> {
         let mut by_sockets = BySockets::default();
         let mut met = Met::default();
         for equal in ends.chunk_by(|a, b| a.hash == b.hash) {
-            part.stay.extend(self.stay(equal).into_iter().flatten());
             self.strangers.suspects(
                 equal,
                 |end| self.time(end),
@@ -238,47 +219,6 @@ impl Weaver<'_> {
         }
         part.met = met.pairs;
         part
-    }
-
-    /// The packets that the ends with one hash are, where all of them are such for good.
-    fn stay(&self, equal: &[End]) -> Option<Stays> {
-        let settled = self.settled?;
-        let hash = equal.first()?.hash;
-        if settled.is_repeated(hash) {
-            return None;
-        }
-        let is_one = groups(equal).nth(1).is_none();
-        let packets = groups(equal).map(|group| {
-            let is_pair = group.len() == 2;
-            let stays = (is_pair || is_one) && self.is_fixed(settled, group);
-            let ends = group.iter().map(|end| (end.reel, end.side, end.place));
-            stays.then(|| (ends.collect(), hash))
-        });
-        packets.collect()
-    }
-
-    /// Whether a group is a packet that stays one: a send alone, or with its receipts.
-    fn is_fixed(&self, settled: &Settled, group: &[End]) -> bool {
-        let Some((sent, receipts)) = group.split_first() else {
-            return false;
-        };
-        let is_firm = |end: &End| {
-            let (reel, side, place) = end.at();
-            let ends = self.roads.scans[reel].side(side);
-            let link = self.roads.fixed(reel, side, ends.way(place));
-            link.is_some() && ends.number(place) < settled.firm(reel).until
-        };
-        let sender = settled.firm(usize::from(sent.reel));
-        let until = self.at(usize::from(sent.reel), sender.last, || sender.until);
-        let at = self.time(sent);
-        let is_sure = |at: i64| at.saturating_add(SURE_NS) <= until.0;
-        let is_receipt = |end: &End| {
-            let received = self.time(end);
-            let is_plain = end.side == Side::Receive && !end.shared;
-            is_plain && at <= received && is_sure(received) && is_firm(end)
-        };
-        let is_send = sent.side == Side::Send && !sent.shared;
-        is_send && is_sure(at) && is_firm(sent) && receipts.iter().all(is_receipt)
     }
 
     /// Matches ends of one payload, or lets them wait.

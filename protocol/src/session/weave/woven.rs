@@ -2,18 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use smallvec::SmallVec;
-
 use super::odd::Odd;
 use super::places::{EndId, Places};
 use crate::session::read::ends::Side;
 use crate::session::read::scan::Scan;
-
-/// The ends of a packet that stays: the reel, the side, and the place there. The send first.
-pub(super) type PacketEnds = SmallVec<[(u16, Side, u32); 2]>;
-
-/// Packets that stay, with their hash.
-pub(super) type Stays = SmallVec<[(PacketEnds, u64); 1]>;
 
 /// Which ends are of one packet.
 #[derive(Default)]
@@ -29,8 +21,6 @@ pub(crate) struct Woven {
     pub doubtful: Vec<EndId>,
     /// Of these the sends that may have arrived as somebody else's, in order.
     pub elsewhere: Vec<EndId>,
-    /// Packets that stay, with their hashes, where somebody keeps them.
-    pub(super) stay: Stays,
 }
 
 impl Woven {
@@ -50,14 +40,13 @@ impl Woven {
     }
 
     /// All ends are put together: no receipt tells its packet.
-    pub fn settle(&mut self, scans: &[Scan], places: &Places) {
+    pub(super) fn settle(&mut self, scans: &[Scan], places: &Places) {
         for (reel, scan) in scans.iter().enumerate() {
             let receipts = (reel, Side::Receive);
-            for own in places.numbers(receipts, scan.side(Side::Receive).len()) {
-                for partner in self.partners.get_mut(own).unwrap_or(&mut []) {
-                    if *partner != Woven::ALONE {
-                        *partner = Woven::TAKEN;
-                    }
+            let own = places.numbers(receipts, scan.side(Side::Receive).len());
+            for partner in self.partners.get_mut(own).unwrap_or(&mut []) {
+                if *partner != Woven::ALONE {
+                    *partner = Woven::TAKEN;
                 }
             }
         }

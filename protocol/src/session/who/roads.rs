@@ -96,20 +96,6 @@ impl<'a> Roads<'a> {
         links.all(|ways| ways.iter().all(Option::is_some))
     }
 
-    /// For each connection of each reel its links.
-    pub fn all_fixed(&self) -> &[Vec<Ways>] {
-        &self.known.fixed
-    }
-
-    /// For each connection of each reel its links, as far as those are the same all the time and
-    /// between nodes with reels.
-    pub fn between_reels(&self) -> Vec<Vec<Ways>> {
-        let is_recorded = |link: &(u16, u16)| usize::from(link.0.max(link.1)) < self.scans.len();
-        let between = |ways: &Ways| ways.map(|link| link.filter(is_recorded));
-        let reels = self.known.fixed.iter();
-        reels.map(|all| all.iter().map(between).collect()).collect()
-    }
-
     /// What was found out.
     pub fn into_known(self) -> Known {
         self.known
