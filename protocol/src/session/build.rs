@@ -184,7 +184,7 @@ impl Session {
         if let Some(wire) = &session.wire
             && answers.iter().any(Option::is_some)
         {
-            let told = Told::grown(&session, wire, answers);
+            let told = Told::new(&session.rows, wire, workers, answers);
             session.told = OnceLock::from(told);
         }
         Ok(session)

@@ -63,7 +63,7 @@ use netreel_reel::{EventNumber, Reel};
 use netreel_wire::Wire;
 
 use crate::history::bounds::Bounds;
-use ask::crossings::Seen;
+use ask::seen::Seen;
 use facts::looks::Looks;
 use facts::told::Told;
 use weave::rows::Rows;

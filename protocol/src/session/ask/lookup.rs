@@ -264,7 +264,7 @@ impl Session {
     /// What the wire says of all packets. The first call reads the reels again.
     pub(crate) fn told(&self) -> &Told {
         self.told.get_or_init(|| match &self.wire {
-            Some(wire) => Told::new(&self.rows, wire, self.workers),
+            Some(wire) => Told::new(&self.rows, wire, self.workers, Vec::new()),
             None => Told::default(),
         })
     }

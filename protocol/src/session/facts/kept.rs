@@ -249,7 +249,7 @@ mod tests {
             .wire(wire.clone())
             .build(vec![input])
             .expect("a session");
-        let told = Told::with_checkpoints(&session.rows, &wire, 1, checkpoints);
+        let told = Told::with_checkpoints((&session.rows, &wire), 1, checkpoints, Vec::new());
         let kept = told.kept(0, 0).expect("one connection");
         assert!(kept.checkpoints.len() <= most);
         let track = &session.rows.tracks[0];
@@ -365,7 +365,7 @@ mod tests {
                 bytes_max: usize::MAX,
                 budget,
             };
-            Told::with_checkpoints(&session.rows, &wire, 1, checkpoints).unread()
+            Told::with_checkpoints((&session.rows, &wire), 1, checkpoints, Vec::new()).unread()
         };
         assert!(unread(0) > 150, "{} packets", unread(0));
         assert_eq!(unread(PACKET_STEPS), 0);

@@ -26,7 +26,7 @@ use super::values::Values;
 use crate::session::index::plain::indexed;
 use crate::session::read::ends::EndAt;
 use crate::session::weave::rows::Rows;
-use crate::session::{MessageId, PacketId, Session};
+use crate::session::{MessageId, PacketId};
 
 /// What the wire says of all packets.
 #[derive(Default)]
@@ -45,34 +45,59 @@ pub(crate) const CHECKPOINTS: Checkpoints = Checkpoints {
 };
 
 impl Told {
-    /// Asks the wire about every packet.
-    pub fn new(rows: &Rows, wire: &Wire, workers: usize) -> Told {
-        Told::with_checkpoints(rows, wire, workers, CHECKPOINTS)
+    /// Asks the wire about every packet of which it is not `known` what the wire says, by tracks.
+    pub fn new(rows: &Rows, wire: &Wire, workers: usize, known: Vec<Option<Answers>>) -> Told {
+        Told::with_checkpoints((rows, wire), workers, CHECKPOINTS, known)
     }
 
-    pub(crate) fn with_checkpoints(
-        rows: &Rows,
-        wire: &Wire,
+    pub(super) fn with_checkpoints(
+        (rows, wire): (&Rows, &Wire),
         workers: usize,
         checkpoints: Checkpoints,
+        known: Vec<Option<Answers>>,
     ) -> Told {
         let mut told = Told {
-            pieces: ask(rows, wire, workers, checkpoints, Vec::new()),
+            pieces: ask(rows, wire, workers, checkpoints, known),
             ..Told::default()
         };
         told.number(rows);
         told
     }
 
-    /// The same where something is known already of what the wire says of some tracks.
-    pub fn grown(session: &Session, wire: &Wire, known: Vec<Option<Answers>>) -> Told {
-        let (rows, workers) = (&session.rows, session.workers);
-        let mut told = Told {
-            pieces: ask(rows, wire, workers, CHECKPOINTS, known),
-            ..Told::default()
-        };
-        told.number(rows);
-        told
+    /// Numbers the messages of all packets, in their order.
+    fn number(&mut self, rows: &Rows) {
+        let mut numbers = Numbers::default();
+        let mut reader = self.reader(rows);
+        for packet in 0..rows.len() as u32 {
+            numbers.first.push(u64::from(numbers.messages));
+            let Some((count, is_unfit)) = reader.head(PacketId(packet)) else {
+                continue;
+            };
+            numbers.messages = numbers.messages.saturating_add(count);
+            if is_unfit {
+                numbers.unfit.push(packet);
+            }
+        }
+        let mut fragments = Vec::new();
+        for (track, (pieces, known)) in self.tracks().zip(&rows.tracks).enumerate() {
+            for &(side, place, nth) in pieces.flat_map(|piece| &piece.fragments) {
+                if !rows.is_told_by(track, side, place as usize) {
+                    continue;
+                }
+                let end = rows.places.id(track, side, place as usize);
+                let own = known.packets[side as usize].get(place as usize) as u32;
+                let others = rows.others(end).iter().copied();
+                for packet in [own].into_iter().chain(others) {
+                    let first = numbers.first.get(packet as usize) as u32;
+                    fragments.push(first.saturating_add(nth));
+                }
+            }
+        }
+        fragments.sort_unstable();
+        numbers.fragments = fragments.into_iter().map(u64::from).collect();
+        numbers.first.shrink();
+        numbers.fragments.shrink();
+        self.numbers = numbers;
     }
 
     /// Reads what is known of packets one after the other.
