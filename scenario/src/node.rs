@@ -42,6 +42,9 @@ pub(crate) struct Running {
     is_let_go: bool,
     /// Whether it took a word to end by, and is to end in order.
     is_told: bool,
+    /// Whether it gave no answer to that word: it may have heard it all the same, and be about to close its
+    /// recording.
+    may_have_heard: bool,
     /// Whether it was ended as if it had crashed.
     is_killed: bool,
     /// Whether a person starts it: nobody sees whether it lives.
@@ -72,6 +75,7 @@ impl Running {
             ends: plan.ends,
             is_let_go: plan.start == Start::External,
             is_told: false,
+            may_have_heard: false,
             is_killed: false,
             is_external: plan.start == Start::External,
         })
@@ -159,12 +163,10 @@ impl Running {
             _ => None,
         };
         self.is_told = matches!(answer, Some(Ok(_)));
+        self.may_have_heard = matches!(answer, Some(Err(_)));
         // One that reads its input to the end is done then.
         self.speaker = None;
-        // One that gave no answer may have heard all the same, and be about to close its recording.
-        let may_have_heard = matches!(answer, Some(Err(_)));
-        let ends_by_itself = self.is_told || may_have_heard && self.wait(Instant::now() + GRACE);
-        if !ends_by_itself {
+        if answer.is_none() {
             self.end(How::Asked);
         }
     }
@@ -174,7 +176,14 @@ impl Running {
     /// # Errors
     /// It did not end in order: how.
     pub fn wait_for_end(&mut self, until: Instant) -> Result<(), String> {
-        if !self.wait(until) {
+        let mut has_ended = self.wait(until);
+        if !has_ended && self.may_have_heard {
+            self.end(How::Asked);
+            has_ended = self.wait(Instant::now() + GRACE);
+        } else if self.ended.is_some() {
+            self.is_told |= self.may_have_heard;
+        }
+        if !has_ended {
             self.kill();
             return Err("did not end when it was told to, and was killed".to_owned());
         }

@@ -10,12 +10,13 @@ use std::sync::{Arc, Weak};
 
 use netreel_protocol::history::History;
 use netreel_protocol::session::{PacketId, Session, SessionTime};
+use netreel_table::below;
 
 use crate::Model;
 use crate::index::{Grown, Index};
 use crate::judged::Judged;
 use crate::text;
-use crate::times::{first_place, first_time};
+use crate::times::first_time;
 
 /// How many looks back the model still knows.
 const LOOKS_MAX: usize = 512;
@@ -35,8 +36,10 @@ pub struct Growth {
 impl Growth {
     /// What the session alone tells, as [`Model::of_session`].
     pub fn look(&mut self, session: Arc<Session>, unread: &[String]) -> Model {
-        let same = self.last.as_ref().map_or(0, |last| session.in_common(last));
-        let index: Index = self.indexes.look(&session, (same, stands(&session)));
+        let last = self.last.as_ref();
+        let (same, unchanged) = last.map_or((0, 0), |last| session.in_common(last));
+        let stand = stands(&session, session.longest_way_ns().max(LOOSE_NS));
+        let index: Index = self.indexes.look(&session, (unchanged, stand));
         self.staying.look(same, &session);
         self.last = Some(Arc::clone(&session));
         let mut model = Model::indexed(session, unread, index);
@@ -124,7 +127,8 @@ impl Followed {
     ) -> Followed {
         let judge = |history| Judged::new(&session, Arc::new(history), unread);
         let whole = staying.is_last(&session).then(|| judge(history.clone()));
-        let packets = stands(&session).min(staying.of(&Arc::downgrade(&session)));
+        let stand = stands(&session, LOOSE_NS);
+        let packets = stand.min(staying.of(&Arc::downgrade(&session)));
         let early = (packets > 0).then(|| {
             let first = PacketId(packets);
             let until = first_time(&session, first).unwrap_or(session.span.end);
@@ -145,14 +149,15 @@ impl Followed {
     }
 }
 
-/// How many of the first packets are hardly put in another order at a later look.
-fn stands(session: &Session) -> u32 {
+/// How many of the first packets are hardly told otherwise at a later look: those that were sent so long
+/// before the end.
+fn stands(session: &Session, loose_ns: i64) -> u32 {
     let end = session.read_until(|reel| reel.ending().is_closed());
     let Some(end) = end else {
         return session.packet_count() as u32;
     };
-    let until = SessionTime(end.0.saturating_sub(LOOSE_NS));
-    first_place(session.packet_count(), |packet| {
+    let until = SessionTime(end.0.saturating_sub(loose_ns));
+    below(0..session.packet_count(), |packet| {
         first_time(session, PacketId(packet as u32)).is_some_and(|first| first < until)
     }) as u32
 }

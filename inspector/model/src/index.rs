@@ -1,10 +1,10 @@
 //! What is computed once, when a session is opened, so that a frame costs the same for any length; of
-//! a session that grows, once of each packet that stays.
+//! a session that grows, most often once of each packet.
 
 use std::sync::Arc;
 
 use netreel_protocol::session::{Fate, PacketId, Session};
-use netreel_table::{Column, List};
+use netreel_table::Column;
 
 use crate::crowd::{Crowd, Drawn};
 use crate::folds::{Folds, Idle};
@@ -42,7 +42,7 @@ pub struct Indexing {
     /// be told otherwise later, and is left for the end.
     loose: Column,
     /// When packets were received once more, and which.
-    duplicates: List<(i64, u32)>,
+    duplicates: Vec<(i64, u32)>,
     count: u32,
 }
 
@@ -54,7 +54,7 @@ impl Indexing {
             idle: Idle::new(session.span.start),
             measuring: Measuring::default(),
             loose: Column::new(),
-            duplicates: List::default(),
+            duplicates: Vec::new(),
             count: 0,
         }
     }
@@ -103,7 +103,7 @@ impl Indexing {
             unknown += usize::from(packet.fate == Fate::Unknown);
         }
         self.all.finish(session);
-        let mut duplicates: Vec<(i64, u32)> = self.duplicates.iter().copied().collect();
+        let mut duplicates = std::mem::take(&mut self.duplicates);
         duplicates.sort_unstable();
         let mut duplicate_packets: Column =
             duplicates.iter().map(|&(_, id)| u64::from(id)).collect();
@@ -121,26 +121,23 @@ impl Indexing {
     }
 }
 
-/// The indexes of a session whose reels grow: at each look the packets are arranged that are new, or
-/// that may not stay where they are.
+/// The indexes of a session whose reels grow: at each look the packets are arranged that are new, or so young
+/// that they may be told otherwise; all of them where one was told otherwise that is older.
 #[derive(Default)]
 pub struct Grown {
-    /// The packets that hardly change their places, as far as they were arranged.
+    /// Of the packets that stood.
     known: Option<Indexing>,
 }
 
 impl Grown {
-    /// The index of the session as it is now, whose first packets are the `same` as at the last look, and
-    /// as many as `stand` hardly change their places from here on.
-    pub fn look(&mut self, session: &Session, (same, stand): (u32, u32)) -> Index {
-        let known = self.known.take().filter(|known| known.count <= same);
+    /// The index of the session as it is now, of whose first packets so many are `unchanged` since the last
+    /// look; as many as `stand` are hardly told otherwise from here on.
+    pub fn look(&mut self, session: &Session, (unchanged, stand): (u32, u32)) -> Index {
+        let known = self.known.take().filter(|known| known.count <= unchanged);
         let mut known = known.unwrap_or_else(|| Indexing::new(session));
         known.go_on(session, stand);
-        let all = session.packet_count() as u32;
-        if stand < all {
-            self.known = Some(known.clone());
-        }
-        known.go_on(session, all);
+        self.known = Some(known.clone());
+        known.go_on(session, session.packet_count() as u32);
         known.finish(session)
     }
 }
@@ -148,8 +145,9 @@ impl Grown {
 impl Index {
     /// Of all packets of a session.
     pub fn new(session: &Session) -> Index {
-        let all = session.packet_count() as u32;
-        Grown::default().look(session, (0, all))
+        let mut all = Indexing::new(session);
+        all.go_on(session, session.packet_count() as u32);
+        all.finish(session)
     }
 
     /// How many bytes of memory each part takes, with its name.

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use netreel_protocol::history::Level;
 use netreel_protocol::packet_fields::{FieldType, FieldValue, PacketAt, PacketField};
 use netreel_protocol::session::{Fate, Look, Packet, PacketId, SessionTime, Stamp};
+use netreel_table::below;
 use netreel_wire::{KindId, MessageFacts, Wire};
 
 use crate::crowd::is_lost;
 use crate::lead::most_telling_first;
-use crate::times::{first_place, first_time};
+use crate::times::first_time;
 use crate::{Model, NOT_YET, Outcome, text};
 
 /// One packet as a row of text. What is not known is `?`, what does not apply is empty.
@@ -188,7 +189,7 @@ impl Model {
 
     /// The first row of a packet that does not begin before a time.
     fn row_from(&self, time: SessionTime) -> usize {
-        first_place(self.row_count(), |row| {
+        below(0..self.row_count(), |row| {
             let packet = self.packet_by_time(row);
             packet
                 .and_then(|id| first_time(&self.session, id))

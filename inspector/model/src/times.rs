@@ -57,20 +57,6 @@ pub fn first_time(session: &Session, id: PacketId) -> Option<SessionTime> {
     Some(session.packet(id)?.first()?.time)
 }
 
-/// The first of this many places that is not `before` something, as all places behind it are not.
-pub fn first_place(count: usize, is_before: impl Fn(usize) -> bool) -> usize {
-    let (mut low, mut high) = (0, count);
-    while low < high {
-        let middle = low + (high - low) / 2;
-        if is_before(middle) {
-            low = middle + 1
-        } else {
-            high = middle
-        }
-    }
-    low
-}
-
 /// How many moments wait for others that may belong before them.
 const OPEN: usize = 2048;
 

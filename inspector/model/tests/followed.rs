@@ -54,7 +54,7 @@ fn what_is_arranged_as_it_grows_is_what_is_arranged_at_once() {
     let (mut stayed, mut last) = (0, None::<Arc<Session>>);
     looks(|session, _| {
         let before = last.replace(session.clone());
-        stayed += usize::from(before.is_some_and(|it| session.in_common(&it) > 1_000));
+        stayed += usize::from(before.is_some_and(|it| session.in_common(&it).1 > 1_000));
         let grown = growth.look(session.clone(), &[]);
         let at_once = Model::of_session(session, &[]);
         assert_eq!(shown(&grown), shown(&at_once));

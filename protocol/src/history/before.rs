@@ -16,11 +16,10 @@ impl History {
     pub fn before(mut self, session: &Session, packet: PacketId) -> History {
         let message = session.first_message(packet);
         let is_before = |each: &MessageId| *each < message;
-        self.acked.truncate(packet.0 as usize);
-        self.forget_acks(session);
+        self.forget_acks(session, packet);
         self.ambiguous.retain(|each| *each < packet);
         let both = |(one, other): &(MessageId, MessageId)| is_before(one) && is_before(other);
-        self.resends = self.resends.iter().copied().filter(both).collect();
+        self.resends.retain(both);
         self.copies.retain(both);
         let handed = self.deliveries.first_that(|node, number, message| {
             is_before(&message) && session.is_firm(node, number)
@@ -43,22 +42,20 @@ impl History {
         self
     }
 
-    /// Forgets acks that were heard by what may be read anew: the last ones.
-    fn forget_acks(&mut self, session: &Session) {
-        let is_firm = |&(packet, receipt): &(usize, u64)| {
+    /// Forgets acks of this packet and those after it, and acks that were heard by what may be read anew.
+    fn forget_acks(&mut self, session: &Session, packet: PacketId) {
+        let is_firm = |packet: PacketId, receipt: u64| {
             let receipt = receipt.checked_sub(1)?;
-            let (sender, _) = session.link(PacketId(packet as u32))?;
+            let (sender, _) = session.link(packet)?;
             let stamp = session.receipt_stamp(sender, receipt as u32)?;
             Some(session.is_firm(sender, stamp.number))
         };
-        let acked = self.acked.iter().enumerate();
-        let loose: Vec<usize> = acked
-            .filter(|ack| is_firm(ack) == Some(false))
-            .map(|(packet, _)| packet)
-            .collect();
-        loose
-            .into_iter()
-            .for_each(|packet| self.acked.set(packet, 0));
+        let acked = (0..packet.0).map(PacketId).zip(self.acked.iter());
+        let kept = acked.map(|(packet, receipt)| match is_firm(packet, receipt) {
+            Some(false) => 0,
+            _ => receipt,
+        });
+        self.acked = kept.collect();
     }
 
     /// What nodes believed because of the first deliveries.

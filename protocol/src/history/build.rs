@@ -153,8 +153,8 @@ impl History {
             ),
             (
                 "resends",
-                self.resends.memory()
-                    + self.copies.capacity() * size_of::<(MessageId, MessageId)>(),
+                (self.resends.capacity() + self.copies.capacity())
+                    * size_of::<(MessageId, MessageId)>(),
             ),
             ("deliveries", self.deliveries.memory()),
             ("objects", objects.map(told).sum()),

@@ -3,7 +3,7 @@
 use std::io;
 
 use netreel_reel::EventNumber;
-use netreel_table::{Column, Misfit, Putting, Taking};
+use netreel_table::{Column, Misfit, Putting, Taking, below};
 
 use super::{Delivery, Effect};
 use crate::session::{MessageId, NodeId, SessionTime, Stamp};
@@ -84,7 +84,7 @@ impl Deliveries {
     /// Keeps the first ones.
     pub(super) fn truncate(&mut self, count: usize) {
         let all = COLUMNS.into_iter();
-        all.for_each(|column| column(self).truncate(count));
+        all.for_each(|column| *column(self) = column(self).iter().take(count).collect());
     }
 
     /// The one at a place.
@@ -127,16 +127,8 @@ impl Deliveries {
         from: SessionTime,
         until: SessionTime,
     ) -> impl Iterator<Item = Delivery> + '_ {
-        let (mut low, mut high) = (0, self.len());
-        while low < high {
-            let middle = low.midpoint(high);
-            if self.time(middle) < from {
-                low = middle + 1
-            } else {
-                high = middle
-            }
-        }
-        let places = (low..self.len()).take_while(move |&place| self.time(place) <= until);
+        let first = below(0..self.len(), |place| self.time(place) < from);
+        let places = (first..self.len()).take_while(move |&place| self.time(place) <= until);
         places.filter_map(|place| self.get(place))
     }
 

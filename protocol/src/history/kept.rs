@@ -114,7 +114,6 @@ impl History {
             .zip(fixed)
             .map(|(finding, &fixed)| KeptFinding::of(finding, fixed));
         put_plain(&findings.collect::<io::Result<Vec<_>>>()?, to)?;
-        let resends: Vec<(MessageId, MessageId)> = resends.iter().copied().collect();
         put_plain(
             &(named, ambiguous, resends, copies, links.get(), undelivered),
             to,
@@ -191,7 +190,7 @@ fn read(from: &mut Taking) -> Result<History, Misfit> {
         links,
         history.undelivered,
     ) = take_plain(from)?;
-    history.resends = resends.into_iter().collect();
+    history.resends = resends;
     history.links = links.map_or_else(OnceLock::new, OnceLock::from);
     (
         history.joined,

@@ -67,7 +67,7 @@ pub(crate) use until::{Unjudged, unjudged};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use netreel_table::{Column, List};
+use netreel_table::Column;
 
 use delivered::Delivered;
 
@@ -84,7 +84,7 @@ pub struct History {
     /// Packets whose ack may mean an earlier copy, in order.
     ambiguous: Vec<PacketId>,
     /// Messages that repeat an earlier one, each with that one, in order.
-    resends: List<(MessageId, MessageId)>,
+    resends: Vec<(MessageId, MessageId)>,
     /// The same the other way round: each message that was sent again, with its copies, in order.
     copies: Vec<(MessageId, MessageId)>,
     /// What each node's engine was handed and did itself, ordered by time, then node, then number.

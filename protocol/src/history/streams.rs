@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use netreel_system::Cancel;
-use netreel_table::{Column, List};
+use netreel_table::Column;
 use netreel_wire::{KindId, MessageFacts, Promise, Role, Sequence};
 
 pub(super) use anew::{Restart, Sign};
@@ -75,7 +75,7 @@ pub(super) struct Streams {
     /// Messages that repeat an earlier one.
     resent: Bits,
     /// Each of these, and the earlier one.
-    resends: List<(MessageId, MessageId)>,
+    resends: Vec<(MessageId, MessageId)>,
     /// The same the other way round, ordered by the earlier ones.
     copies: Vec<(MessageId, MessageId)>,
     /// For each packet its place on its link's line of sequence numbers.
@@ -558,13 +558,13 @@ impl Streams {
     }
 
     /// The messages that repeat an earlier one, each with that one.
-    pub fn resends(&self) -> List<(MessageId, MessageId)> {
+    pub fn resends(&self) -> Vec<(MessageId, MessageId)> {
         self.resends.clone()
     }
 
     /// The messages that repeat an earlier one, each with that one; and the same the other way round.
     #[allow(clippy::type_complexity)] // taken apart where it is called
-    pub fn into_resends(self) -> (List<(MessageId, MessageId)>, Vec<(MessageId, MessageId)>) {
+    pub fn into_resends(self) -> (Vec<(MessageId, MessageId)>, Vec<(MessageId, MessageId)>) {
         (self.resends, self.copies)
     }
 

@@ -111,66 +111,6 @@ impl Column {
         self.get(row).checked_sub(1)
     }
 
-    /// Changes a row. This packs its chunk anew: for the few.
-    pub fn set(&mut self, row: usize, value: u64) {
-        let place = row / CHUNK;
-        if place >= self.chunks.len() {
-            let open = row - self.chunks.len() * CHUNK;
-            if let Some(open) = self.open.get_mut(open) {
-                *open = value;
-            }
-            return;
-        }
-        let mut rows = [0; CHUNK];
-        self.unpack(place, &mut rows);
-        if rows[row % CHUNK] == value {
-            return;
-        }
-        rows[row % CHUNK] = value;
-        let segment = place / SEGMENT;
-        // Copies of the column keep what they have.
-        let mut bytes = self.take_segment(segment);
-        let before = self.chunks[place];
-        let start = before.start as usize;
-        let mut packed = Vec::new();
-        let chunk = Chunk {
-            start: before.start,
-            ..pack(&rows, &mut packed)
-        };
-        let grown = packed.len() as i64 - before.length() as i64;
-        bytes.splice(start..start + before.length(), packed);
-        self.chunks[place] = chunk;
-        let later = self.chunks.iter_mut().skip(place + 1);
-        for later in later.take(SEGMENT - 1 - place % SEGMENT) {
-            later.start = later.start.saturating_add_signed(grown);
-        }
-        match self.full.get_mut(segment) {
-            Some(full) => *full = bytes.into(),
-            None => self.tail = bytes,
-        }
-    }
-
-    /// Keeps the first rows.
-    pub fn truncate(&mut self, rows: usize) {
-        let kept = rows / CHUNK;
-        if kept >= self.chunks.len() {
-            return self.open.truncate(rows - self.chunks.len() * CHUNK);
-        }
-        let mut open = [0; CHUNK];
-        self.unpack(kept, &mut open);
-        self.open.clear();
-        self.open.extend_from_slice(&open[..rows % CHUNK]);
-        let segment = kept / SEGMENT;
-        self.chunks.truncate(kept);
-        self.tail = if kept.is_multiple_of(SEGMENT) {
-            Vec::new()
-        } else {
-            self.take_segment(segment)
-        };
-        self.full.truncate(segment);
-        self.stored = self.stored.min(segment);
-    }
-
     /// All rows, in order.
     pub fn iter(&self) -> Iter<'_> {
         self.iter_from(0)
@@ -387,8 +327,8 @@ impl Extend<u64> for Column {
     }
 }
 
-/// Of rows of which the first ones are below something, the first that is not.
-fn below(rows: std::ops::Range<usize>, is_below: impl Fn(usize) -> bool) -> usize {
+/// Of rows of which the first ones are below something, the first that is not; their end where all are.
+pub fn below(rows: std::ops::Range<usize>, is_below: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (rows.start, rows.end);
     while low < high {
         let middle = low + (high - low) / 2;
@@ -591,35 +531,15 @@ mod tests {
         }
 
         #[test]
-        fn a_changed_row_changes_alone(
-            rows in proptest::collection::vec(0u64..1000, 1..9000),
-            at in any::<proptest::sample::Index>(),
-            value in any::<u64>(),
-        ) {
-            let mut rows = rows;
-            let mut column: Column = rows.iter().copied().collect();
-            let at = at.index(rows.len());
-            let (before, shown) = (column.clone(), rows.clone());
-            rows[at] = value;
-            column.set(at, value);
-            prop_assert_eq!(column.iter().collect::<Vec<u64>>(), rows);
-            prop_assert_eq!(before.iter().collect::<Vec<u64>>(), shown);
-        }
-
-        #[test]
         fn a_copy_grows_by_itself(
             rows in proptest::collection::vec(any::<u32>(), 0..20_000),
-            at in any::<proptest::sample::Index>(),
             more in proptest::collection::vec(any::<u64>(), 0..9000),
         ) {
             let mut rows: Vec<u64> = rows.into_iter().map(u64::from).collect();
             let column: Column = rows.iter().copied().collect();
             let mut copy = column.clone();
-            let kept = at.index(rows.len() + 1);
-            copy.truncate(kept);
             copy.extend(more.iter().copied());
             prop_assert_eq!(column.iter().collect::<Vec<u64>>(), &rows[..]);
-            rows.truncate(kept);
             rows.extend(more);
             prop_assert_eq!(copy.len(), rows.len());
             prop_assert_eq!(copy.iter().collect::<Vec<u64>>(), rows);

@@ -8,12 +8,10 @@
 mod bits;
 mod blobs;
 mod column;
-mod list;
 mod packed;
 mod store;
 
 pub use bits::CHUNK;
 pub use blobs::{Blobs, BlobsCursor};
-pub use column::{Column, Cursor, Iter};
-pub use list::List;
+pub use column::{Column, Cursor, Iter, below};
 pub use store::{Misfit, Putting, Taking};

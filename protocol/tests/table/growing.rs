@@ -73,7 +73,7 @@ fn told_on(
 /// What was known of packets at an earlier look is so of the same packets now. How many there are.
 #[track_caller]
 fn check_early((before, known): (Session, History), now: &Session, history: &History) -> u32 {
-    let first = now.in_common(&before);
+    let (first, _) = now.in_common(&before);
     let early = known.before(&before, PacketId(first));
     for id in (0..first).map(PacketId) {
         let told = |session: &Session| {
@@ -406,7 +406,7 @@ fn check_followed(options: &Options) {
     let recorded = std::thread::spawn(move || again.play(Draw(3)));
     let mut openings = Openings::default();
     let mut growing = Session::builder().growing();
-    let mut looks = 0;
+    let (mut looks, mut known) = (0, None);
     loop {
         let is_last = recorded.is_finished();
         if let Ok(opened) = open_session_again(&[folder.path()], &mut openings) {
@@ -417,7 +417,7 @@ fn check_followed(options: &Options) {
                 });
                 reels.collect()
             };
-            let (grown, _) = told_on(growing.look(inputs()), &mut None);
+            let (grown, _) = told_on(growing.look(inputs()), &mut known);
             assert_eq!(
                 grown,
                 told(Session::builder().build(inputs())),

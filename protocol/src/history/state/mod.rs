@@ -25,7 +25,7 @@ pub use value::{Apart, Known, Scalar, apart_words, words};
 use std::collections::{BTreeMap, BTreeSet};
 
 use netreel_reel::EventNumber;
-use netreel_table::Column;
+use netreel_table::{Column, below};
 use netreel_wire::{Property, PropertyId, Role};
 
 use self::change::{Changes, NOTHING, UNKNOWN, VALUE, is_value, put, put_all};
@@ -285,16 +285,8 @@ impl Lanes {
     /// The row of a lane that holds at a moment.
     fn row_at(&self, object: u64, property: u16, time: SessionTime) -> Option<usize> {
         let rows = self.rows(object, property)?;
-        let (mut low, mut high) = (rows.start, rows.end);
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if self.time(middle) <= time {
-                low = middle + 1
-            } else {
-                high = middle
-            }
-        }
-        (low > rows.start).then(|| low - 1)
+        let next = below(rows.clone(), |row| self.time(row) <= time);
+        (next > rows.start).then(|| next - 1)
     }
 }
 

@@ -13,18 +13,32 @@ impl Session {
     }
 
     /// How many of the first packets of an earlier look are the same ones here: from whom to whom, when,
-    /// how long. What became of them may be known by now.
-    pub fn in_common(&self, earlier: &Session) -> u32 {
+    /// how long. And how many of these, from the first on, were received as they were at that look, and no
+    /// more often.
+    pub fn in_common(&self, earlier: &Session) -> (u32, u32) {
         let names = self.nodes.iter().map(|it| &it.name);
-        let clocks = self.rows.tracks.iter().map(|it| &it.clock);
+        let mut tracks = self.rows.tracks.iter().zip(&earlier.rows.tracks);
         let is_same = self.start_utc_ns == earlier.start_utc_ns
             && names.eq(earlier.nodes.iter().map(|it| &it.name))
-            && clocks.eq(earlier.rows.tracks.iter().map(|it| &it.clock));
+            && tracks.clone().all(|(now, before)| now.goes_on_from(before));
         if !is_same {
-            return 0;
+            return (0, 0);
         }
-        let both = self.rows.told_by().zip(earlier.rows.told_by());
-        both.take_while(|(now, before)| now == before).count() as u32
+        // Clocks that were placed anew may still tell the same times.
+        let is_one_time = tracks.all(|(now, before)| now.clock == before.clock);
+        let time = |session: &Session, packet: u32| {
+            let (track, side, place) = session.rows.teller(PacketId(packet))?;
+            Some(track.time(side, place))
+        };
+        let both = self.rows.tellers().zip(earlier.rows.tellers());
+        let same = (0..).zip(both).take_while(|(packet, (now, before))| {
+            now == before && (is_one_time || time(self, *packet) == time(earlier, *packet))
+        });
+        let same = same.count();
+        let both = self.rows.further_ends().zip(earlier.rows.further_ends());
+        let both = both.take(same);
+        let unchanged = both.take_while(|(now, before)| now == before).count();
+        (same as u32, unchanged as u32)
     }
 
     /// The packets from one on, in order.

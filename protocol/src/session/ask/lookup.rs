@@ -92,6 +92,15 @@ impl Session {
         &self.ways
     }
 
+    /// How long the longest way of all took, in ns; 0 where no packet is known to have arrived.
+    pub fn longest_way_ns(&self) -> i64 {
+        self.ways
+            .values()
+            .map(|(_, longest)| *longest)
+            .max()
+            .unwrap_or(0)
+    }
+
     /// How many packets a node's reel says that it sent, and how many that it received, each once.
     /// `None` where it was not recorded.
     pub fn counts(&self, node: NodeId) -> Option<(u64, u64)> {

@@ -1,6 +1,7 @@
 //! Which packets were seen of a node that was not recorded.
 
 use netreel_reel::EventNumber;
+use netreel_table::below;
 
 /// The packets that were seen of a node, by the numbers of the observer's events.
 pub(crate) enum Seen {
@@ -29,23 +30,16 @@ impl Seen {
         number: EventNumber,
         number_at: impl Fn(usize) -> Option<EventNumber>,
     ) -> Option<usize> {
-        let (mut low, mut high) = match self {
-            Seen::AsTheyCame(count) => (0, *count),
-            Seen::Sorted(places) => (0, places.len()),
+        let count = match self {
+            Seen::AsTheyCame(count) => *count,
+            Seen::Sorted(places) => places.len(),
         };
-        let count = high;
         let place = |at: usize| match self {
             Seen::AsTheyCame(_) => at,
             Seen::Sorted(places) => places[at] as usize,
         };
-        while low < high {
-            let middle = low + (high - low) / 2;
-            match number_at(place(middle)) < Some(number) {
-                true => low = middle + 1,
-                false => high = middle,
-            }
-        }
-        let found = (low < count).then(|| place(low))?;
+        let first = below(0..count, |at| number_at(place(at)) < Some(number));
+        let found = (first < count).then(|| place(first))?;
         (number_at(found) == Some(number)).then_some(found)
     }
 }

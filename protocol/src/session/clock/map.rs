@@ -1,6 +1,7 @@
 //! How a reel's clock is read on the session's.
 
 use netreel_reel::{EventNumber, Time};
+use netreel_table::below;
 use serde::{Deserialize, Serialize};
 
 use crate::session::SessionTime;
@@ -118,16 +119,7 @@ impl ClockMap {
             ClockMap::Shift(shift_ns) => *shift_ns,
             ClockMap::Stretches(_) => {
                 let at = |place: usize| self.time(ends.time(place), || ends.number(place));
-                let (mut from, mut until) = (0, ends.len());
-                while from < until {
-                    let middle = from + (until - from) / 2;
-                    if at(middle) < time {
-                        from = middle + 1
-                    } else {
-                        until = middle
-                    }
-                }
-                return from;
+                return below(0..ends.len(), |place| at(place) < time);
             }
         };
         if time > SessionTime::MAX {

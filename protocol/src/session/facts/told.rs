@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use netreel_reel::EventNumber;
-use netreel_table::{Blobs, List};
+use netreel_table::Blobs;
 use netreel_wire::{MessageFacts, PacketFacts, States, StreamId, Wire};
 
 use super::asked::ask;
@@ -26,7 +26,7 @@ use super::values::Values;
 use crate::session::index::plain::indexed;
 use crate::session::read::ends::EndAt;
 use crate::session::weave::rows::Rows;
-use crate::session::{MessageId, PacketId};
+use crate::session::{MessageId, PacketId, parallel};
 
 /// What the wire says of all packets.
 #[derive(Default)]
@@ -36,6 +36,9 @@ pub(crate) struct Told {
 }
 
 indexed!(Told: numbers, pieces);
+
+/// The messages of so many packets are counted at a time.
+const NUMBERED: usize = 1 << 16;
 
 /// Where checkpoints are made; all of a session take about this much memory.
 pub(crate) const CHECKPOINTS: Checkpoints = Checkpoints {
@@ -60,22 +63,28 @@ impl Told {
             pieces: ask(rows, wire, workers, checkpoints, known),
             ..Told::default()
         };
-        told.number(rows);
+        told.number(rows, workers);
         told
     }
 
     /// Numbers the messages of all packets, in their order.
-    fn number(&mut self, rows: &Rows) {
+    fn number(&mut self, rows: &Rows, workers: usize) {
         let mut numbers = Numbers::default();
-        let mut reader = self.reader(rows);
-        for packet in 0..rows.len() as u32 {
-            numbers.first.push(u64::from(numbers.messages));
-            let Some((count, is_unfit)) = reader.head(PacketId(packet)) else {
-                continue;
-            };
-            numbers.messages = numbers.messages.saturating_add(count);
-            if is_unfit {
-                numbers.unfit.push(packet);
+        let all: Vec<Range<usize>> = parallel::stretches(rows.len(), NUMBERED).collect();
+        for some in all.chunks(workers.max(1)) {
+            let heads = parallel::map(some.to_vec(), workers, |packets| {
+                let mut reader = self.reader(rows);
+                let heads = packets.map(|packet| reader.head(PacketId(packet as u32)));
+                heads.collect::<Vec<_>>()
+            });
+            for head in heads.into_iter().flatten() {
+                let packet = numbers.first.len() as u32;
+                numbers.first.push(u64::from(numbers.messages));
+                let (count, is_unfit) = head.unwrap_or_default();
+                numbers.messages = numbers.messages.saturating_add(count);
+                if is_unfit {
+                    numbers.unfit.push(packet);
+                }
             }
         }
         let mut fragments = Vec::new();
@@ -200,7 +209,7 @@ impl Told {
     }
 
     /// The packets that do not fit the wire, in order.
-    pub fn unfit(&self) -> &List<u32> {
+    pub fn unfit(&self) -> &[u32] {
         &self.numbers.unfit
     }
 

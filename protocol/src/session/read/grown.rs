@@ -59,7 +59,7 @@ pub(crate) struct Look {
     pub scan: Scan,
     /// What the wire says; `None` where it was not asked.
     pub answers: Option<Answers>,
-    /// The first event that may be read anew at the next look; `None` where there is none.
+    /// The first event that may be read anew at the next look; `None` where the reel is read once.
     pub firm: Option<EventNumber>,
 }
 

@@ -317,9 +317,7 @@ impl Order<'_> {
         let reels: Vec<usize> = (0..scans.len()).collect();
         parallel::map(reels, self.workers, |reel| {
             let packets = Side::ALL.map(|side| {
-                let own = self
-                    .places
-                    .numbers((reel, side), scans[reel].side(side).len());
+                let own = self.places.numbers(reel, side);
                 let own = partners.get(own).unwrap_or(&[]);
                 let mut packets: Column = own.iter().map(|&packet| u64::from(packet)).collect();
                 packets.shrink();

@@ -35,7 +35,7 @@ pub(crate) struct Order<'a> {
 }
 
 /// The packets, and what is told of them all together.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub(crate) struct Ordered {
     pub rows: Rows,
     /// When packets of each node were seen first and last.

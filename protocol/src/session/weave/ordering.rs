@@ -108,7 +108,7 @@ impl Order<'_> {
                     ClockMap::Stretches(_) => clock.times(ends).is_sorted(),
                 };
                 let row = |place: usize| (place, ends.row_at(place));
-                let own = self.places.numbers((reel, side), ends.len());
+                let own = self.places.numbers(reel, side);
                 let is_sparse = tells.count(own.clone()) < ends.len() / SPARSE;
                 let rows: Box<dyn Iterator<Item = (usize, Row)> + Send> = match is_sorted {
                     // Of the receipts most often: the others are not looked at.

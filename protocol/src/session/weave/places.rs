@@ -118,9 +118,10 @@ impl Places {
         (at / sides, Side::ALL[at % sides], (end.0 - start) as usize)
     }
 
-    /// The numbers of a side's first ends.
-    pub fn numbers(&self, (reel, side): (usize, Side), count: usize) -> Range<usize> {
-        let start = self.start(reel, side) as usize;
-        start..start + count
+    /// The numbers of a side's ends.
+    pub fn numbers(&self, reel: usize, side: Side) -> Range<usize> {
+        let own = reel * Side::ALL.len() + side as usize;
+        let next = self.starts.sides.get(own + 1).unwrap_or(&self.starts.all);
+        self.start(reel, side) as usize..*next as usize
     }
 }

@@ -52,6 +52,17 @@ impl Track {
         &self.sides[side as usize]
     }
 
+    /// Whether the first ends of each side are those of an earlier look, which has as many or more: the last
+    /// of them is the same event, so that none came between.
+    pub fn goes_on_from(&self, earlier: &Track) -> bool {
+        Side::ALL.into_iter().all(|side| {
+            let (now, before) = (self.side(side), earlier.side(side));
+            let last = now.len().min(before.len()).checked_sub(1);
+            let told = |ends: &Ends, at| (ends.number(at), ends.time(at), ends.length(at));
+            last.is_none_or(|last| told(now, last) == told(before, last))
+        })
+    }
+
     /// When an end was, on the session's clock.
     pub fn time(&self, side: Side, place: usize) -> SessionTime {
         let ends = self.side(side);
@@ -191,13 +202,23 @@ impl Rows {
     }
 
     /// For each packet the end that tells it, and its link.
-    pub fn told_by(&self) -> impl Iterator<Item = (EndAt, Option<&Link>)> {
+    pub fn tellers(&self) -> impl Iterator<Item = (EndAt, Option<&Link>)> {
         let links = self.link.iter().map(|link| self.links.get(link as usize));
-        let ends = self
-            .told
-            .iter()
-            .map(|end| self.places.find(EndId(end as u32)));
-        ends.zip(links)
+        self.told.iter().map(|end| self.find(end)).zip(links)
+    }
+
+    /// For each packet its first receipt, where that does not tell it, and all ends where it has more.
+    pub fn further_ends(&self) -> impl Iterator<Item = (Option<EndAt>, Vec<EndAt>)> {
+        let mut odd = self.odd.iter().peekable();
+        (0..)
+            .zip(self.receipt.iter())
+            .map(move |(packet, receipt)| {
+                let receipt = receipt.checked_sub(1).map(|receipt| self.find(receipt));
+                let odd = odd.next_if(|(id, _)| **id == packet);
+                let ends = odd.into_iter().flat_map(|(_, odd)| odd.ends());
+                let ends = ends.map(|end| self.places.find(end)).collect();
+                (receipt, ends)
+            })
     }
 
     pub fn stamp(&self, end: EndId) -> Option<Stamp> {

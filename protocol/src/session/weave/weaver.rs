@@ -166,7 +166,7 @@ impl Weaver<'_> {
         suspects.sort_unstable();
         let is_receipt = |end: EndId| self.places.find(end).1 == Side::Receive;
         mark(&mut woven, &suspects, is_receipt);
-        woven.settle(self.roads.scans, self.places);
+        woven.settle(self.roads.scans.len(), self.places);
         self.join_strays(&strays, &mut woven.odd);
         self.unheard(&mut woven.odd);
         woven.doubtful.sort_unstable();

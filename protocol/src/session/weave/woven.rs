@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use super::odd::Odd;
 use super::places::{EndId, Places};
 use crate::session::read::ends::Side;
-use crate::session::read::scan::Scan;
 
 /// Which ends are of one packet.
 #[derive(Default)]
@@ -40,10 +39,9 @@ impl Woven {
     }
 
     /// All ends are put together: no receipt tells its packet.
-    pub(super) fn settle(&mut self, scans: &[Scan], places: &Places) {
-        for (reel, scan) in scans.iter().enumerate() {
-            let receipts = (reel, Side::Receive);
-            let own = places.numbers(receipts, scan.side(Side::Receive).len());
+    pub(super) fn settle(&mut self, reels: usize, places: &Places) {
+        for reel in 0..reels {
+            let own = places.numbers(reel, Side::Receive);
             for partner in self.partners.get_mut(own).unwrap_or(&mut []) {
                 if *partner != Woven::ALONE {
                     *partner = Woven::TAKEN;

@@ -24,7 +24,7 @@ pub(crate) struct Roads<'a> {
 
 /// The links of a connection, against its way and along it, by member; `None` where its endpoints
 /// belong to several one after the other.
-pub(crate) type Ways = [Option<(u16, u16)>; 2];
+type Ways = [Option<(u16, u16)>; 2];
 
 /// What was found out about the ends of scans, without the scans.
 #[derive(Default)]

@@ -212,11 +212,11 @@ impl Scratch {
 
 impl Roads<'_> {
     /// The ends whose hash is of some parts of `1 << bits`, for each part by itself. Those that are
-    /// settled, of each side of each reel, are left out.
-    pub fn shares(&self, parts: Range<u64>, bits: u32, settled: &[[Bits; 3]]) -> Vec<Share> {
+    /// `known`, of each side of each reel, are left out.
+    pub fn shares(&self, parts: Range<u64>, bits: u32, known: &[[Bits; 3]]) -> Vec<Share> {
         let all: usize = self.scans.iter().map(|scan| scan.packets()).sum();
-        let known: usize = settled.iter().flatten().map(Bits::len).sum();
-        let some = all.saturating_sub(known) >> bits;
+        let left_out: usize = known.iter().flatten().map(Bits::len).sum();
+        let some = all.saturating_sub(left_out) >> bits;
         // Parts differ by a little.
         let share = |_| Share::new(bits, some + some / 64);
         let mut gathering = Gathering {
@@ -230,10 +230,10 @@ impl Roads<'_> {
             for side in Side::ALL {
                 let ends = scan.side(side);
                 let hashes = ends.hashes();
-                let settled = settled.get(reel).map(|it| &it[side as usize]);
-                if let Some(settled) = settled.filter(|it| !it.is_empty()) {
+                let known = known.get(reel).map(|it| &it[side as usize]);
+                if let Some(known) = known.filter(|it| !it.is_empty()) {
                     let mut hash = hashes.cursor();
-                    for place in settled.others(ends.len() as u32) {
+                    for place in known.others(ends.len() as u32) {
                         let place = place as usize;
                         if place < hashes.len() {
                             gathering.take((reel, side, place), hash.get(place));
