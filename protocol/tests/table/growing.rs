@@ -305,6 +305,24 @@ fn what_comes_several_times_stays_one_packet() {
 }
 
 #[test]
+fn what_two_machines_recorded_grows_as_well() {
+    let (mut a, mut b) = (Tape::node("A", 1, ""), Tape::elsewhere("B", 2));
+    // The other clock is three seconds ahead, and a little faster.
+    let there = |time: u64| 3_000_000_000 + time + time / 20_000;
+    for tenth in 1..600u64 {
+        let (sent, took) = (tenth * 100_000_000, 200_000 + tenth * 7919 % 90_000);
+        let (says, answers) = (tenth.to_le_bytes(), tenth.to_be_bytes());
+        a.sent(sent, 2, &says);
+        b.received(there(sent + took), 1, &says);
+        b.sent(there(sent + took + 50), 1, &answers);
+        a.received(sent + 2 * took, 2, &answers);
+    }
+    let reels = [a.end(60_000_000_000), b.end(there(60_000_000_000))];
+    let alike = check(&reels, None, 30, &mut Draw(6));
+    assert!(alike > 15, "{alike}");
+}
+
+#[test]
 fn equal_payloads_are_told_apart_by_what_came_since() {
     for seed in 1..=6 {
         check_talk(seed, |tenth, payload, arrives| {

@@ -8,7 +8,7 @@ use netreel_reel::{
     Time, WireText,
 };
 
-/// A reel under way. All of them have one clock, which begins at 0.
+/// A reel under way. All of them have one clock, which begins at 0, but those on another machine.
 pub struct Tape {
     name: &'static str,
     writer: ReelWriter<Vec<u8>>,
@@ -23,22 +23,30 @@ pub fn at(port: u16) -> Endpoint {
 impl Tape {
     /// The reel of a node at a port, with a wire unless that is empty.
     pub fn node(name: &'static str, port: u16, wire: &str) -> Tape {
-        let mut tape = Tape::new(name, "", wire);
+        Tape::new(name, "", wire, "one machine").at_port(port)
+    }
+
+    /// The same of a node on another machine.
+    pub fn elsewhere(name: &'static str, port: u16) -> Tape {
+        Tape::new(name, "", "", name).at_port(port)
+    }
+
+    fn at_port(mut self, port: u16) -> Tape {
         let socket = SocketId(0);
         let local = at(port);
-        tape.push(0, Event::SocketOpened { socket, local });
-        tape
+        self.push(0, Event::SocketOpened { socket, local });
+        self
     }
 
     /// The reel of an observer.
     pub fn observer(name: &'static str, wire: &str) -> Tape {
-        let mut tape = Tape::new(name, Header::OBSERVER, wire);
+        let mut tape = Tape::new(name, Header::OBSERVER, wire, "one machine");
         let text = b"it watches from the start";
         tape.push(0, Event::Note { text });
         tape
     }
 
-    fn new(name: &'static str, engine: &str, wire: &str) -> Tape {
+    fn new(name: &'static str, engine: &str, wire: &str, machine: &str) -> Tape {
         let wires = (!wire.is_empty()).then(|| WireText {
             name: "table.wire".to_owned(),
             text: wire.to_owned(),
@@ -47,7 +55,7 @@ impl Tape {
             node: name.to_owned(),
             session: [9; 16],
             clock: ClockAnchor {
-                boot_id: "one machine".to_owned(),
+                boot_id: machine.to_owned(),
                 ..ClockAnchor::default()
             },
             engine: engine.to_owned(),
