@@ -324,14 +324,31 @@ impl Named {
         }
     }
 
-    /// Whether a recorder has the last file in hand.
+    /// Whether a recorder is at work: it has the last file in hand, or has gone on in a later one. A later
+    /// one is there before the recorder lets go of one.
     fn is_written(&self) -> bool {
-        self.files.last().is_some_and(|(_, path)| is_in_hand(path))
+        let mut last = self.files.last().cloned();
+        for _ in 0..AHEAD_MAX {
+            let Some((number, path)) = &last else {
+                return false;
+            };
+            if is_in_hand(path) {
+                return true;
+            }
+            let newest = self.others().pop().filter(|_| self.is_whole());
+            last = newest.filter(|(later, _)| later > number);
+        }
+        true
+    }
+
+    /// Whether all parts of the recording are asked for, and not a later one by itself.
+    fn is_whole(&self) -> bool {
+        self.identity.is_some() && (self.files.len() > 1 || matches!(*self.files, [(0, _)]))
     }
 
     fn open(mut self, opening: &mut Opening) -> Result<Reel, OpenWhy> {
         // Before all reading: what is there when the recorder is gone is all that there will be.
-        let mut is_written = self.is_written();
+        let is_written = self.is_written();
         // Before the files: what a recorder takes from the rings meanwhile is in the files then.
         let rings = read_rings(&ring_path(&self.base));
         let mut is_last = true;
@@ -339,17 +356,14 @@ impl Named {
         if self.identity.is_some() {
             // A recorder may be at work, and may have gone on in a new file since.
             let last = self.files.last().map(|(number, _)| *number);
-            let whole = self.files.len() > 1 || last == Some(0);
             let others = self.others();
-            if whole {
+            if self.is_whole() {
                 self.files.extend(others);
                 under_way = self.add_up_to_last();
             } else {
                 is_last = others.iter().all(|(number, _)| Some(*number) <= last);
             }
         }
-        // It may have gone on in a new file meanwhile.
-        is_written |= self.is_written();
         if under_way.is_some() {
             self.files.pop();
         }

@@ -447,6 +447,10 @@ fn a_recording_is_read_whole_while_it_goes_on_in_new_files() {
                 panic!("{:?}", reel.ending())
             };
             assert_eq!(*why, CutWhy::StillRecorded, "{count}: {why}");
+            assert!(
+                open_session(&[&path]).unwrap().reels[0].is_written,
+                "{count}"
+            );
         }
         drop(pusher);
         recorder.finish().unwrap();
