@@ -72,12 +72,15 @@ impl Row {
         let reel = open(path).expect("the reel");
         let packets = reel.totals().packets();
         let (first, last) = reel.span().expect("events were recorded");
-        let over = reel.overhead_per_packet().expect("packets were recorded");
+        let header_bytes = reel.block_infos().first().map_or(0, |block| block.offset);
+        let mut recorded = 0;
+        reel.for_each(|record| recorded += record.event.bytes().map_or(0, <[u8]>::len) as u64);
+        let bytes = reel.length().expect("the file is there");
         Row {
             packets,
             seconds: last.since(first).as_secs_f64(),
-            over_bytes: over * packets as f64,
-            header_bytes: reel.block_infos().first().map_or(0, |block| block.offset),
+            over_bytes: (bytes - header_bytes - recorded) as f64,
+            header_bytes,
         }
     }
 

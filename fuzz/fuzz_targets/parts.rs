@@ -46,7 +46,6 @@ fuzz_target!(|bytes: &[u8]| {
     };
     let walk = reel.for_each(|_| {});
     let _ = reel.record(EventNumber(walk.events / 2));
-    let _ = reel.overhead_per_packet();
     for block in reel.block_infos() {
         assert!(reel.place(block.offset).is_some());
     }

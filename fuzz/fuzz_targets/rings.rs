@@ -32,7 +32,7 @@ fuzz_target!(|bytes: &[u8]| {
     rings[8..12].copy_from_slice(&0u32.to_le_bytes());
     rings[12..16].copy_from_slice(&(RING_PAGE as u32).to_le_bytes());
     rings[16..24].copy_from_slice(&1u64.to_le_bytes());
-    let Ok(reel) = Reel::open_with_rings(Arc::new(reel), &rings) else {
+    let Ok(reel) = Reel::open_parts(vec![Arc::new(reel)], Some(&rings)) else {
         panic!("it is whole")
     };
     let walk = reel.for_each(|_| {});

@@ -26,12 +26,6 @@ impl Reel {
         join(vec![(one, source)])
     }
 
-    /// Opens a reel with the bytes of its ring file, which hold what had not been written yet.
-    pub fn open_with_rings(source: Arc<dyn ReadAt>, rings: &[u8]) -> Result<Reel, OpenError> {
-        let one = open(source.as_ref(), Some(rings), &mut Known::default())?;
-        join(vec![(one, source)])
-    }
-
     /// Opens parts of one recording as one reel; the caller saw to it that they have the same
     /// [identity](crate::Start::identity). Their order does not matter, and parts that lack are
     /// named in [`missing_parts`](Reel::missing_parts). `rings` is the recording's ring file.

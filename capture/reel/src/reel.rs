@@ -266,32 +266,6 @@ impl Reel {
         self.totals.events()
     }
 
-    /// How many bytes of the file a packet costs on average beyond what was recorded (packets,
-    /// calls of the game, notes, snapshots), everything but the header included: ticks, clock
-    /// reads, polls, frames, the index. `None` without packets. Of a reel that was cut, what was recovered
-    /// from outside the file counts as if it were in it. Reads the whole reel.
-    pub fn overhead_per_packet(&self) -> Option<f64> {
-        let packets = self.totals.packets();
-        let mut bytes = 0u64;
-        for part in &self.parts {
-            let blocks = self.blocks.get(part.blocks.clone()).unwrap_or(&[]);
-            let own = match part.ending {
-                Ending::Clean => {
-                    let start = blocks.first().map_or(part.bytes.end, |block| block.offset);
-                    part.bytes.end.saturating_sub(start)
-                }
-                Ending::Cut { .. } => blocks
-                    .iter()
-                    .fold(0u64, |sum, block| sum.saturating_add(block.length)),
-            };
-            bytes = bytes.saturating_add(own);
-        }
-        let mut recorded = 0;
-        self.for_each(|record| recorded += record.event.bytes().map_or(0, <[u8]>::len));
-        let over = bytes as f64 - recorded as f64;
-        (packets > 0).then(|| over / packets as f64)
-    }
-
     /// Whether there are no events.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -356,13 +330,6 @@ impl Reel {
     pub fn find(&self, number: EventNumber) -> Option<usize> {
         let after = self.blocks.partition_point(|block| block.first <= number);
         after.checked_sub(1)
-    }
-
-    /// The first block that may hold events at or after `time`.
-    pub fn find_time(&self, time: Time) -> usize {
-        self.blocks
-            .partition_point(|block| block.time <= time)
-            .saturating_sub(1)
     }
 
     /// One event. Events of one block that are asked for one after the other cost one reading of

@@ -15,7 +15,6 @@ fn ask_everything(reel: &Reel) {
     let walk = reel.for_each(|_| {});
     let _ = reel.record(EventNumber(walk.events / 2));
     let _ = reel.find(EventNumber(u64::MAX));
-    let _ = reel.find_time(Time(u64::MAX));
     let _ = format!("{reel:?} {:?} {:?} {walk:?}", reel.totals(), reel.gaps());
 }
 

@@ -127,11 +127,6 @@ fn check_cost(workload: &Workload, bytes_max: f64) {
         "{rate:.0} packets/s: {over:.2} bytes over the payload a packet"
     );
     let reel = Reel::from_bytes(reel).unwrap();
-    let said = reel.overhead_per_packet().unwrap();
-    assert!(
-        (said - over).abs() < 1e-9,
-        "the reel says {said}, {over} was measured"
-    );
     assert_eq!(reel.ending(), &Ending::Clean);
     assert_eq!(reel.for_each(|_| {}).events, reel.len());
 }

@@ -111,7 +111,7 @@ fn cut_reel(events: u64) -> Vec<u8> {
 }
 
 fn open(reel: &[u8], rings: &[u8]) -> Reel {
-    Reel::open_with_rings(Arc::new(reel.to_vec()), rings).unwrap()
+    Reel::open_parts(vec![Arc::new(reel.to_vec())], Some(rings)).unwrap()
 }
 
 fn values(reel: &Reel) -> Vec<(u64, u64, u16)> {

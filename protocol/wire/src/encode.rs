@@ -64,16 +64,9 @@ impl Decoded {
         crate::json::packet(&self.tree, &|_| None)
     }
 
-    /// The same, with fields that say nothing where `blank` says so: texts are as many `x`, bytes as
-    /// many zeros, numbers 0 in as many bits. It is asked of fields for which
+    /// The same, with other bytes or numbers where `instead` has some. It is asked of fields for which
     /// [`TreeNode::can_be_blank`] holds; other fields, such as those that are worked out from others,
     /// follow when the packet is written.
-    pub fn to_blank_json(&self, blank: &dyn Fn(TreeNode<'_>) -> bool) -> Json {
-        let instead = |node: TreeNode<'_>| blank(node).then_some(Instead::Nothing);
-        crate::json::packet(&self.tree, &instead)
-    }
-
-    /// The same, with other bytes or numbers where `instead` has some.
     pub fn to_other_json(&self, instead: &dyn Fn(TreeNode<'_>) -> Option<Instead>) -> Json {
         crate::json::packet(&self.tree, instead)
     }

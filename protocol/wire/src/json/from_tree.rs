@@ -15,7 +15,7 @@ use crate::values::uuid;
 /// What a field is to say instead of what it says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Instead {
-    /// Nothing: see [`Decoded::to_blank_json`](crate::Decoded::to_blank_json).
+    /// Nothing: texts are as many `x`, bytes as many zeros, numbers 0 in as many bits.
     Nothing,
     /// These bytes. Of a field that is not of bytes: nothing.
     Bytes(Vec<u8>),
