@@ -21,24 +21,25 @@ const KEPT_MAX: usize = 3;
 /// How many places back are remembered of what was received.
 const REACH: i64 = 128;
 
+/// Something that the acks of a node say wrongly, by who acks, then whose packets.
+pub(super) type ByLink<T> = BTreeMap<(NodeId, NodeId), Several<T>>;
+
 /// What one node's acks say wrongly of the packets of another.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Claims {
-    /// By who acks, then whose packets: packets that were acked before they came, if they came.
-    pub unreceived: BTreeMap<(NodeId, NodeId), Wrong>,
-    /// The same of packets that had come, and that every ack passed over that could name them.
-    pub denied: BTreeMap<(NodeId, NodeId), Wrong>,
-    /// By who acks, then whose numbers: numbers that were acked and under which nothing had been sent.
-    pub unsent: BTreeMap<(NodeId, NodeId), Unsent>,
+    /// Packets that were acked before they came, if they came.
+    pub unreceived: ByLink<Claim>,
+    /// Packets that had come, and that every ack passed over that could name them.
+    pub denied: ByLink<Claim>,
+    /// Numbers that were acked and under which nothing had been sent.
+    pub unsent: ByLink<OfNothing>,
 }
 
-/// Packets of which acks say the wrong thing.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Wrong {
-    /// How many.
+/// How many there are, and the first ones.
+#[derive(Clone, Debug)]
+pub(super) struct Several<T> {
     pub count: u64,
-    /// The first ones.
-    pub first: Vec<Claim>,
+    pub first: Vec<T>,
 }
 
 /// What an ack says of a packet.
@@ -49,15 +50,6 @@ pub(super) struct Claim {
     /// The packet that carries the ack, and when it was sent.
     pub ack: PacketId,
     pub at: Stamp,
-}
-
-/// Acks of numbers under which nothing had been sent.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Unsent {
-    /// How many.
-    pub count: u64,
-    /// The first ones.
-    pub first: Vec<OfNothing>,
 }
 
 /// An ack of a number under which nothing had been sent.
@@ -76,25 +68,38 @@ impl Claims {
         let mut claims = Claims::default();
         for Claiming { node, links, .. } in all {
             for ((peer, _), link) in links.iter() {
-                let put = |wrong: &Wrong, all: &mut BTreeMap<_, Wrong>| {
-                    if wrong.count > 0 {
-                        let before: &mut Wrong = all.entry((node, peer)).or_default();
-                        before.count += wrong.count;
-                        before.first.extend_from_slice(&wrong.first);
-                        before.first.truncate(KEPT_MAX);
-                    }
-                };
-                put(&link.unreceived, &mut claims.unreceived);
-                put(&link.denied, &mut claims.denied);
-                if link.unsent.count > 0 {
-                    let before = claims.unsent.entry((node, peer)).or_default();
-                    before.count += link.unsent.count;
-                    before.first.extend_from_slice(&link.unsent.first);
-                    before.first.truncate(KEPT_MAX);
-                }
+                let pair = (node, peer);
+                link.unreceived.add_to(&mut claims.unreceived, pair);
+                link.denied.add_to(&mut claims.denied, pair);
+                link.unsent.add_to(&mut claims.unsent, pair);
             }
         }
         claims
+    }
+}
+
+impl<T: Clone> Several<T> {
+    fn add(&mut self, one: T) {
+        self.count += 1;
+        if self.first.len() < KEPT_MAX {
+            self.first.push(one);
+        }
+    }
+
+    fn add_to(&self, all: &mut ByLink<T>, pair: (NodeId, NodeId)) {
+        if self.count > 0 {
+            let before = all.entry(pair).or_default();
+            before.count += self.count;
+            before.first.extend_from_slice(&self.first);
+            before.first.truncate(KEPT_MAX);
+        }
+    }
+}
+
+impl<T> Default for Several<T> {
+    fn default() -> Several<T> {
+        let first = Vec::new();
+        Several { count: 0, first }
     }
 }
 
@@ -170,9 +175,9 @@ impl<'a> Claiming<'a> {
 struct Acking {
     received: Received,
     before: Option<Said>,
-    unreceived: Wrong,
-    denied: Wrong,
-    unsent: Unsent,
+    unreceived: Several<Claim>,
+    denied: Several<Claim>,
+    unsent: Several<OfNothing>,
 }
 
 /// The last 128 places up to the newest: bit i is the place i before it.
@@ -206,15 +211,17 @@ impl Acking {
             return; // before the first packet the number says nothing
         };
         let number = ack.value;
+        let claim = |packet| Claim {
+            packet,
+            ack: carrier,
+            at,
+        };
         let ack = unwrap(ack, newest);
         // What is acked again is told once.
         let is_new = self.before.as_ref().is_none_or(|before| before.ack != ack);
         if is_new && is_unsent(session, line, ack, (carrier, at)) {
-            self.unsent.count += 1;
-            if self.unsent.first.len() < KEPT_MAX {
-                let ack = carrier;
-                self.unsent.first.push(OfNothing { number, ack, at });
-            }
+            let ack = carrier;
+            self.unsent.add(OfNothing { number, ack, at });
         }
         let (bits, count) = bits.map_or((0, 0), |(bits, count)| (bits, u32::from(count.min(64))));
         let covers = (1u128 << (count + 1)) - 1;
@@ -231,7 +238,7 @@ impl Acking {
         for back in ones(wrong & !wrong_before) {
             let packet = unreceived(session, line, ack.saturating_sub(i64::from(back)), at);
             if let Some(packet) = packet {
-                self.unreceived.add(packet, carrier, at);
+                self.unreceived.add(claim(packet));
             }
         }
         // What acks cannot name any more was denied for good.
@@ -245,7 +252,7 @@ impl Acking {
             for back in ones(before.denied & !stay) {
                 let place = before.ack.saturating_sub(i64::from(back));
                 if let Some(packet) = taken(session, line, place) {
-                    self.denied.add(packet, carrier, at);
+                    self.denied.add(claim(packet));
                 }
             }
         }
@@ -255,15 +262,6 @@ impl Acking {
             wrong,
             denied: covers & had & !named,
         });
-    }
-}
-
-impl Wrong {
-    fn add(&mut self, packet: PacketId, ack: PacketId, at: Stamp) {
-        self.count += 1;
-        if self.first.len() < KEPT_MAX {
-            self.first.push(Claim { packet, ack, at });
-        }
     }
 }
 

@@ -1,12 +1,10 @@
 //! Deliveries, in columns.
 
-use std::io;
-
 use netreel_reel::EventNumber;
-use netreel_table::{Column, Misfit, Putting, Taking, below};
+use netreel_table::{Column, below};
 
 use super::{Delivery, Effect};
-use crate::session::{MessageId, NodeId, SessionTime, Stamp};
+use crate::session::{MessageId, NodeId, SessionTime, Stamp, indexed};
 
 /// What engines were handed, and what nodes did themselves.
 #[derive(Clone, Debug, Default)]
@@ -17,6 +15,8 @@ pub struct Deliveries {
     /// The node, the effect, and in the lowest bit whether the node did it itself.
     what: Column,
 }
+
+indexed!(Deliveries: times, numbers, messages, what);
 
 /// Each column.
 const COLUMNS: [fn(&mut Deliveries) -> &mut Column; 4] = [
@@ -146,28 +146,6 @@ impl Deliveries {
             .map(|message| MessageId(message as u32))
     }
 
-    /// Puts them into an index.
-    pub(super) fn put(&self, to: &mut Putting<'_>) -> io::Result<()> {
-        let Deliveries {
-            times,
-            numbers,
-            messages,
-            what,
-        } = self;
-        let mut columns = [times, numbers, messages, what].into_iter();
-        columns.try_for_each(|column| to.column(column))
-    }
-
-    /// Those that [`Deliveries::put`] put.
-    pub(super) fn take(from: &mut Taking) -> Result<Deliveries, Misfit> {
-        Ok(Deliveries {
-            times: from.column()?,
-            numbers: from.column()?,
-            messages: from.column()?,
-            what: from.column()?,
-        })
-    }
-
     pub(super) fn memory(&self) -> usize {
         let columns = [&self.times, &self.numbers, &self.messages, &self.what];
         columns.into_iter().map(Column::memory).sum()
@@ -186,9 +164,11 @@ fn made_of(what: u64) -> (NodeId, Effect) {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Delivered {
     /// For each message where its deliveries begin in [`Delivered::places`].
-    pub(super) starts: Column,
-    pub(super) places: Column,
+    starts: Column,
+    places: Column,
 }
+
+indexed!(Delivered: starts, places);
 
 impl Delivered {
     pub(super) fn new(deliveries: &Deliveries) -> Delivered {

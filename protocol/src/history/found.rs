@@ -19,9 +19,10 @@ named! {
 }
 
 /// Something that the session did wrong or oddly, with its evidence.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
     /// The rule's id: `zombie-object`.
+    #[serde(skip)]
     pub rule: &'static str,
     /// How bad.
     pub level: Level,

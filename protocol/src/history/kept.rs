@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use super::delivered::{Delivered, Deliveries};
 use super::found::proofs;
 use super::wholes::one_of;
-use super::{Evidence, Finding, History, Instance, Level, Object, RULES, Span};
-use crate::session::{MessageId, NodeId, SessionTime, put_plain, take_plain};
+use super::{History, Object, RULES, Span};
+use crate::session::{Indexed, NodeId, put_plain, take_plain};
 
 /// An object, but for its deliveries, which are in a column of those of all objects.
 #[derive(Serialize, Deserialize)]
@@ -22,40 +22,6 @@ struct KeptObject {
     lanes: BTreeMap<NodeId, Vec<Span>>,
     by_rules: BTreeMap<NodeId, Vec<Span>>,
     deliveries: u64,
-}
-
-/// A finding whose rule is a place in [`RULES`].
-#[derive(Serialize, Deserialize)]
-struct KeptFinding {
-    rule: u16,
-    level: Level,
-    node: NodeId,
-    objects: Vec<u64>,
-    time: SessionTime,
-    sentence: String,
-    evidence: Vec<Evidence>,
-    each: Vec<Instance>,
-    fixed: Option<SessionTime>,
-}
-
-impl KeptFinding {
-    fn of(finding: &Finding, fixed: Option<SessionTime>) -> io::Result<KeptFinding> {
-        let rule = RULES
-            .iter()
-            .position(|&rule| rule == finding.rule)
-            .ok_or_else(|| io::Error::other("a finding of no rule"))?;
-        Ok(KeptFinding {
-            rule: rule as u16,
-            level: finding.level,
-            node: finding.node,
-            objects: finding.objects.clone(),
-            time: finding.time,
-            sentence: finding.sentence.clone(),
-            evidence: finding.evidence.clone(),
-            each: finding.each.clone(),
-            fixed,
-        })
-    }
 }
 
 impl History {
@@ -93,9 +59,8 @@ impl History {
         to.column(acked)?;
         deliveries.put(to)?;
         to.number(u64::from(delivered.get().is_some()))?;
-        if let Some(Delivered { starts, places }) = delivered.get() {
-            to.column(starts)?;
-            to.column(places)?;
+        if let Some(delivered) = delivered.get() {
+            delivered.put(to)?;
         }
         let all = objects.values().flat_map(|object| &object.deliveries);
         let mut about: Column = all.map(|&place| u64::from(place)).collect();
@@ -109,11 +74,8 @@ impl History {
             deliveries: object.deliveries.len() as u64,
         });
         put_plain(&objects.collect::<Vec<_>>(), to)?;
-        let findings = findings
-            .iter()
-            .zip(fixed)
-            .map(|(finding, &fixed)| KeptFinding::of(finding, fixed));
-        put_plain(&findings.collect::<io::Result<Vec<_>>>()?, to)?;
+        let rules: Vec<&str> = findings.iter().map(|finding| finding.rule).collect();
+        put_plain(&(findings, rules, fixed), to)?;
         put_plain(
             &(named, ambiguous, resends, copies, links.get(), undelivered),
             to,
@@ -144,8 +106,7 @@ fn read(from: &mut Taking) -> Result<History, Misfit> {
         ..History::default()
     };
     if from.number()? != 0 {
-        let (starts, places) = (from.column()?, from.column()?);
-        history.delivered = OnceLock::from(Delivered { starts, places });
+        history.delivered = OnceLock::from(Delivered::take(from)?);
     }
     let about = from.column()?;
     let mut about = about.iter();
@@ -166,31 +127,21 @@ fn read(from: &mut Taking) -> Result<History, Misfit> {
         history.telling.insert(object.id, telling);
         history.objects.insert(object.id, kept);
     }
-    for finding in take_plain::<Vec<KeptFinding>>(from)? {
-        history.findings.push(Finding {
-            rule: RULES.get(usize::from(finding.rule)).ok_or(Misfit)?,
-            level: finding.level,
-            node: finding.node,
-            objects: finding.objects,
-            time: finding.time,
-            sentence: finding.sentence,
-            evidence: finding.evidence,
-            each: finding.each,
-        });
-        history.fixed.push(finding.fixed);
+    let rules: Vec<String>;
+    (history.findings, rules, history.fixed) = take_plain(from)?;
+    for (finding, id) in history.findings.iter_mut().zip(rules) {
+        finding.rule = RULES.into_iter().find(|rule| *rule == id).ok_or(Misfit)?;
     }
     history.proofs = proofs(&history.findings);
     let links: Option<BTreeMap<_, _>>;
-    let resends: Vec<(MessageId, MessageId)>;
     (
         history.named,
         history.ambiguous,
-        resends,
+        history.resends,
         history.copies,
         links,
         history.undelivered,
     ) = take_plain(from)?;
-    history.resends = resends;
     history.links = links.map_or_else(OnceLock::new, OnceLock::from);
     (
         history.joined,

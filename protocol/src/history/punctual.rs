@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::nodes::rules_of;
 use super::streams::Streams;
 use super::ticks::{self, Inputs, Player, Ticks};
+use crate::session::facts::bytes::{unzigzag, zigzag};
 use crate::session::{NodeId, PacketId, Session, SessionTime};
 
 /// Ticks that fall by this many are those of another game.
@@ -100,14 +101,6 @@ impl Past {
         let tick = unzigzag(self.ticks.get(place)).saturating_add(self.first);
         Some((turn, tick))
     }
-}
-
-fn zigzag(value: i64) -> u64 {
-    (value << 1 ^ value >> 63) as u64
-}
-
-fn unzigzag(value: u64) -> i64 {
-    (value >> 1) as i64 ^ -((value & 1) as i64)
 }
 
 /// The ticks of one player's inputs that have come to a node.

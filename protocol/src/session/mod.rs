@@ -36,7 +36,7 @@ pub(crate) use facts::reader::Reader;
 pub use facts::said::Said;
 pub(crate) use facts::shape::Messages;
 pub use growing::Growing;
-pub(crate) use index::plain::{put_plain, take_plain};
+pub(crate) use index::plain::{self, Indexed, indexed, put_plain, take_plain};
 pub use index::{IndexError, IndexKey};
 pub use live::{Live, LiveEvent, LivePacket, LiveWay, LiveWhat};
 pub(crate) use model::Link;

@@ -35,8 +35,9 @@ pub(super) fn packets_and_wire(session: &Session, missing: &BTreeSet<NodeId>) ->
         1 => format!("the wire {}", wire.name()),
         _ => "the wire".to_owned(),
     };
-    reasons.extend(misfit(session, &wire_name, missing));
-    reasons.extend(unjudged_links(session, &wire_name));
+    let counts = counts(session);
+    reasons.extend(misfit(session, &counts, &wire_name, missing));
+    reasons.extend(unjudged_links(session, &counts, &wire_name));
     let why = if wire.rules().is_empty() {
         format!("{wire_name} declares no rules")
     } else if session.nodes.iter().all(|node| node.rules.is_none()) {
@@ -104,40 +105,46 @@ impl Count {
     fn is_many(self, few: u64) -> bool {
         self.unfit.saturating_mul(few) > self.all
     }
+
+    fn add(&mut self, other: Count) {
+        self.all += other.all;
+        self.unfit += other.unfit;
+    }
+}
+
+/// The packets of each link.
+type Counts = BTreeMap<(NodeId, NodeId), Count>;
+
+fn counts(session: &Session) -> Counts {
+    let mut counts = Counts::new();
+    let mut reader = session.reader();
+    for packet in session.packet_ids() {
+        if let Some(link) = reader.link(packet) {
+            let count = counts.entry(link).or_default();
+            count.all += 1;
+            count.unfit += u64::from(!reader.fits(packet));
+        }
+    }
+    counts
 }
 
 /// Links between recorded nodes of whose packets none fits the wire, however few they are among the others.
-fn unjudged_links(session: &Session, wire: &str) -> Option<Reason> {
+fn unjudged_links(session: &Session, counts: &Counts, wire: &str) -> Option<Reason> {
     let is_recorded = |id: NodeId| {
         let node = session.node(id);
         node.is_some_and(|node| node.recorded && node.peer.is_some())
     };
     let links = session.links().iter();
-    let mut open: BTreeMap<(NodeId, NodeId), u64> = links
-        .filter(|(from, to)| is_recorded(*from) && is_recorded(*to))
-        .map(|link| (*link, 0))
-        .collect();
+    let links = links.filter(|(from, to)| is_recorded(*from) && is_recorded(*to));
+    let links = links.map(|link| (*link, counts.get(link).copied().unwrap_or_default()));
+    let mut open: BTreeMap<_, Count> = links.collect();
     let all = open.len();
-    let mut reader = session.reader();
-    for packet in session.packet_ids() {
-        // Most links are understood by their first packet.
-        if open.is_empty() {
-            return None;
-        }
-        let Some(link) = reader.link(packet) else {
-            continue;
-        };
-        if reader.fits(packet) {
-            open.remove(&link);
-        } else if let Some(count) = open.get_mut(&link) {
-            *count += 1;
-        }
-    }
+    open.retain(|_, count| count.unfit == count.all);
     // Where that is all there is, the wire is another protocol's.
     let (&(from, to), &count) = open.first_key_value().filter(|_| open.len() < all)?;
     let (from_name, to_name) = (session.name(from), session.name(to));
     let more = and_more(open.len() as u64, " links");
-    let packets = crate::session::packets(count);
+    let packets = crate::session::packets(count.all);
     let sentence = format!(
         "of {packets} from {from_name} to {to_name} none fits {wire}: what they say is not judged{more}"
     );
@@ -146,27 +153,30 @@ fn unjudged_links(session: &Session, wire: &str) -> Option<Reason> {
 }
 
 /// Of the nodes that took part little may be unexplained; of all packets somewhat more.
-fn misfit(session: &Session, wire: &str, missing: &BTreeSet<NodeId>) -> Option<Reason> {
+fn misfit(
+    session: &Session,
+    counts: &Counts,
+    wire: &str,
+    missing: &BTreeSet<NodeId>,
+) -> Option<Reason> {
     let takes_part = |id: NodeId| {
         let node = session.node(id);
         node.is_some_and(|node| node.recorded || node.group) || missing.contains(&id)
     };
     let mut senders: BTreeMap<NodeId, Count> = BTreeMap::new();
     let mut all = Count::default();
-    let mut reader = session.reader();
-    for packet in session.packet_ids() {
-        let Some((from, to)) = reader.link(packet) else {
-            continue;
-        };
-        let unfit = u64::from(!reader.fits(packet));
-        let add = |count: &mut Count| {
-            count.all += 1;
-            count.unfit += unfit;
-        };
-        add(&mut all);
+    for (&(from, to), &count) in counts {
+        all.add(count);
         // What does not fit may be meant for a server of another protocol.
-        if takes_part(from) && (takes_part(to) || unfit == 0) {
-            add(senders.entry(from).or_default());
+        let own = match takes_part(to) {
+            true => count,
+            false => Count {
+                all: count.all - count.unfit,
+                unfit: 0,
+            },
+        };
+        if takes_part(from) && own.all > 0 {
+            senders.entry(from).or_default().add(own);
         }
     }
     if all.unfit == all.all {
@@ -193,10 +203,8 @@ fn misfit(session: &Session, wire: &str, missing: &BTreeSet<NodeId>) -> Option<R
     } else if nodes.is_empty() {
         return None;
     } else {
-        let sum = many.fold(Count::default(), |sum, (_, count)| Count {
-            all: sum.all + count.all,
-            unfit: sum.unfit + count.unfit,
-        });
+        let mut sum = Count::default();
+        many.for_each(|(_, &count)| sum.add(count));
         (sum, format!(" from {}", list(&nodes)))
     };
     let sentence = format!(

@@ -350,6 +350,24 @@ impl Telling {
         }
     }
 
+    /// Takes the next end of a side, as far as what was sent there says the same whatever came before.
+    pub fn take_sent(&mut self, scan: &Scan, (side, raw): (Side, &RawEnd), record: &Record<'_>) {
+        let of = payload(&record.event).and_then(|payload| Of::end(side, raw, scan, payload));
+        // What a socket sends before it is bound is asked about when its port is known.
+        match of.filter(|of| side == Side::Send && of.context.source_port != 0) {
+            Some(of) => {
+                self.asking.ask_alone(&self.wire, of);
+            }
+            None => self.asking.pass(side),
+        }
+    }
+
+    /// What was said of what was sent.
+    pub fn sent(self) -> Answers {
+        let steps = self.asking.steps();
+        Answers::Sent(Arc::new(self.asking.whole()), steps)
+    }
+
     /// Begins another piece. What is kept of connections goes on in it.
     fn seal(&mut self) {
         let starts = Side::ALL.map(|side| self.asking.next(side));

@@ -74,10 +74,10 @@ pub(super) fn put_place(place: &Place, to: &mut Vec<u8>) {
     put(u64::from(place.bits.end.wrapping_sub(place.bits.start)), to);
 }
 
-pub(super) fn zigzag(value: i64) -> u64 {
+pub(crate) fn zigzag(value: i64) -> u64 {
     (value << 1 ^ value >> 63) as u64
 }
 
-pub(super) fn unzigzag(value: u64) -> i64 {
+pub(crate) fn unzigzag(value: u64) -> i64 {
     (value >> 1) as i64 ^ -((value & 1) as i64)
 }

@@ -3,7 +3,7 @@
 mod alone;
 mod asked;
 pub(super) mod asking;
-mod bytes;
+pub(crate) mod bytes;
 pub(super) mod decoded;
 mod dependent;
 pub(super) mod kept;

@@ -76,7 +76,7 @@ macro_rules! indexed {
     ) => {
         const _: () = {
             use netreel_table::{Misfit, Putting, Taking};
-            use $crate::session::index::plain::*;
+            use $crate::session::plain::*;
 
             impl Indexed for $of {
                 fn put(&self, to: &mut Putting<'_>) -> std::io::Result<()> {

@@ -8,11 +8,9 @@ use netreel_reel::{Block, BlockError, EventNumber, Record, Reel, Walk};
 use netreel_system::Cancel;
 use netreel_wire::Wire;
 
-use super::connections::payload;
-use super::ends::{RawEnd, Side};
 use super::pass::Pass;
 use super::scan::Scan;
-use crate::session::facts::asking::{Answers, Asking, Of, Piece, Telling};
+use crate::session::facts::asking::{Answers, Piece, Telling};
 use crate::session::facts::kept::Checkpoints;
 use crate::session::facts::told::CHECKPOINTS;
 
@@ -21,26 +19,6 @@ const BLOCKS: usize = 32;
 
 /// How many times [`BLOCKS`] are read ahead.
 const AHEAD: usize = 2;
-
-/// A wire that is asked about what a reel sent, while that is scanned.
-struct Asked<'a> {
-    wire: &'a Wire,
-    asking: Asking,
-}
-
-impl Asked<'_> {
-    /// Takes the next end of a side.
-    fn take(&mut self, scan: &Scan, (side, raw): (Side, &RawEnd), record: &Record<'_>) {
-        let of = payload(&record.event).and_then(|payload| Of::end(side, raw, scan, payload));
-        // What a socket sends before it is bound is asked about when its port is known.
-        match of.filter(|of| side == Side::Send && of.context.source_port != 0) {
-            Some(of) => {
-                self.asking.ask_alone(self.wire, of);
-            }
-            None => self.asking.pass(side),
-        }
-    }
-}
 
 /// A reel, as far as it was read.
 pub(crate) struct Grown {
@@ -91,10 +69,7 @@ impl Grown {
             budget,
             ..CHECKPOINTS
         };
-        let mut asked = wire.map(|wire| Asked {
-            wire,
-            asking: Asking::new(Default::default(), checkpoints),
-        });
+        let mut asked = wire.map(|wire| Telling::new(wire.clone(), checkpoints));
         let blocks = (0..reel.blocks()).map(|index| (index, reel.block(index)));
         if ahead {
             std::thread::scope(|scope| {
@@ -112,13 +87,9 @@ impl Grown {
         }
         let scan = grown.pass.finish(&grown.reel, &grown.walk);
         let asked = asked.filter(|_| grown.walk.damaged.is_empty());
-        let sent = |asked: Asked<'_>| {
-            let steps = asked.asking.steps();
-            Answers::Sent(Arc::new(asked.asking.whole()), steps)
-        };
         Look {
             scan,
-            answers: asked.map(sent),
+            answers: asked.map(Telling::sent),
             firm: None,
         }
     }
@@ -127,14 +98,14 @@ impl Grown {
     fn take(
         &mut self,
         mut blocks: impl Iterator<Item = (usize, Result<Block, BlockError>)>,
-        asked: &mut Option<Asked<'_>>,
+        asked: &mut Option<Telling>,
         cancel: &Cancel,
     ) {
         let Grown { reel, pass, .. } = self;
         let mut show = |record: &Record<'_>| {
             let taken = pass.take(record);
             if let Some((asked, (side, raw))) = asked.as_mut().zip(taken) {
-                asked.take(&pass.scan, (side, &raw), record);
+                asked.take_sent(&pass.scan, (side, &raw), record);
             }
         };
         while cancel.goes_on()
