@@ -3,14 +3,14 @@
 //! A session of a hundred million packets has more bytes in its columns than many machines have memory. Once
 //! more than [`IN_MEMORY`] bytes of full segments are held, what comes next is written into files without a
 //! name and mapped: the system writes them out where memory is short, and reads them again where somebody
-//! asks. Where more than [`PAGES`] bytes of files are in the process's memory, all pages of these files are
+//! asks. Where a quarter of these bytes are in the process's memory ([`PAGES`]), all pages of the files are
 //! let go, so that a pass over everything holds few at a time. What nobody has any more takes no room in its
 //! file, where the system can give that back, and a full file is gone with the last of its parts.
 
 use std::cell::Cell;
 use std::fs::File;
 use std::io;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
@@ -21,7 +21,7 @@ use crate::file::{within_limit, write_all_at};
 use crate::locked::locked;
 
 /// How many bytes of full segments stay in memory.
-const IN_MEMORY: usize = 128 << 20;
+const IN_MEMORY: usize = 16 << 20;
 
 /// How many bytes a file takes.
 const FILE: usize = 64 << 20;
@@ -33,14 +33,18 @@ const PAGE: usize = 4096;
 /// how many bytes are in memory, most rows are taken to be beside others.
 pub const ROW: usize = if cfg!(target_os = "linux") { PAGE } else { 64 };
 
-/// How many bytes of files may be in memory. One that is read here and there may bring 64 KB with it.
-const PAGES: usize = 128 << 20;
+/// How many bytes of files may be in memory: a quarter of them, in these bounds. One that is read here and
+/// there may bring 64 KB with it.
+const PAGES: RangeInclusive<usize> = 24 << 20..=128 << 20;
+
+/// How many bytes are in files.
+static ASIDE: AtomicUsize = AtomicUsize::new(0);
 
 /// How many bytes stay in memory now.
 static HELD: AtomicUsize = AtomicUsize::new(0);
 
 /// A thread looks how many bytes of files are in memory once it has read so many.
-const LOOK: usize = 1 << 20;
+const LOOK: usize = 4 << 20;
 
 /// How many bytes of files stayed when pages were let go: the program itself, and an index.
 static OTHERS: AtomicUsize = AtomicUsize::new(usize::MAX);
@@ -85,6 +89,7 @@ impl AsRef<[u8]> for Part {
 
 impl Drop for Part {
     fn drop(&mut self) {
+        ASIDE.fetch_sub(self.range.len(), Ordering::Relaxed);
         give_back(&self.of.file, &self.range);
     }
 }
@@ -128,14 +133,15 @@ pub fn touch(bytes: usize) {
 }
 
 fn count(bytes: usize) {
-    let read = READ.get() + bytes;
+    let read = READ.with(|it| it.replace(it.get() + bytes) + bytes);
     if read < LOOK {
-        return READ.set(read);
+        return;
     }
     READ.set(0);
     let now = in_memory(read);
     let others = OTHERS.fetch_min(now, Ordering::Relaxed).min(now);
-    if now - others > PAGES {
+    let may = (ASIDE.load(Ordering::Relaxed) / 4).clamp(*PAGES.start(), *PAGES.end());
+    if now - others > may {
         locked(&FILES).let_go();
         OTHERS.store(in_memory(0), Ordering::Relaxed);
     }
@@ -151,6 +157,7 @@ impl Files {
         write_all_at(&of.file, bytes, start as u64)?;
         let end = start + bytes.len();
         let range = start..end;
+        ASIDE.fetch_add(range.len(), Ordering::Relaxed);
         self.open = Some((of.clone(), end.next_multiple_of(PAGE)));
         Ok(Bytes::from_owner(Part { of, range }))
     }

@@ -27,8 +27,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use netreel_reel::EventNumber;
 use netreel_table::{Column, below};
 use netreel_wire::{Property, PropertyId, Role};
+use roaring::RoaringBitmap;
 
-use self::change::{Changes, NOTHING, UNKNOWN, VALUE, is_value, put, put_all};
+use self::change::{Changes, NOTHING, UNKNOWN, VALUE, is_value};
 use self::said::Marks;
 use self::snapshots::Snapshots;
 use self::told::MessageProperties;
@@ -91,19 +92,17 @@ impl States {
         }
         let mut told = MessageProperties::new(session, history, wanted);
         let said = said::said(session, properties, &mut told, wanted);
-        let mut deliveries: BTreeMap<NodeId, Vec<u32>> = BTreeMap::new();
+        let mut deliveries: BTreeMap<NodeId, RoaringBitmap> = BTreeMap::new();
         for (_, known) in history.objects.iter().filter(|(id, _)| wanted(**id)) {
             for &place in &known.deliveries {
-                if let Some(delivery) = history.deliveries.get(place as usize) {
-                    deliveries.entry(delivery.node).or_default().push(place);
-                }
+                let (node, _) = history.deliveries.effect(place);
+                deliveries.entry(node).or_default().insert(place);
             }
         }
         let nodes = (0u16..).map(NodeId).zip(&session.nodes);
         let recorded = nodes.filter(|(_, node)| node.recorded);
         let jobs = recorded.map(|(id, node)| {
-            let mut places = deliveries.remove(&id).unwrap_or_default();
-            places.sort_unstable();
+            let places = deliveries.remove(&id).unwrap_or_default();
             (id, node, places)
         });
         let nodes = parallel::map(jobs.collect(), session.workers(), |(id, node, places)| {
@@ -113,7 +112,7 @@ impl States {
                 told: &told,
                 id,
                 node,
-                lanes: Changes::new(),
+                lanes: Changes::default(),
                 queued: BTreeMap::new(),
                 now: SessionTime(i64::MIN),
             };
@@ -307,13 +306,13 @@ struct Walk<'a> {
 type Holes<'a> = std::iter::Peekable<std::vec::IntoIter<&'a Hole>>;
 
 impl<'a> Walk<'a> {
-    fn run(mut self, places: &[u32], wanted: &(dyn Fn(u64) -> bool + Sync)) -> Changes {
+    fn run(mut self, places: &RoaringBitmap, wanted: &(dyn Fn(u64) -> bool + Sync)) -> Changes {
         if self.told.has_snapshots() {
             return self.run_snapshots(wanted);
         }
         let (session, history) = (self.session, self.history);
         let deliveries = places.iter();
-        let deliveries = deliveries.filter_map(|&place| history.deliveries.get(place as usize));
+        let deliveries = deliveries.filter_map(|place| history.deliveries.get(place as usize));
         let mut deliveries = deliveries.peekable();
         let mut holes = self.holes();
         for (_, crossing, stamp) in session.ends(self.id) {
@@ -399,10 +398,7 @@ impl<'a> Walk<'a> {
     /// The reel lacks what came here.
     fn forget_all(&mut self, time: SessionTime) {
         self.pass(time);
-        let now = self.now;
-        for lane in self.lanes.values_mut() {
-            put(lane, (now, UNKNOWN, None));
-        }
+        self.lanes.put_all(.., (self.now, UNKNOWN, None));
         self.queued.clear();
     }
 
@@ -475,23 +471,24 @@ impl<'a> Walk<'a> {
     }
 
     fn set_all(&mut self, object: u64, value: u32, because: Option<MessageId>) {
-        put_all(&mut self.lanes, object, (self.now, value, because));
+        let keys = (object, 0)..=(object, u16::MAX);
+        self.lanes.put_all(keys, (self.now, value, because));
     }
 
     fn set(&mut self, object: u64, property: u16, value: u32, because: Option<MessageId>) {
-        let lane = self.lanes.entry((object, property)).or_default();
-        put(lane, (self.now, value, because));
+        let change = (self.now, value, because);
+        self.lanes.put((object, property), change);
     }
 }
 
 fn pack(all: Changes, marks: &Marks) -> Lanes {
     let mut lanes = Lanes::default();
-    for ((object, property), changes) in all {
+    all.for_each(|(object, property), changes| {
         let start = lanes.times.len() as u32;
         lanes.lanes.push((object, property, start));
         let marks = marks.get(&(object, property));
         let marks = marks.map_or(&[][..], Vec::as_slice);
-        for (place, (time, value, because)) in changes.into_iter().enumerate() {
+        for (place, (time, value, because)) in changes.enumerate() {
             let said = marks.get(place).copied().flatten();
             lanes.said.push_some(said.map(|number| number.0));
             lanes.times.push(time.0.wrapping_sub(i64::MIN) as u64);
@@ -499,7 +496,7 @@ fn pack(all: Changes, marks: &Marks) -> Lanes {
             let because = because.map(|message| u64::from(message.0));
             lanes.because.push_some(because);
         }
-    }
+    });
     let columns = [
         &mut lanes.times,
         &mut lanes.values,

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use netreel_reel::{EventNumber, SaidNumber, SaidValue, said_value};
 use netreel_wire::Property;
 
-use super::change::{Change, Changes, NOTHING, UNKNOWN, VALUE, is_value, put};
+use super::change::{Change, Changes, NOTHING, UNKNOWN, VALUE, is_value};
 use super::told::MessageProperties;
 use crate::history::{Belief, History};
 use crate::session::facts::values::{Scalar, write_scalars};
@@ -138,12 +138,12 @@ pub(super) fn overlay(
     said: &SaidOfNode,
     lanes: &mut Changes,
 ) -> (Changes, Marks) {
-    let (mut by_rules, mut marks) = (Changes::new(), Marks::new());
+    let (mut by_rules, mut marks) = (Changes::default(), Marks::new());
     for (&key, words) in said {
         let Some((first, _)) = words.first() else {
             continue;
         };
-        let rules = lanes.remove(&key).unwrap_or_default();
+        let rules = lanes.remove(key);
         let (before, after): (Vec<Change>, Vec<Change>) =
             rules.iter().partition(|(time, ..)| *time < first.time);
         let mut changes: Vec<(SessionTime, u64, Change)> = Vec::new();
@@ -159,20 +159,18 @@ pub(super) fn overlay(
             changes.push((now, at.number.0, (now, value + VALUE, None)));
         }
         changes.sort_by_key(|&(time, number, _)| (time, number));
-        let mut lane = before;
-        let mut mark: Vec<Option<EventNumber>> = vec![None; lane.len()];
+        let mut mark: Vec<Option<EventNumber>> = vec![None; before.len()];
+        before.into_iter().for_each(|it| lanes.put(key, it));
         for (_, number, change) in changes {
-            put(&mut lane, change);
+            lanes.put(key, change);
             let said = is_value(change.1).then_some(EventNumber(number));
-            // `put` may have taken back the last, and has added one or none.
-            mark.truncate(lane.len().saturating_sub(1));
-            mark.resize(lane.len(), said);
+            // What was put may have taken the last one's place, and has added one or none.
+            let count = lanes.len(key);
+            mark.truncate(count.saturating_sub(1));
+            mark.resize(count, said);
         }
-        lanes.insert(key, lane);
         marks.insert(key, mark);
-        if !rules.is_empty() {
-            by_rules.insert(key, rules);
-        }
+        rules.into_iter().for_each(|it| by_rules.put(key, it));
     }
     (by_rules, marks)
 }

@@ -12,7 +12,7 @@ use std::rc::Rc;
 
 use netreel_wire::Role;
 
-use super::change::{Changes, NOTHING, VALUE, put, put_all};
+use super::change::{Changes, NOTHING, VALUE};
 use super::told::MessageProperties;
 use crate::history::History;
 use crate::session::{Crossing, MessageId, NodeId, Session, SessionTime, Way};
@@ -165,8 +165,9 @@ impl Snapshots {
         (time, message): (SessionTime, MessageId),
         lanes: &mut Changes,
     ) {
-        let because = Some(message);
-        let mut vanish = |object: u64| put_all(lanes, object, (time, NOTHING, because));
+        let change = |value: u32| (time, value, Some(message));
+        let mut vanish =
+            |object: u64| lanes.put_all((object, 0)..=(object, u16::MAX), change(NOTHING));
         if is_whole {
             let hidden = std::mem::take(&mut self.hidden).into_iter();
             let gone = hidden.filter(|it| get(&objects, *it).is_none());
@@ -196,8 +197,7 @@ impl Snapshots {
                 if before.is_some_and(|it| it.contains(&(property, value))) {
                     continue;
                 }
-                let lane = lanes.entry((*object, property)).or_default();
-                put(lane, (time, value + VALUE, because));
+                lanes.put((*object, property), change(value + VALUE));
             }
         }
         self.now = if is_whole {

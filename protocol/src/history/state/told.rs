@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use netreel_table::Column;
 use netreel_wire::{MessageFacts, Role};
 
 use crate::history::History;
@@ -14,11 +15,11 @@ use crate::session::{MessageId, ObjectFact, PacketId, Session, name_type};
 #[derive(Default)]
 pub(super) struct MessageProperties {
     /// The property, and the number of the value.
-    rows: ByMessage<(u16, u32)>,
+    plain: ByMessage,
     /// The same of messages that travelled in fragments, by their places in [`History::joined`].
     joined: BTreeMap<u32, Vec<(u16, u32)>>,
-    /// The messages that begin snapshots: their numbers and bases.
-    snapshots: ByMessage<(u64, Option<u64>)>,
+    /// Of messages that begin snapshots: the number, and one more than the number of the base, or 0.
+    snapshots: ByMessage,
     pub values: Values,
     /// What the wire calls the types of objects, as far as packets say it.
     pub types: BTreeMap<u64, String>,
@@ -32,19 +33,29 @@ impl MessageProperties {
         wanted: &(dyn Fn(u64) -> bool + Sync),
     ) -> MessageProperties {
         let mut told = MessageProperties::default();
-        let (mut rows, mut begun) = (Vec::new(), Vec::new());
         let is_wanted = |facts: &MessageFacts| {
             let role = session.role(facts);
             let tells = is_about_object(role) || role == Role::Baseline;
             tells && facts.object.is_some_and(wanted)
         };
-        // Which messages of the packet that was asked about last are wanted.
+        // Of the packet that was asked about last which messages are wanted, and what those tell.
         let mut known: (Option<PacketId>, Vec<(MessageId, bool)>) = (None, Vec::new());
+        let mut rows: Vec<(u32, [u64; 2])> = Vec::new();
         told.types = session.told().types();
-        session.properties(&mut told.values, |packet, message, tells| match tells {
-            ObjectFact::Snapshot(number, base) => begun.push((message, (number, base))),
+        let MessageProperties {
+            plain,
+            snapshots,
+            values,
+            ..
+        } = &mut told;
+        session.properties(values, |packet, message, tells| match tells {
+            ObjectFact::Snapshot(number, base) => {
+                let base = base.map_or(0, |base| base.wrapping_add(1));
+                snapshots.push(message, [number, base]);
+            }
             ObjectFact::Property(property, value) => {
                 if known.0 != Some(packet) {
+                    plain.take(&mut rows);
                     let messages = session.messages_of(packet);
                     known.1.clear();
                     known
@@ -55,14 +66,13 @@ impl MessageProperties {
                 let first = known.1.first().map_or(message, |(first, _)| first.0);
                 let own = known.1.get(message.wrapping_sub(first) as usize);
                 if own.is_some_and(|&(_, is_wanted)| is_wanted) {
-                    rows.push((message, (property.0, value)));
+                    rows.push((message, [u64::from(property.0), u64::from(value)]));
                 }
             }
         });
-        rows.sort_by_key(|&(message, (property, _))| (message, property));
-        told.rows = ByMessage::new(rows);
-        begun.sort_by_key(|&(message, _)| message);
-        told.snapshots = ByMessage::new(begun);
+        plain.take(&mut rows);
+        plain.shrink();
+        snapshots.shrink();
         told.join(session, history, &is_wanted);
         told.values.shrink();
         told
@@ -96,7 +106,7 @@ impl MessageProperties {
     /// The values of a property, each as often as it was told.
     pub fn values_of(&self, property: u16) -> impl Iterator<Item = u32> + '_ {
         let joined = self.joined.values().flatten().copied();
-        let plain = self.rows.rows.iter().map(|&(_, told)| told);
+        let plain = self.plain.all().map(property_and_value);
         let all = plain.chain(joined);
         all.filter(move |(each, _)| *each == property)
             .map(|(_, value)| value)
@@ -104,12 +114,13 @@ impl MessageProperties {
 
     /// Whether objects come in snapshots.
     pub fn has_snapshots(&self) -> bool {
-        !self.snapshots.rows.is_empty()
+        !self.snapshots.starts.is_empty()
     }
 
     /// The number and the base of the snapshot that a message begins.
     pub fn snapshot(&self, message: MessageId) -> Option<(u64, Option<u64>)> {
-        self.snapshots.of(message).last()
+        let [number, base] = self.snapshots.of(message).last()?;
+        Some((number, base.checked_sub(1)))
     }
 
     /// What a message tells, or the whole that it is a part of: properties and values.
@@ -122,49 +133,60 @@ impl MessageProperties {
         let joined = whole.and_then(|whole| self.joined.get(whole));
         let plain = whole
             .is_none()
-            .then(|| self.rows.of(message))
+            .then(|| self.plain.of(message).map(property_and_value))
             .into_iter()
             .flatten();
         joined.into_iter().flatten().copied().chain(plain)
     }
 }
 
-/// What stands for messages, ordered by message, so that whoever asks for one after the other finds each
-/// near the last.
-#[derive(Default)]
-struct ByMessage<T> {
-    rows: Vec<(u32, T)>,
-    /// For each [`STEP`] messages the row that is their first.
-    starts: Vec<u32>,
+fn property_and_value([property, value]: [u64; 2]) -> (u16, u32) {
+    (property as u16, value as u32)
 }
 
-const STEP: u32 = 64;
+/// What stands for messages, ordered by message.
+#[derive(Default)]
+struct ByMessage {
+    /// For each message where its rows begin; those of the last one go to the end.
+    starts: Column,
+    rows: [Column; 2],
+}
 
-impl<T: Copy> ByMessage<T> {
-    /// Of rows in order.
-    fn new(rows: Vec<(u32, T)>) -> ByMessage<T> {
-        let mut starts = Vec::new();
-        for (row, (message, _)) in (0u32..).zip(&rows) {
-            while starts.len() <= (message / STEP) as usize {
-                starts.push(row);
-            }
+impl ByMessage {
+    /// Adds a row to those of a message, which no message with rows is behind.
+    fn push(&mut self, message: u32, row: [u64; 2]) {
+        while self.starts.len() <= message as usize {
+            self.starts.push(self.rows[0].len() as u64);
         }
-        ByMessage { rows, starts }
+        let columns = self.rows.iter_mut().zip(row);
+        columns.for_each(|(column, value)| column.push(value));
     }
 
-    fn of(&self, message: MessageId) -> impl Iterator<Item = T> + '_ {
-        let step = (message.0 / STEP) as usize;
-        let start = self.starts.get(step).copied();
-        let end = self.starts.get(step + 1).copied();
-        let end = end.map_or(self.rows.len(), |end| end as usize);
-        let near = start
-            .and_then(|start| self.rows.get(start as usize..end))
-            .unwrap_or_default();
-        let first = near.partition_point(|(each, _)| *each < message.0);
-        let own = near
-            .iter()
-            .skip(first)
-            .take_while(move |(each, _)| *each == message.0);
-        own.map(|&(_, told)| told)
+    /// Takes the rows of messages that come next, and puts each message's in order.
+    fn take(&mut self, rows: &mut Vec<(u32, [u64; 2])>) {
+        rows.sort_by_key(|&(message, [first, _])| (message, first));
+        for (message, row) in rows.drain(..) {
+            self.push(message, row);
+        }
+    }
+
+    fn shrink(&mut self) {
+        self.starts.shrink();
+        self.rows.iter_mut().for_each(Column::shrink);
+    }
+
+    fn all(&self) -> impl Iterator<Item = [u64; 2]> + '_ {
+        let [first, second] = &self.rows;
+        first.iter().zip(second.iter()).map(<[u64; 2]>::from)
+    }
+
+    fn of(&self, message: MessageId) -> impl Iterator<Item = [u64; 2]> + '_ {
+        let [first, second] = &self.rows;
+        let at = message.0 as usize;
+        let begin = |at: usize| match at < self.starts.len() {
+            true => self.starts.get(at) as usize,
+            false => first.len(),
+        };
+        (begin(at)..begin(at + 1)).map(|row| [first.get(row), second.get(row)])
     }
 }

@@ -1,7 +1,6 @@
 //! Values of properties as they are kept: bytes, each value once.
 
-use std::collections::HashMap;
-
+use hashbrown::HashTable;
 use netreel_table::Blobs;
 use netreel_wire::Value;
 use twox_hash::XxHash3_64;
@@ -29,28 +28,29 @@ pub enum Scalar {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Values {
     rows: Blobs,
-    /// By hash, the first with it; others with the same hash are kept twice.
-    known: HashMap<u64, u32>,
+    /// The number of each.
+    known: HashTable<u32>,
 }
 
 impl Values {
     /// The number of a value that is written as these bytes.
     pub fn number(&mut self, bytes: &[u8]) -> u32 {
+        let Values { rows, known } = self;
         let hash = XxHash3_64::oneshot(bytes);
-        if let Some(&known) = self.known.get(&hash)
-            && self.rows.get(known as usize) == bytes
-        {
-            return known;
+        if let Some(&number) = known.find(hash, |&it| rows.get(it as usize) == bytes) {
+            return number;
         }
-        let number = self.rows.len() as u32;
-        self.rows.push(bytes);
-        self.known.entry(hash).or_insert(number);
+        let number = rows.len() as u32;
+        known.insert_unique(hash, number, |&it| {
+            XxHash3_64::oneshot(rows.get(it as usize))
+        });
+        rows.push(bytes);
         number
     }
 
     /// No more come.
     pub fn shrink(&mut self) {
-        self.known = HashMap::default();
+        self.known = HashTable::new();
         self.rows.shrink();
     }
 
