@@ -85,7 +85,6 @@ impl Watch {
         for each in &opened.reels {
             let name = each.path.display().to_string();
             let now = (each.reel.len(), each.is_written);
-            // Its recorder may have gone on in another file just then.
             let is_still = !each.is_written && self.known.get(&name) == Some(&now);
             // An index that is not whole may be in the making.
             let is_closed = *each.reel.ending() == Ending::Clean;

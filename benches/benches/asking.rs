@@ -43,8 +43,7 @@ fn main() {
     let history = History::build(&session);
     let states = States::build(&session, &history);
     println!(
-        "with the history and {} changes of states in {:.1} s",
-        states.change_count(),
+        "with the history and states in {:.1} s",
         begin.elapsed().as_secs_f64()
     );
     state(&session, &states);

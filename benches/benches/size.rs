@@ -79,7 +79,7 @@ impl Row {
         Row {
             packets,
             seconds: last.since(first).as_secs_f64(),
-            over_bytes: (bytes - header_bytes - recorded) as f64,
+            over_bytes: bytes as f64 - (header_bytes + recorded) as f64,
             header_bytes,
         }
     }

@@ -3,7 +3,7 @@
 //! A session of a hundred million packets has more bytes in its columns than many machines have memory. Once
 //! more than [`IN_MEMORY`] bytes of full segments are held, what comes next is written into files without a
 //! name and mapped: the system writes them out where memory is short, and reads them again where somebody
-//! asks. Where a quarter of these bytes are in the process's memory ([`PAGES`]), all pages of the files are
+//! asks. Where more than a quarter of the files' bytes are in the process's memory ([`PAGES`]), all pages are
 //! let go, so that a pass over everything holds few at a time. What nobody has any more takes no room in its
 //! file, where the system can give that back, and a full file is gone with the last of its parts.
 
@@ -33,8 +33,8 @@ const PAGE: usize = 4096;
 /// how many bytes are in memory, most rows are taken to be beside others.
 pub const ROW: usize = if cfg!(target_os = "linux") { PAGE } else { 64 };
 
-/// How many bytes of files may be in memory: a quarter of them, in these bounds. One that is read here and
-/// there may bring 64 KB with it.
+/// How many bytes of files may be in memory: a quarter of them, in these bounds. A row that is read alone may
+/// bring 64 KB with it.
 const PAGES: RangeInclusive<usize> = 24 << 20..=128 << 20;
 
 /// How many bytes are in files.
@@ -44,7 +44,7 @@ static ASIDE: AtomicUsize = AtomicUsize::new(0);
 static HELD: AtomicUsize = AtomicUsize::new(0);
 
 /// A thread looks how many bytes of files are in memory once it has read so many.
-const LOOK: usize = 4 << 20;
+const LOOK: usize = 2 << 20;
 
 /// How many bytes of files stayed when pages were let go: the program itself, and an index.
 static OTHERS: AtomicUsize = AtomicUsize::new(usize::MAX);
@@ -133,11 +133,14 @@ pub fn touch(bytes: usize) {
 }
 
 fn count(bytes: usize) {
-    let read = READ.with(|it| it.replace(it.get() + bytes) + bytes);
+    let read = READ.with(|it| {
+        let read = it.get() + bytes;
+        it.set(if read < LOOK { read } else { 0 });
+        read
+    });
     if read < LOOK {
         return;
     }
-    READ.set(0);
     let now = in_memory(read);
     let others = OTHERS.fetch_min(now, Ordering::Relaxed).min(now);
     let may = (ASIDE.load(Ordering::Relaxed) / 4).clamp(*PAGES.start(), *PAGES.end());

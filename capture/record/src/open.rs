@@ -24,7 +24,7 @@ pub struct OpenedReel {
     pub reel: Arc<Reel>,
     /// What of a packet capture is not in the reel, a sentence each.
     pub left_out: Vec<String>,
-    /// Whether a recorder had its last file in hand just before it was opened.
+    /// Whether a recorder was at work on it just before it was opened.
     pub is_written: bool,
 }
 
@@ -119,7 +119,7 @@ pub type OpensOthers<'a> = &'a dyn Fn(&Path) -> Result<Option<OtherFile>, OpenWh
 pub fn open(path: impl AsRef<Path>) -> Result<Reel, OpenError> {
     let path = path.as_ref();
     let found = Named::find(path).and_then(|named| named.open(&mut Opening::default()));
-    found.map_err(|why| why.at(path))
+    found.map_or_else(|why| Err(why.at(path)), |(reel, _)| Ok(reel))
 }
 
 /// Opens every path: a reel, or a folder whose files `*.reel` are opened in the order of their names;
@@ -180,13 +180,12 @@ pub fn open_session_with<P: AsRef<Path>>(
     for named in found {
         let path = named.shown();
         let mut once = Opening::default();
-        let is_written = named.is_written();
         let opening = match &mut openings {
             Some(openings) => openings.0.entry(named.base.clone()).or_default(),
             None => &mut once,
         };
         match named.open(opening) {
-            Ok(reel) => reels.push(OpenedReel {
+            Ok((reel, is_written)) => reels.push(OpenedReel {
                 path,
                 reel: Arc::new(reel),
                 left_out: Vec::new(),
@@ -332,11 +331,12 @@ impl Named {
             let Some((number, path)) = &last else {
                 return false;
             };
-            if is_in_hand(path) {
+            // A recorder that keeps no more than it was told to deletes files.
+            if is_in_hand(path) || !path.exists() {
                 return true;
             }
-            let newest = self.others().pop().filter(|_| self.is_whole());
-            last = newest.filter(|(later, _)| later > number);
+            let later = self.is_whole().then(|| self.behind(*number, path));
+            last = later.and_then(|mut later| later.pop());
         }
         true
     }
@@ -346,7 +346,8 @@ impl Named {
         self.identity.is_some() && (self.files.len() > 1 || matches!(*self.files, [(0, _)]))
     }
 
-    fn open(mut self, opening: &mut Opening) -> Result<Reel, OpenWhy> {
+    /// Opens it; and whether a recorder was at work just before.
+    fn open(mut self, opening: &mut Opening) -> Result<(Reel, bool), OpenWhy> {
         // Before all reading: what is there when the recorder is gone is all that there will be.
         let is_written = self.is_written();
         // Before the files: what a recorder takes from the rings meanwhile is in the files then.
@@ -385,7 +386,7 @@ impl Named {
         if is_written && is_last {
             reel.set_still_recorded();
         }
-        Ok(reel)
+        Ok((reel, is_written))
     }
 
     /// Adds the parts that a recorder makes while this looks. The last one, as it was when there was

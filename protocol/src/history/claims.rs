@@ -36,14 +36,14 @@ pub(super) struct Claims {
 }
 
 /// How many there are, and the first ones.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Several<T> {
     pub count: u64,
     pub first: Vec<T>,
 }
 
 /// What an ack says of a packet.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Claim {
     /// The packet.
     pub packet: PacketId,
@@ -53,7 +53,7 @@ pub(super) struct Claim {
 }
 
 /// An ack of a number under which nothing had been sent.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct OfNothing {
     /// The number, as it is on the wire.
     pub number: u64,
@@ -78,7 +78,7 @@ impl Claims {
     }
 }
 
-impl<T: Clone> Several<T> {
+impl<T: Clone + Default> Several<T> {
     fn add(&mut self, one: T) {
         self.count += 1;
         if self.first.len() < KEPT_MAX {
@@ -93,13 +93,6 @@ impl<T: Clone> Several<T> {
             before.first.extend_from_slice(&self.first);
             before.first.truncate(KEPT_MAX);
         }
-    }
-}
-
-impl<T> Default for Several<T> {
-    fn default() -> Several<T> {
-        let first = Vec::new();
-        Several { count: 0, first }
     }
 }
 

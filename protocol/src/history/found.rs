@@ -21,7 +21,7 @@ named! {
 /// Something that the session did wrong or oddly, with its evidence.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
-    /// The rule's id: `zombie-object`.
+    /// The rule's id: `zombie-object`. An index has it beside.
     #[serde(skip)]
     pub rule: &'static str,
     /// How bad.

@@ -129,6 +129,9 @@ fn read(from: &mut Taking) -> Result<History, Misfit> {
     }
     let rules: Vec<String>;
     (history.findings, rules, history.fixed) = take_plain(from)?;
+    if [rules.len(), history.fixed.len()] != [history.findings.len(); 2] {
+        return Err(Misfit);
+    }
     for (finding, id) in history.findings.iter_mut().zip(rules) {
         finding.rule = RULES.into_iter().find(|rule| *rule == id).ok_or(Misfit)?;
     }

@@ -168,13 +168,10 @@ fn misfit(
     for (&(from, to), &count) in counts {
         all.add(count);
         // What does not fit may be meant for a server of another protocol.
-        let own = match takes_part(to) {
-            true => count,
-            false => Count {
-                all: count.all - count.unfit,
-                unfit: 0,
-            },
-        };
+        let mut own = count;
+        if !takes_part(to) {
+            own.all -= std::mem::take(&mut own.unfit);
+        }
         if takes_part(from) && own.all > 0 {
             senders.entry(from).or_default().add(own);
         }

@@ -258,7 +258,21 @@ fn at_rest_all_nodes_agree() {
 fn what_is_kept_of_a_change_is_a_few_bytes() {
     let played = Played::to_rest(&boxes(11, Mode::Owner, Topology::PeerToPeer));
     let states = States::build(&played.session, &played.history);
-    let changes = states.change_count();
+    let nodes = || {
+        (0u16..)
+            .map(netreel_protocol::session::NodeId)
+            .take(played.session.nodes.len())
+    };
+    let lanes = states
+        .objects()
+        .into_iter()
+        .flat_map(|(object, properties)| {
+            let of = properties.into_iter();
+            of.flat_map(move |property| nodes().map(move |node| (object, property, node)))
+        });
+    let changes: usize = lanes
+        .map(|(object, property, node)| states.changes(object, property, node).count())
+        .sum();
     let bytes: usize = states.memory().iter().map(|(_, bytes)| bytes).sum();
     println!("{changes} changes: {:?}", states.memory());
     assert!(changes > 1000, "{changes}");

@@ -242,11 +242,6 @@ impl States {
         })
     }
 
-    /// How many changes there are, at all nodes together.
-    pub fn change_count(&self) -> usize {
-        self.nodes.values().map(|lanes| lanes.times.len()).sum()
-    }
-
     fn held(&self, lanes: &Lanes, row: usize) -> Held {
         Held {
             since: lanes.time(row),

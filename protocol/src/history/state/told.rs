@@ -40,7 +40,7 @@ impl MessageProperties {
         };
         // Of the packet that was asked about last which messages are wanted, and what those tell.
         let mut known: (Option<PacketId>, Vec<(MessageId, bool)>) = (None, Vec::new());
-        let mut rows: Vec<(u32, [u64; 2])> = Vec::new();
+        let (mut rows, mut begun): (Vec<Row>, Vec<Row>) = (Vec::new(), Vec::new());
         told.types = session.told().types();
         let MessageProperties {
             plain,
@@ -48,29 +48,33 @@ impl MessageProperties {
             values,
             ..
         } = &mut told;
-        session.properties(values, |packet, message, tells| match tells {
-            ObjectFact::Snapshot(number, base) => {
-                let base = base.map_or(0, |base| base.wrapping_add(1));
-                snapshots.push(message, [number, base]);
+        session.properties(values, |packet, message, tells| {
+            if known.0 != Some(packet) {
+                plain.take(&mut rows);
+                snapshots.take(&mut begun);
+                known.1.clear();
+                let messages = session.messages_of(packet);
+                let wanted = messages.map(|(id, facts)| (id, is_wanted(&facts)));
+                known.1.extend(wanted);
+                known.0 = Some(packet);
             }
-            ObjectFact::Property(property, value) => {
-                if known.0 != Some(packet) {
-                    plain.take(&mut rows);
-                    let messages = session.messages_of(packet);
-                    known.1.clear();
-                    known
-                        .1
-                        .extend(messages.map(|(id, facts)| (id, is_wanted(&facts))));
-                    known.0 = Some(packet);
+            let first = known.1.first().map_or(message, |(first, _)| first.0);
+            let own = known.1.get(message.wrapping_sub(first) as usize);
+            match tells {
+                // No number is behind the highest: as a base it is one that nobody has.
+                ObjectFact::Snapshot(number, base) => {
+                    let base = base.map_or(0, |base| base.saturating_add(1));
+                    begun.push((message, [number, base]));
                 }
-                let first = known.1.first().map_or(message, |(first, _)| first.0);
-                let own = known.1.get(message.wrapping_sub(first) as usize);
-                if own.is_some_and(|&(_, is_wanted)| is_wanted) {
-                    rows.push((message, [u64::from(property.0), u64::from(value)]));
+                ObjectFact::Property(property, value) => {
+                    if own.is_some_and(|&(_, is_wanted)| is_wanted) {
+                        rows.push((message, [u64::from(property.0), u64::from(value)]));
+                    }
                 }
             }
         });
         plain.take(&mut rows);
+        snapshots.take(&mut begun);
         plain.shrink();
         snapshots.shrink();
         told.join(session, history, &is_wanted);
@@ -106,8 +110,11 @@ impl MessageProperties {
     /// The values of a property, each as often as it was told.
     pub fn values_of(&self, property: u16) -> impl Iterator<Item = u32> + '_ {
         let joined = self.joined.values().flatten().copied();
-        let plain = self.plain.all().map(property_and_value);
-        let all = plain.chain(joined);
+        let [properties, values] = &self.plain.rows;
+        let plain = properties.iter().zip(values.iter());
+        let all = plain
+            .map(|(property, value)| (property as u16, value as u32))
+            .chain(joined);
         all.filter(move |(each, _)| *each == property)
             .map(|(_, value)| value)
     }
@@ -133,16 +140,16 @@ impl MessageProperties {
         let joined = whole.and_then(|whole| self.joined.get(whole));
         let plain = whole
             .is_none()
-            .then(|| self.plain.of(message).map(property_and_value))
+            .then(|| self.plain.of(message))
             .into_iter()
-            .flatten();
+            .flatten()
+            .map(|[property, value]| (property as u16, value as u32));
         joined.into_iter().flatten().copied().chain(plain)
     }
 }
 
-fn property_and_value([property, value]: [u64; 2]) -> (u16, u32) {
-    (property as u16, value as u32)
-}
+/// A message and what it tells.
+type Row = (u32, [u64; 2]);
 
 /// What stands for messages, ordered by message.
 #[derive(Default)]
@@ -153,31 +160,21 @@ struct ByMessage {
 }
 
 impl ByMessage {
-    /// Adds a row to those of a message, which no message with rows is behind.
-    fn push(&mut self, message: u32, row: [u64; 2]) {
-        while self.starts.len() <= message as usize {
-            self.starts.push(self.rows[0].len() as u64);
-        }
-        let columns = self.rows.iter_mut().zip(row);
-        columns.for_each(|(column, value)| column.push(value));
-    }
-
-    /// Takes the rows of messages that come next, and puts each message's in order.
-    fn take(&mut self, rows: &mut Vec<(u32, [u64; 2])>) {
+    /// Takes the rows of a packet, which come behind all others, and puts each message's in order.
+    fn take(&mut self, rows: &mut Vec<Row>) {
         rows.sort_by_key(|&(message, [first, _])| (message, first));
         for (message, row) in rows.drain(..) {
-            self.push(message, row);
+            while self.starts.len() <= message as usize {
+                self.starts.push(self.rows[0].len() as u64);
+            }
+            let columns = self.rows.iter_mut().zip(row);
+            columns.for_each(|(column, value)| column.push(value));
         }
     }
 
     fn shrink(&mut self) {
         self.starts.shrink();
         self.rows.iter_mut().for_each(Column::shrink);
-    }
-
-    fn all(&self) -> impl Iterator<Item = [u64; 2]> + '_ {
-        let [first, second] = &self.rows;
-        first.iter().zip(second.iter()).map(<[u64; 2]>::from)
     }
 
     fn of(&self, message: MessageId) -> impl Iterator<Item = [u64; 2]> + '_ {

@@ -309,8 +309,9 @@ const TRIED: usize = 256;
 /// How many ends of a reel that grows are a piece.
 const ENDS: usize = 1 << 16;
 
-/// What the wire says of every end of a reel that grows: each is asked about once. Which ends tell
-/// their packets shows when the other reels have come as far.
+/// What the wire says of the ends of a reel, while that is read: of every end where the reel grows, each of
+/// which is asked about once, or of what was sent. Which ends tell their packets shows when the other reels
+/// have come as far.
 #[derive(Clone)]
 pub(crate) struct Telling {
     pub wire: Arc<Wire>,

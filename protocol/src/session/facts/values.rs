@@ -1,9 +1,11 @@
 //! Values of properties as they are kept: bytes, each value once.
 
+use std::hash::{BuildHasher, RandomState};
+use std::sync::LazyLock;
+
 use hashbrown::HashTable;
 use netreel_table::Blobs;
 use netreel_wire::Value;
-use twox_hash::XxHash3_64;
 
 use crate::session::index::plain::indexed;
 
@@ -24,6 +26,9 @@ pub enum Scalar {
     Unknown,
 }
 
+/// Values come from the network: nobody there can know which have one hash.
+static HASHES: LazyLock<RandomState> = LazyLock::new(RandomState::new);
+
 /// Values, each once.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Values {
@@ -36,14 +41,12 @@ impl Values {
     /// The number of a value that is written as these bytes.
     pub fn number(&mut self, bytes: &[u8]) -> u32 {
         let Values { rows, known } = self;
-        let hash = XxHash3_64::oneshot(bytes);
+        let hash = HASHES.hash_one(bytes);
         if let Some(&number) = known.find(hash, |&it| rows.get(it as usize) == bytes) {
             return number;
         }
         let number = rows.len() as u32;
-        known.insert_unique(hash, number, |&it| {
-            XxHash3_64::oneshot(rows.get(it as usize))
-        });
+        known.insert_unique(hash, number, |&it| HASHES.hash_one(rows.get(it as usize)));
         rows.push(bytes);
         number
     }
