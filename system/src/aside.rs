@@ -10,7 +10,7 @@
 use std::cell::Cell;
 use std::fs::File;
 use std::io;
-use std::ops::{Range, RangeInclusive};
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
@@ -31,11 +31,11 @@ const PAGE: usize = 4096;
 
 /// How many bytes a row counts that is read alone: a page may come with it, but where the system does not say
 /// how many bytes are in memory, most rows are taken to be beside others.
-pub const ROW: usize = if cfg!(target_os = "linux") { PAGE } else { 64 };
+const ROW: usize = if cfg!(target_os = "linux") { PAGE } else { 64 };
 
 /// How many bytes of files may be in memory: a quarter of them, in these bounds. A row that is read alone may
 /// bring 64 KB with it.
-const PAGES: RangeInclusive<usize> = 24 << 20..=128 << 20;
+const PAGES: [usize; 2] = [24 << 20, 128 << 20];
 
 /// How many bytes are in files.
 static ASIDE: AtomicUsize = AtomicUsize::new(0);
@@ -124,7 +124,15 @@ pub fn share(bytes: Vec<u8>) -> Bytes {
     Bytes::from_owner(Held(bytes.into_boxed_slice()))
 }
 
-/// Notes that so many bytes of columns are read; of what is read here and there, [`ROW`] each.
+/// Notes that a row is read alone: of 16 places one, for all of them.
+#[inline]
+pub fn touch_row(place: usize) {
+    if place.is_multiple_of(16) {
+        touch(16 * ROW);
+    }
+}
+
+/// Notes that so many bytes of columns are read.
 #[inline]
 pub fn touch(bytes: usize) {
     if bytes > 0 && ANY.load(Ordering::Relaxed) {
@@ -133,17 +141,14 @@ pub fn touch(bytes: usize) {
 }
 
 fn count(bytes: usize) {
-    let read = READ.with(|it| {
-        let read = it.get() + bytes;
-        it.set(if read < LOOK { read } else { 0 });
-        read
-    });
+    let read = READ.get() + bytes;
     if read < LOOK {
-        return;
+        return READ.set(read);
     }
+    READ.set(0);
     let now = in_memory(read);
     let others = OTHERS.fetch_min(now, Ordering::Relaxed).min(now);
-    let may = (ASIDE.load(Ordering::Relaxed) / 4).clamp(*PAGES.start(), *PAGES.end());
+    let may = (ASIDE.load(Ordering::Relaxed) / 4).clamp(PAGES[0], PAGES[1]);
     if now - others > may {
         locked(&FILES).let_go();
         OTHERS.store(in_memory(0), Ordering::Relaxed);

@@ -86,7 +86,7 @@ impl Column {
     pub fn get(&self, row: usize) -> u64 {
         match self.chunks.get(row / CHUNK) {
             Some(chunk) => {
-                aside::touch(aside::ROW);
+                aside::touch_row(row);
                 chunk.get(self.bytes_of(row / CHUNK), row % CHUNK)
             }
             None => {
@@ -205,7 +205,7 @@ impl Column {
             None => return 0,
         };
         let (chunk, bytes) = (self.chunks[place], self.bytes_of(place));
-        aside::touch(aside::ROW);
+        aside::touch_row(place);
         let within = below(0..CHUNK, |row| chunk.get(bytes, row) < value);
         let is_last = within == CHUNK && place + 1 == self.chunks.len();
         place * CHUNK + within + if is_last { open() } else { 0 }
