@@ -30,7 +30,8 @@ impl ReadAt for Counted {
 #[test]
 fn reels_that_nobody_wants_any_more_are_not_read_to_their_end() {
     let packet = |place: u64| (0..1_000).map(move |byte| (place * 31 + byte * byte) as u8);
-    let tape = (1..8_000).fold(Tape::new("one", "machine"), |tape, place| {
+    // A processor that reads ahead has read at most 8 MB when nobody wants it any more.
+    let tape = (1..24_000).fold(Tape::new("one", "machine"), |tape, place| {
         let payload: Vec<u8> = packet(place).collect();
         tape.sent(place * 1_000, 2, &payload)
     });
@@ -50,10 +51,10 @@ fn reels_that_nobody_wants_any_more_are_not_read_to_their_end() {
         (session.map(|it| it.packet_count()), read)
     };
     let (packets, all) = build(Cancel::default());
-    assert_eq!(packets, Ok(7_999));
+    assert_eq!(packets, Ok(23_999));
     let (given_up, some) = build(Cancel::after(0));
     assert_eq!(given_up, Err(SessionError::GivenUp));
-    assert!(some < all * 2 / 3, "{some} of {all} bytes");
+    assert!(some < all / 2, "{some} of {all} bytes");
 }
 
 #[test]
