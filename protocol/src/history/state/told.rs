@@ -38,7 +38,7 @@ impl MessageProperties {
             let tells = is_about_object(role) || role == Role::Baseline;
             tells && facts.object.is_some_and(wanted)
         };
-        // Of the packet that was asked about last which messages are wanted, and what those tell.
+        // Of the packet that was asked about last: wanted messages, what they tell, snapshots that begin.
         let mut known: (Option<PacketId>, Vec<(MessageId, bool)>) = (None, Vec::new());
         let (mut rows, mut begun): (Vec<Row>, Vec<Row>) = (Vec::new(), Vec::new());
         told.types = session.told().types();
@@ -61,9 +61,10 @@ impl MessageProperties {
             let first = known.1.first().map_or(message, |(first, _)| first.0);
             let own = known.1.get(message.wrapping_sub(first) as usize);
             match tells {
-                // No number is behind the highest: as a base it is one that nobody has.
+                // The highest number is a base that nobody has.
                 ObjectFact::Snapshot(number, base) => {
                     let base = base.map_or(0, |base| base.saturating_add(1));
+                    begun.retain(|&(before, _)| before != message);
                     begun.push((message, [number, base]));
                 }
                 ObjectFact::Property(property, value) => {
@@ -75,8 +76,8 @@ impl MessageProperties {
         });
         plain.take(&mut rows);
         snapshots.take(&mut begun);
-        plain.shrink();
-        snapshots.shrink();
+        plain.end();
+        snapshots.end();
         told.join(session, history, &is_wanted);
         told.values.shrink();
         told
@@ -121,7 +122,7 @@ impl MessageProperties {
 
     /// Whether objects come in snapshots.
     pub fn has_snapshots(&self) -> bool {
-        !self.snapshots.starts.is_empty()
+        !self.snapshots.rows[0].is_empty()
     }
 
     /// The number and the base of the snapshot that a message begins.
@@ -154,7 +155,7 @@ type Row = (u32, [u64; 2]);
 /// What stands for messages, ordered by message.
 #[derive(Default)]
 struct ByMessage {
-    /// For each message where its rows begin; those of the last one go to the end.
+    /// For each message where its rows begin, and where those of the last one end.
     starts: Column,
     rows: [Column; 2],
 }
@@ -172,18 +173,16 @@ impl ByMessage {
         }
     }
 
-    fn shrink(&mut self) {
+    /// No more come.
+    fn end(&mut self) {
+        self.starts.push(self.rows[0].len() as u64);
         self.starts.shrink();
         self.rows.iter_mut().for_each(Column::shrink);
     }
 
     fn of(&self, message: MessageId) -> impl Iterator<Item = [u64; 2]> + '_ {
         let [first, second] = &self.rows;
-        let at = message.0 as usize;
-        let begin = |at: usize| match at < self.starts.len() {
-            true => self.starts.get(at) as usize,
-            false => first.len(),
-        };
-        (begin(at)..begin(at + 1)).map(|row| [first.get(row), second.get(row)])
+        let [begin, end] = [0, 1].map(|more| self.starts.get(message.0 as usize + more) as usize);
+        (begin..end).map(|row| [first.get(row), second.get(row)])
     }
 }
