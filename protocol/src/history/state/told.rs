@@ -39,7 +39,7 @@ impl MessageProperties {
             tells && facts.object.is_some_and(wanted)
         };
         // Of the packet that was asked about last: wanted messages, what they tell, snapshots that begin.
-        let mut known: (Option<PacketId>, Vec<(MessageId, bool)>) = (None, Vec::new());
+        let mut known: (Option<PacketId>, Vec<u32>) = (None, Vec::new());
         let (mut rows, mut begun): (Vec<Row>, Vec<Row>) = (Vec::new(), Vec::new());
         told.types = session.told().types();
         let MessageProperties {
@@ -54,12 +54,10 @@ impl MessageProperties {
                 snapshots.take(&mut begun);
                 known.1.clear();
                 let messages = session.messages_of(packet);
-                let wanted = messages.map(|(id, facts)| (id, is_wanted(&facts)));
-                known.1.extend(wanted);
+                let wanted = messages.filter(|(_, facts)| is_wanted(facts));
+                known.1.extend(wanted.map(|(id, _)| id.0));
                 known.0 = Some(packet);
             }
-            let first = known.1.first().map_or(message, |(first, _)| first.0);
-            let own = known.1.get(message.wrapping_sub(first) as usize);
             match tells {
                 // The highest number is a base that nobody has.
                 ObjectFact::Snapshot(number, base) => {
@@ -68,7 +66,7 @@ impl MessageProperties {
                     begun.push((message, [number, base]));
                 }
                 ObjectFact::Property(property, value) => {
-                    if own.is_some_and(|&(_, is_wanted)| is_wanted) {
+                    if known.1.binary_search(&message).is_ok() {
                         rows.push((message, [u64::from(property.0), u64::from(value)]));
                     }
                 }
