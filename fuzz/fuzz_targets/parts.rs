@@ -21,6 +21,7 @@ fuzz_target!(|bytes: &[u8]| {
             first: EventNumber(u64::from(*first)),
             sockets: vec![(SocketId(0), ([127, 0, 0, 1], 7000).into())],
             on: how & 1 == 0,
+            begun: Vec::new(),
         };
         let writer = ReelWriter::create_part(Vec::new(), &Header::default(), 1, &part);
         let Ok(writer) = writer else { return };
