@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use egui::{
-    Align, Context, CursorIcon, Layout, Order, Rect, Role, Sense, Stroke, StrokeKind, Ui,
+    Align, Color32, Context, CursorIcon, Layout, Order, Rect, Role, Sense, StrokeKind, Ui,
     UiBuilder, Vec2, pos2, vec2,
 };
 use netreel_inspector_model::{LanePlan, Model, Row};
@@ -206,8 +206,8 @@ fn drag(ui: &Ui, divider: &Divider) -> Option<Option<f32>> {
             )
         }
     };
-    let line = |stroke: Stroke| ui.painter().line_segment(ends, stroke);
-    line(Stroke::new(1.0, theme::line()));
+    let line = |stroke: (f32, Color32)| ui.painter().line_segment(ends, stroke);
+    line((1.0, theme::line()));
     let length = axis.along(rect.size());
     let around = if *axis == Axis::Above {
         vec2(0.0, REACH)
@@ -223,7 +223,7 @@ fn drag(ui: &Ui, divider: &Divider) -> Option<Option<f32>> {
         .on_hover_cursor(cursor);
     control::named(&response, Role::Splitter, &name);
     if response.hovered() || response.dragged() {
-        line(Stroke::new(2.0, theme::accent()));
+        line((2.0, theme::accent()));
     }
     if response.double_clicked() {
         return Some(None);
@@ -246,32 +246,27 @@ fn dragged(ctx: &Context, placed: &Placed) -> Option<Move> {
         .find(|(_, rect)| rect.contains(pointer))
         .filter(|(target, _)| *target != pane)?;
     let part = (pointer - rect.min) / rect.size().max(Vec2::splat(1.0));
+    let (left, right) = rect.split_left_right_at_fraction(0.5);
+    let (top, bottom) = rect.split_top_bottom_at_fraction(0.5);
     let edges = [
-        (part.x, Edge::Left),
-        (1.0 - part.x, Edge::Right),
-        (part.y, Edge::Top),
-        (1.0 - part.y, Edge::Bottom),
+        (part.x, Edge::Left, left),
+        (1.0 - part.x, Edge::Right, right),
+        (part.y, Edge::Top, top),
+        (1.0 - part.y, Edge::Bottom, bottom),
     ];
     let nearest = edges
         .into_iter()
         .min_by(|one, other| one.0.total_cmp(&other.0));
-    let side = match nearest {
-        Some((near, side)) if near < 0.28 => side,
-        _ => Edge::Swap,
+    let (side, shown) = match nearest {
+        Some((near, side, half)) if near < 0.28 => (side, half),
+        _ => (Edge::Swap, rect),
     };
     if is_over {
         return Some(Move::Dock(pane, target, side));
     }
-    let shown = match side {
-        Edge::Left => rect.split_left_right_at_fraction(0.5).0,
-        Edge::Right => rect.split_left_right_at_fraction(0.5).1,
-        Edge::Top => rect.split_top_bottom_at_fraction(0.5).0,
-        Edge::Bottom => rect.split_top_bottom_at_fraction(0.5).1,
-        Edge::Swap => rect,
-    };
     let painter = control::on_layer(ctx, Order::Foreground, "where a pane goes");
     painter.rect_filled(shown, 2.0, theme::faded(theme::accent(), 0.18));
-    let edge = Stroke::new(2.0, theme::accent());
+    let edge = (2.0, theme::accent());
     painter.rect_stroke(shown, 2.0, edge, StrokeKind::Inside);
     None
 }
