@@ -17,7 +17,7 @@ use crate::crowd::{Crowd, Drawn};
 use crate::judged::Findings;
 use crate::links::Links;
 use crate::taken::Taken;
-use crate::{Model, judged};
+use crate::{Command, Model, judged};
 
 /// A session of up to this many packets is filtered at once.
 const AT_ONCE: usize = 4096;
@@ -345,6 +345,11 @@ impl Model {
             Join::Or => format!("{now} || {other}"),
             Join::Not => format!("{} && !({other})", within(now)),
         }
+    }
+
+    /// Filters by both the filter in force and another.
+    pub fn narrowed(&self, other: &str) -> Command {
+        Command::SetFilter(self.joined(Join::And, other))
     }
 
     /// The parts of the filter that all have to fit, where there are several: each with the filter

@@ -39,6 +39,15 @@ pub fn menu(
     });
 }
 
+/// A number that a filter tells of: a click on it filters by that as well. Whether it was clicked.
+pub fn narrows(response: Response, model: &Model, filter: &str, commands: &mut Commands) -> bool {
+    let response = response.on_hover_text(format!("click: show these alone\n{filter}"));
+    if response.clicked() {
+        commands.push(model.narrowed(filter));
+    }
+    response.clicked()
+}
+
 /// What filters by an object.
 pub fn object(object: u64) -> What {
     What::Filter(format!("object == {object}"))

@@ -4,9 +4,9 @@
 
 use egui::{Context, CursorIcon, Id, Popup, Rect, Role, Sense, Ui, pos2, vec2};
 
-use netreel_inspector_model::{Command, Commands, Join, Model};
+use netreel_inspector_model::{Commands, Model};
 
-use super::{control, label, memory};
+use super::{control, copy, label, memory};
 use crate::layout::{Edge, Move, Pane};
 use crate::theme;
 
@@ -64,12 +64,7 @@ pub fn with_numbers(
             let strength = if response.hovered() { 1.0 } else { 0.5 };
             let color = theme::faded(theme::weak(), strength);
             painter.hline(rect.x_range(), y, (1.0, color));
-            if response
-                .on_hover_text(format!("click: show these alone\n{filter}"))
-                .clicked()
-            {
-                commands.push(Command::SetFilter(model.joined(Join::And, filter)));
-            }
+            copy::narrows(response, model, filter, commands);
         }
         x = rect.right() + 22.0;
     }

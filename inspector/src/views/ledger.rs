@@ -1,9 +1,7 @@
 //! What the bytes were: areas by how much of the wire they took.
 
-use egui::{Align2, Color32, Rect, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
-use netreel_inspector_model::{
-    Command, Commands, Join, LedgerBy, LedgerRow, Model, bits_text, squarify, text,
-};
+use egui::{Align2, Color32, Rect, Role, Sense, StrokeKind, Ui, WidgetInfo, pos2, vec2};
+use netreel_inspector_model::{Commands, LedgerBy, LedgerRow, Model, bits_text, squarify, text};
 use netreel_wire::KindId;
 
 use super::copy::{self, What};
@@ -73,12 +71,7 @@ pub fn show(ui: &mut Ui, model: &Model, by: &mut LedgerBy, commands: &mut Comman
         let response = part(ui, model, (row, *by), rect, ("ledger", place), commands);
         painter.rect_filled(rect, 1.0, color);
         if response.hovered() {
-            painter.rect_stroke(
-                rect,
-                1.0,
-                Stroke::new(2.0, theme::ink()),
-                StrokeKind::Inside,
-            );
+            painter.rect_stroke(rect, 1.0, (2.0, theme::ink()), StrokeKind::Inside);
         }
         write(&painter, rect, row, theme::ink_on(color));
     }
@@ -118,7 +111,7 @@ fn part(
     if response.clicked()
         && let Some(filter) = &filter
     {
-        commands.push(Command::SetFilter(model.joined(Join::And, filter)));
+        commands.push(model.narrowed(filter));
     }
     let text = format!("{}\n{}", row.name, said.replace(", ", "\n"));
     copy::menu(&response, model, commands, || {

@@ -2,9 +2,7 @@
 //! how many were under way.
 
 use egui::{Color32, Painter, Rect, Stroke, Ui, pos2};
-use netreel_inspector_model::{
-    Command, Commands, Flow, Flows, Join, LinkEnds, Model, Rate, Span, text,
-};
+use netreel_inspector_model::{Command, Commands, Flow, Flows, LinkEnds, Model, Rate, Span, text};
 use netreel_protocol::session::SessionTime;
 
 use super::axis::{TimeRect, TimeView};
@@ -106,7 +104,7 @@ fn bar(shown: &TimeView, model: &Model, link: LinkEnds, flows: &Flows, commands:
         let scale = &shown.time.scale;
         let time = scale.time(rate.x.start)..scale.time(rate.x.end);
         let filter = model.filter_of_link(link);
-        commands.extend(filter.map(|filter| Command::SetFilter(model.joined(Join::And, &filter))));
+        commands.extend(filter.map(|filter| model.narrowed(&filter)));
         commands.push(Command::Show(time));
     }
 }

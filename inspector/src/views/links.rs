@@ -1,7 +1,7 @@
 //! All links: from whom, to whom, and what is to be known of each. A click opens one.
 
-use egui::{Color32, Painter, Pos2, Rect, Role, Sense, Stroke, StrokeKind, Ui, Vec2, pos2, vec2};
-use netreel_inspector_model::{Command, Commands, Join, LinkEnds, Model, text};
+use egui::{Color32, Painter, Pos2, Rect, Role, Sense, StrokeKind, Ui, Vec2, pos2, vec2};
+use netreel_inspector_model::{Command, Commands, LinkEnds, Model, text};
 use netreel_protocol::history::Level;
 use netreel_protocol::session::NodeId;
 use netreel_protocol::stats::{LinkStats, Stats};
@@ -200,7 +200,7 @@ impl Square<'_> {
             }
         }
         if is_selected || response.hovered() {
-            let edge = Stroke::new(if is_selected { 2.0 } else { 1.0 }, theme::accent());
+            let edge = (if is_selected { 2.0 } else { 1.0 }, theme::accent());
             painter.rect_stroke(rect, 2.0, edge, StrokeKind::Inside);
         }
         let fates = lines(painter, model, rect, (ends, link));
@@ -277,12 +277,7 @@ fn number(
     let line = theme::faded(theme::text(), strength);
     ui.painter()
         .hline(place.x_range(), place.bottom(), (1.0, line));
-    let is_clicked = response.clicked();
-    if is_clicked {
-        commands.push(Command::SetFilter(model.joined(Join::And, &filter)));
-    }
-    response.on_hover_text(format!("click: show these alone\n{filter}"));
-    is_clicked
+    copy::narrows(response, model, &filter, commands)
 }
 
 /// As much of it as there is room for; where it says what was lost or late.

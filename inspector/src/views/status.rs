@@ -1,11 +1,11 @@
 //! The line at the bottom: how much there is, and what is wrong with it.
 
 use egui::{Align, Label, Layout, Response, RichText, Role, Sense, Ui, vec2};
-use netreel_inspector_model::{Command, Commands, Join, Model, Step, text};
+use netreel_inspector_model::{Command, Commands, Model, Step, text};
 use netreel_protocol::history::Level;
 
 use super::bar::{Asked, Bar, flat};
-use super::{axis, control, label};
+use super::{axis, control, copy, label};
 use crate::{glyph, theme};
 
 fn small(ui: &mut Ui, sign: &str, name: &str) -> Response {
@@ -27,12 +27,7 @@ fn counts(ui: &mut Ui, model: &Model, commands: &mut Commands) {
         };
         let response = ui.add(Label::new(weak(&said).underline()).sense(Sense::click()));
         control::named(&response, Role::Button, &said);
-        if response
-            .on_hover_text(format!("click: show these alone\n{filter}"))
-            .clicked()
-        {
-            commands.push(Command::SetFilter(model.joined(Join::And, filter)));
-        }
+        copy::narrows(response, model, filter, commands);
     }
     ui.add_space(8.0);
     ui.reset_style();
