@@ -321,19 +321,14 @@ fn written(
     } else {
         painter.galley(pos2(bits_left, y - bits.size().y / 2.0), bits, theme::dim());
     }
-    let text = match &row.problem {
-        Some(problem) => problem.clone(),
-        None if row.value.is_empty() => row.type_name.clone(),
-        None => row.value.clone(),
-    };
-    let color = match (&row.problem, row.value.is_empty()) {
-        (Some(_), _) => theme::error(),
-        (None, true) => theme::dim(),
-        (None, false) => theme::text(),
+    let (text, color) = match &row.problem {
+        Some(problem) => (problem, theme::error()),
+        None if row.value.is_empty() => (&row.type_name, theme::dim()),
+        None => (&row.value, theme::text()),
     };
     let room = bits_left - value_left - 8.0;
     let at = pos2(value_left, y);
-    let mut used = label::write(painter, at, room, &text, theme::mono(), color).right();
+    let mut used = label::write(painter, at, room, text, theme::mono(), color).right();
     if !was.is_empty() && bits_left - used > 60.0 {
         let room = bits_left - used - 20.0;
         let at = pos2(used + 12.0, y);
