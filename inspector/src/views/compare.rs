@@ -54,21 +54,21 @@ pub fn show(ui: &mut Ui, model: &Model, other: &mut Other, commands: &mut Comman
     let mut own = Vec::new();
     timeline::named(ui, &other.title, second, &mut own);
     for command in own {
-        match command {
-            Command::Pan(ns) => commands.push(Command::Pan(ns)),
-            Command::Zoom { at, factor } => commands.push(Command::Zoom {
+        commands.push(match command {
+            Command::Pan(_) => command,
+            Command::Zoom { at, factor } => Command::Zoom {
                 at: from_other(at),
                 factor,
-            }),
-            Command::SetCursor(at) => commands.push(Command::SetCursor(at.map(from_other))),
-            Command::GoToTime(at) => commands.push(Command::GoToTime(from_other(at))),
-            Command::Reveal(at) => commands.push(Command::Reveal(from_other(at))),
-            Command::Show(range) => {
-                let range = from_other(range.start)..from_other(range.end);
-                commands.push(Command::Show(range));
+            },
+            Command::SetCursor(at) => Command::SetCursor(at.map(from_other)),
+            Command::GoToTime(at) => Command::GoToTime(from_other(at)),
+            Command::Reveal(at) => Command::Reveal(from_other(at)),
+            Command::Show(range) => Command::Show(from_other(range.start)..from_other(range.end)),
+            _ => {
+                other.apply(ui, command);
+                continue;
             }
-            command => other.apply(ui, command),
-        }
+        });
     }
 }
 
