@@ -74,7 +74,7 @@ impl Model {
         if self.lacks_history() {
             return None;
         }
-        let (session, history) = (Arc::clone(&self.session), Arc::clone(&self.judged.history));
+        let (session, history) = self.session_and_history();
         let (filter, taken) = self.taken_by_now(&self.beside.stats);
         // A bit a packet: the list is made beside the window.
         let work = move |cancel: &Cancel| {

@@ -326,18 +326,17 @@ fn both(packets: Option<[PacketId; 2]>) -> [Option<PacketId>; 2] {
 }
 
 impl Model {
+    /// What work beside the window is about.
+    pub(crate) fn session_and_history(&self) -> SessionTold {
+        (Arc::clone(&self.session), Arc::clone(&self.judged.history))
+    }
+
     /// This session held against another one; `None` until it is worked out, which this begins.
     pub fn compared(&self, other: &Model) -> Option<Arc<Comparison>> {
         if self.lacks_history() || other.lacks_history() {
             return None;
         }
-        let side = |model: &Model| {
-            (
-                Arc::clone(&model.session),
-                Arc::clone(&model.judged.history),
-            )
-        };
-        let (one, two) = (side(self), side(other));
+        let (one, two) = (self.session_and_history(), other.session_and_history());
         let key = (self.grown, Arc::as_ptr(&other.session) as usize);
         let work = move |cancel: &Cancel| Comparison::new(&one, &two, cancel);
         let is_quick = self.is_quick() && other.is_quick();

@@ -252,7 +252,7 @@ impl Model {
         if self.lacks_history() {
             return None;
         }
-        let (session, history) = (Arc::clone(&self.session), Arc::clone(&self.judged.history));
+        let (session, history) = self.session_and_history();
         let links = Arc::clone(&self.index.links);
         let work = move |cancel: &Cancel| LinkFlow::new(&session, &history, &links, link, cancel);
         let (flow, is_it) = self.aside(&self.beside.flow, link, work)?;
