@@ -259,22 +259,27 @@ fn clock_step(least: i64) -> i64 {
 
 /// A time with as many decimals of a second as `step` needs.
 fn label(time: i64, step: i64) -> String {
-    let decimals = decimals(step);
+    let (sign, seconds, fraction) = parts(time, step);
+    format!("{sign}{seconds}{fraction} s")
+}
+
+/// The sign of a time, its whole seconds, and the rest with as many decimals as `step` needs.
+fn parts(time: i64, step: i64) -> (&'static str, u64, String) {
     let sign = if time < 0 { "-" } else { "" };
     let absolute = time.unsigned_abs();
-    let seconds = absolute / 1_000_000_000;
-    match format!("{:09}", absolute % 1_000_000_000).get(..decimals) {
-        Some(digits) if !digits.is_empty() => format!("{sign}{seconds}.{digits} s"),
-        _ => format!("{sign}{seconds} s"),
+    let (seconds, rest) = (absolute / 1_000_000_000, absolute % 1_000_000_000);
+    let mut fraction = String::new();
+    let decimals = decimals(step);
+    if decimals > 0 {
+        fraction = format!(".{rest:09}");
+        fraction.truncate(1 + decimals);
     }
+    (sign, seconds, fraction)
 }
 
 /// A time as a clock has it: `2d 13:04:05.25`, of days and seconds as much as `step` needs.
 fn clock(time: i64, step: i64) -> String {
-    let decimals = decimals(step);
-    let sign = if time < 0 { "-" } else { "" };
-    let absolute = time.unsigned_abs();
-    let all = absolute / 1_000_000_000;
+    let (sign, all, fraction) = parts(time, step);
     let (days, hours) = (all / 86_400, all / 3_600 % 24);
     let (minutes, seconds) = (all / 60 % 60, all % 60);
     let days = match days {
@@ -287,10 +292,7 @@ fn clock(time: i64, step: i64) -> String {
     if step % (60 * SECOND) == 0 {
         return format!("{sign}{days}{hours:02}:{minutes:02} h");
     }
-    let fraction = format!("{:09}", absolute % 1_000_000_000);
-    let point = if decimals > 0 { "." } else { "" };
-    let fraction = fraction.get(..decimals).unwrap_or_default();
-    format!("{sign}{days}{hours:02}:{minutes:02}:{seconds:02}{point}{fraction}")
+    format!("{sign}{days}{hours:02}:{minutes:02}:{seconds:02}{fraction}")
 }
 
 /// How many decimals of a second a step needs.
