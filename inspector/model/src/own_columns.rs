@@ -390,28 +390,17 @@ pub fn is_at(tree: &Tree, node: TreeNode<'_>, path: &str) -> bool {
 
 /// The values of a packet's fields of this path, in wire order: `42 43 44 45 +2`.
 fn cell(tree: &Tree, path: &str) -> String {
-    let mut out = String::new();
-    let mut found = 0;
-    for node in tree.iter() {
-        if !is_at(tree, node, path) {
-            continue;
-        }
-        found += 1;
-        if found > VALUES_MAX {
-            continue;
-        }
+    let mut found = tree.iter().filter(|node| is_at(tree, *node, path));
+    let shown = found.by_ref().take(VALUES_MAX).map(|node| {
         let value = text::value(&node.value());
         // What a name or a step stands for is in the field tree.
-        let value = value.split("  (").next().unwrap_or_default();
-        if found > 1 {
-            out.push(' ');
-        }
-        out.push_str(value);
+        value.split("  (").next().unwrap_or_default().to_owned()
+    });
+    let shown = shown.collect::<Vec<_>>().join(" ");
+    match found.count() {
+        0 => shown,
+        more => format!("{shown} +{more}"),
     }
-    if found > VALUES_MAX {
-        out.push_str(&format!(" +{}", found - VALUES_MAX));
-    }
-    out
 }
 
 #[cfg(test)]
