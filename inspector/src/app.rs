@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use egui::{Context, EventFilter, Id, Stroke, StrokeKind, Ui};
+use egui::{Context, EventFilter, Id, StrokeKind, Ui};
 use netreel_inspector_model::{
     Bookmark, Command, Commands, LanePlan, LedgerBy, Model, OwnColumns, Plotted, RowsOf, Sorting,
 };
@@ -523,7 +523,7 @@ impl Inspector {
         ctx.memory_mut(|memory| memory.set_focus_lock_filter(id, arrows));
         if let Some(response) = ctx.read_response(id) {
             let rect = response.rect.intersect(response.interact_rect.expand(2.0));
-            let ring = Stroke::new(2.0, theme::accent());
+            let ring = (2.0, theme::accent());
             control::on_layer(ctx, egui::Order::Foreground, "focus ring").rect_stroke(
                 rect.shrink(1.0),
                 3.0,

@@ -60,7 +60,7 @@ const DIAMOND: [(f32, f32); 4] = [(0.0, -1.2), (1.2, 0.0), (0.0, 1.2), (-1.2, 0.
 /// The shape of a message kind at `centre`, about `size` wide.
 pub fn kind(painter: &Painter, centre: Pos2, size: f32, role: Option<Role>, color: Color32) {
     let r = size / 2.0;
-    let line = Stroke::new(1.2, color);
+    let line = (1.2, color);
     match role {
         // An object comes to be: a full circle.
         Some(Role::Create) => drop(painter.circle_filled(centre, r, color)),
@@ -104,10 +104,10 @@ pub fn kind(painter: &Painter, centre: Pos2, size: f32, role: Option<Role>, colo
 
 /// A cross: it did not arrive.
 pub fn cross(painter: &Painter, centre: Pos2, size: f32, color: Color32) {
-    crossed(painter, centre, size / 2.0, Stroke::new(1.8, color));
+    crossed(painter, centre, size / 2.0, (1.8, color));
 }
 
-fn crossed(painter: &Painter, centre: Pos2, half: f32, line: Stroke) {
+fn crossed(painter: &Painter, centre: Pos2, half: f32, line: (f32, Color32)) {
     for corner in [vec2(half, half), vec2(half, -half)] {
         painter.line_segment([centre - corner, centre + corner], line);
     }
@@ -115,14 +115,14 @@ fn crossed(painter: &Painter, centre: Pos2, half: f32, line: Stroke) {
 
 /// Two rings: received more than once.
 pub fn twice(painter: &Painter, centre: Pos2, color: Color32) {
-    let line = Stroke::new(1.2, color);
+    let line = (1.2, color);
     painter.circle_stroke(centre - vec2(1.5, 0.0), 3.0, line);
     painter.circle_stroke(centre + vec2(1.5, 0.0), 3.0, line);
 }
 
 /// An open ring with a gap in the line: nobody can say.
 pub fn unknown(painter: &Painter, centre: Pos2, color: Color32) {
-    painter.circle(centre, 3.0, crate::theme::panel(), Stroke::new(1.2, color));
+    painter.circle(centre, 3.0, crate::theme::panel(), (1.2, color));
 }
 
 /// A level: a full octagon-like disc with a bar, a triangle, a ring.
@@ -133,7 +133,7 @@ pub fn level(painter: &Painter, centre: Pos2, size: f32, level: Level) {
     match level {
         Level::Error => {
             painter.circle_filled(centre, r, color);
-            crossed(painter, centre, r * 0.42, Stroke::new(1.6, dark));
+            crossed(painter, centre, r * 0.42, (1.6, dark));
         }
         Level::Warning => {
             polygon(
@@ -144,11 +144,11 @@ pub fn level(painter: &Painter, centre: Pos2, size: f32, level: Level) {
                 color,
             );
             let bar = [-r * 0.35, r * 0.3].map(|y| centre + vec2(0.0, y));
-            painter.line_segment(bar, Stroke::new(1.4, dark));
+            painter.line_segment(bar, (1.4, dark));
             painter.circle_filled(centre + vec2(0.0, r * 0.55), 0.8, dark);
         }
         Level::Info => {
-            let line = Stroke::new(1.2, color);
+            let line = (1.2, color);
             painter.circle_stroke(centre, r * 0.85, line);
             painter.line_segment([-r * 0.1, r * 0.45].map(|y| centre + vec2(0.0, y)), line);
             painter.circle_filled(centre - vec2(0.0, r * 0.42), 0.8, color);
@@ -160,15 +160,12 @@ pub fn level(painter: &Painter, centre: Pos2, size: f32, level: Level) {
 pub fn flag(painter: &Painter, foot: Pos2, level: Level, strong: bool) {
     let color = crate::theme::level(level);
     let top = foot - vec2(0.0, 22.0);
-    painter.line_segment(
-        [foot, top],
-        Stroke::new(if strong { 1.8 } else { 1.2 }, color),
-    );
+    painter.line_segment([foot, top], (if strong { 1.8 } else { 1.2 }, color));
     match level {
         Level::Error => {
             let corners = [(0.0, 0.0), (13.0, 0.0), (13.0, 9.0), (0.0, 9.0)];
             polygon(painter, top, 1.0, &corners, color);
-            let line = Stroke::new(1.4, crate::theme::ink_on(color));
+            let line = (1.4, crate::theme::ink_on(color));
             crossed(painter, top + vec2(6.5, 4.5), 2.5, line);
         }
         Level::Warning => {
@@ -182,7 +179,7 @@ pub fn flag(painter: &Painter, foot: Pos2, level: Level, strong: bool) {
         }
         Level::Info => {
             let points = around(top, 1.0, &[(0.0, 0.0), (8.0, 3.0), (0.0, 6.0)]);
-            painter.add(Shape::closed_line(points, Stroke::new(1.0, color)));
+            painter.add(Shape::closed_line(points, (1.0, color)));
         }
     }
 }
@@ -224,7 +221,7 @@ pub fn bookmark(painter: &Painter, top: Pos2, color: Color32) {
 
 /// A line that a node wrote, on its lane above `foot`.
 pub fn line_of_text(painter: &Painter, foot: Pos2, color: Color32) {
-    let edge = Stroke::new(1.0, color);
+    let edge = (1.0, color);
     painter.line_segment([foot, foot - vec2(0.0, 4.0)], edge);
     for (row, length) in [(4.0, 6.0), (6.5, 6.0), (9.0, 4.0)] {
         let left = foot - vec2(3.0, row);
@@ -233,7 +230,7 @@ pub fn line_of_text(painter: &Painter, foot: Pos2, color: Color32) {
 }
 
 /// Slanted lines over a rectangle.
-pub fn hatch(painter: &Painter, rect: Rect, step: f32, stroke: Stroke) {
+pub fn hatch(painter: &Painter, rect: Rect, step: f32, stroke: (f32, Color32)) {
     let painter = painter.with_clip_rect(rect);
     let visible = painter.clip_rect();
     if !visible.is_positive() {

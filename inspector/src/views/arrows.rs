@@ -121,10 +121,10 @@ pub fn draw(
         false => theme::faded(color, 0.14),
     };
     if arrow.selected {
-        let halo = Stroke::new(7.0, theme::faded(theme::accent(), 0.35));
+        let halo = (7.0, theme::faded(theme::accent(), 0.35));
         painter.line_segment([line.start, line.end], halo);
     }
-    let stroke = Stroke::new(width, shade);
+    let stroke = (width, shade);
     if crowd < TOGETHER && strength < 1.0 && prominence(model, arrow) < 3 {
         return thin(together, line, width, shade, arrow.fate == Fate::Received);
     }

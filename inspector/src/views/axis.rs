@@ -3,8 +3,8 @@
 use std::ops::{Range, RangeInclusive};
 
 use egui::{
-    Color32, Event, MouseWheelUnit, Order, Painter, Rangef, Rect, Response, Role, Sense, Shape,
-    Stroke, Ui, Vec2, pos2,
+    Color32, Event, MouseWheelUnit, Order, Painter, Rangef, Rect, Response, Role, Sense, Shape, Ui,
+    Vec2, pos2,
 };
 use netreel_inspector_model::{Command, Commands, Model, Scale, text, ticks};
 use netreel_protocol::session::SessionTime;
@@ -195,7 +195,7 @@ pub fn gaps(painter: &Painter, time: &TimeRect, y: Rangef) {
                 let aside = if step % 2 == 0 { -2.0 } else { 2.0 };
                 pos2(x + aside, band.top() + step as f32 * 5.0)
             });
-            let edge = Stroke::new(1.0, theme::quiet(theme::plain(), 0.6));
+            let edge = (1.0, theme::quiet(theme::plain(), 0.6));
             painter.add(Shape::line(points.collect(), edge));
         }
     }

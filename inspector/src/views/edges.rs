@@ -170,7 +170,7 @@ fn sign(painter: &Painter, rect: Rect, way: &Way, said: &str, hovered: bool) {
     } else {
         theme::background()
     };
-    painter.rect(rect, 3.0, fill, Stroke::new(1.0, color), StrokeKind::Inside);
+    painter.rect(rect, 3.0, fill, (1.0, color), StrokeKind::Inside);
     let middle = rect.center().y;
     let (at, toward, across) = match way {
         Way::Earlier => (rect.left() + 4.0, vec2(1.0, 0.0), vec2(0.0, 1.0)),

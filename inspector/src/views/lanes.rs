@@ -2,9 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use egui::{
-    Align2, FontFamily, FontId, Painter, Pos2, Rect, Shape, Stroke, StrokeKind, pos2, vec2,
-};
+use egui::{Align2, FontFamily, FontId, Painter, Pos2, Rect, Shape, StrokeKind, pos2, vec2};
 use netreel_inspector_model::{Arrow, LaneRow, Model, text};
 use netreel_protocol::session::{Node, NodeId, SessionTime};
 
@@ -219,7 +217,7 @@ fn recorded(painter: &Painter, lanes: &Lanes, y: f32, node: &Node) {
         }
         painter.extend(Shape::dashed_line(
             &[pos2(time.rect.left(), y), pos2(time.rect.right(), y)],
-            Stroke::new(1.0, theme::dim()),
+            (1.0, theme::dim()),
             2.0,
             5.0,
         ));
@@ -243,7 +241,7 @@ fn recorded(painter: &Painter, lanes: &Lanes, y: f32, node: &Node) {
         );
         if node.window {
             let rect = Rect::from_two_pos(pos2(at, y - half), pos2(at + outside, y + half));
-            let line = Stroke::new(1.0, theme::faded(theme::dim(), 0.8));
+            let line = (1.0, theme::faded(theme::dim(), 0.8));
             glyph::hatch(painter, rect.intersect(time.rect), 5.0, line);
         }
     }
@@ -271,7 +269,7 @@ fn holes(painter: &Painter, model: &Model, lanes: &Lanes, node: NodeId) {
             painter,
             rect,
             5.0,
-            Stroke::new(1.0, theme::faded(theme::warning(), 0.6)),
+            (1.0, theme::faded(theme::warning(), 0.6)),
         );
         drawn += 1;
         if drawn == HOLES_MAX {
@@ -322,12 +320,7 @@ fn name(
     let chip = Rect::from_center_size(pos2(view.left() + 15.0, y), vec2(chip, chip));
     match node.peer.filter(|_| !row.folded) {
         Some(peer) => painter.rect_filled(chip, 2.0, theme::owner(peer)),
-        None => painter.rect_stroke(
-            chip,
-            2.0,
-            Stroke::new(1.0, theme::dim()),
-            StrokeKind::Inside,
-        ),
+        None => painter.rect_stroke(chip, 2.0, (1.0, theme::dim()), StrokeKind::Inside),
     };
     let left = view.left() + 26.0;
     let room = theme::gutter(model) - 34.0;

@@ -1,6 +1,6 @@
 //! What the timeline's signs mean.
 
-use egui::{Painter, Pos2, Rect, Stroke, Ui, pos2, vec2};
+use egui::{Painter, Pos2, Rect, Ui, pos2, vec2};
 use netreel_inspector_model::Model;
 use netreel_protocol::history::Level;
 
@@ -97,7 +97,7 @@ fn fates(model: &Model) -> Vec<Sign<'static>> {
     if model.has_holes() {
         add("not recorded", |it, at| {
             let rect = Rect::from_center_size(at, vec2(11.0, 10.0));
-            glyph::hatch(it, rect, 4.0, Stroke::new(1.0, theme::warning()));
+            glyph::hatch(it, rect, 4.0, (1.0, theme::warning()));
         });
     }
     if model.has_triggers() {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use egui::{Align2, Painter, Pos2, Rect, Role, Sense, Stroke, Ui, Vec2, pos2, vec2};
+use egui::{Align2, Painter, Pos2, Rect, Role, Sense, Ui, Vec2, pos2, vec2};
 use netreel_inspector_model::{Command, Commands, MARKS_MAX, Mark, Model, text};
 
 use super::course::why_no_values;
@@ -111,7 +111,7 @@ pub fn show(ui: &mut Ui, model: &Model, look: &mut Look, commands: &mut Commands
     let selected = model.selection().object;
     for (node, way) in model.way(&believed) {
         let points: Vec<Pos2> = way.into_iter().map(|at| ground.at(at)).collect();
-        let stroke = Stroke::new(1.0, theme::quiet(node_color(model, node), 0.7));
+        let stroke = (1.0, theme::quiet(node_color(model, node), 0.7));
         painter.add(egui::Shape::line(points, stroke));
     }
     let pointer = response.hover_pos();
@@ -247,7 +247,7 @@ fn navigate(ui: &Ui, response: &egui::Response, look: &mut Look) {
 
 fn grid(painter: &Painter, ground: &Ground, extent: [f64; 4], unit: &str) {
     let step = round_up(90.0 / ground.scale);
-    let line = Stroke::new(1.0, theme::faint());
+    let line = (1.0, theme::faint());
     let view = ground.view;
     let half = [
         f64::from(view.width()) / ground.scale,
@@ -262,12 +262,7 @@ fn grid(painter: &Painter, ground: &Ground, extent: [f64; 4], unit: &str) {
         ground.at([extent[2], extent[3]]),
     );
     let all = Rect::from_two_pos(least, most).expand(6.0);
-    painter.rect_stroke(
-        all,
-        2.0,
-        Stroke::new(1.0, theme::line()),
-        egui::StrokeKind::Outside,
-    );
+    painter.rect_stroke(all, 2.0, (1.0, theme::line()), egui::StrokeKind::Outside);
     // No line strikes a number out.
     let write = |at: Pos2, number: String| {
         let galley = painter.layout_no_wrap(number, theme::small(), theme::dim());
@@ -331,11 +326,11 @@ fn draw(
             // It is where the owner has it.
             Some(_) if !mark.differs => continue,
             Some(owner) => {
-                painter.line_segment([ground.at(owner.at), at], Stroke::new(1.5, theme::error()));
+                painter.line_segment([ground.at(owner.at), at], (1.5, theme::error()));
             }
             None => {}
         }
-        painter.circle(at, size, theme::panel(), Stroke::new(2.0, color));
+        painter.circle(at, size, theme::panel(), (2.0, color));
         places.push(at);
     }
     if let Some(mark) = owner {
@@ -343,7 +338,7 @@ fn draw(
         painter.circle_filled(at, size, theme::quiet(node_color(model, mark.node), 1.0));
     }
     if is_selected && let Some(&at) = places.first() {
-        painter.circle_stroke(at, size + 4.0, Stroke::new(1.5, theme::accent()));
+        painter.circle_stroke(at, size + 4.0, (1.5, theme::accent()));
     }
     places
 }

@@ -1,6 +1,6 @@
 //! The whole session in one strip: traffic, loss, findings, and which part is in view.
 
-use egui::{Color32, CursorIcon, Mesh, Painter, Rect, Role, Sense, Stroke, Ui, pos2, vec2};
+use egui::{Color32, CursorIcon, Mesh, Painter, Rect, Role, Sense, Ui, pos2, vec2};
 use netreel_inspector_model::{Command, Commands, MinimapColumn, Model};
 use netreel_protocol::history::Level;
 use netreel_protocol::session::SessionTime;
@@ -175,7 +175,7 @@ fn window(painter: &Painter, whole: &TimeRect, model: &Model) {
     painter.rect_stroke(
         side(left, right).shrink(0.5),
         2.0,
-        Stroke::new(1.0, theme::accent()),
+        (1.0, theme::accent()),
         egui::StrokeKind::Inside,
     );
 }

@@ -1,6 +1,6 @@
 //! Who owned what: a row for each object, and below it one for each node where it matters.
 
-use egui::{Mesh, Painter, Rect, Role, Sense, Stroke, Ui, pos2, vec2};
+use egui::{Mesh, Painter, Rect, Role, Sense, Ui, pos2, vec2};
 use netreel_inspector_model::{Command, Commands, Model, Row, Shown, Stretch, text};
 use netreel_protocol::history::Belief;
 use netreel_protocol::session::NodeId;
@@ -254,7 +254,7 @@ fn draw(
         }
         Shown::Agreed(Belief::Destroyed) => destroyed(painter, bar, shown),
         Shown::Agreed(Belief::Unknown) => {
-            let line = Stroke::new(1.0, theme::dim());
+            let line = (1.0, theme::dim());
             let y = bar.center().y;
             painter.extend(egui::Shape::dashed_line(
                 &[pos2(shown.left(), y), pos2(shown.right(), y)],
@@ -267,7 +267,7 @@ fn draw(
         }
         Shown::Split | Shown::Somewhere(_) => {
             painter.rect_filled(bar, 2.0, theme::faded(theme::plain(), 0.22));
-            let line = Stroke::new(1.0, theme::faded(theme::plain(), 0.9));
+            let line = (1.0, theme::faded(theme::plain(), 0.9));
             glyph::hatch(painter, bar, 6.0, line);
         }
     }
@@ -295,9 +295,9 @@ fn narrowed(bar: Rect, shown: Shown) -> (Rect, egui::Color32) {
 /// Who is said to own it does not.
 fn orphan(painter: &Painter, bar: Rect, shown: Rect, owner: &str) {
     painter.rect_filled(bar, 2.0, theme::faded(theme::error(), 0.22));
-    let line = Stroke::new(2.0, theme::faded(theme::error(), 0.55));
+    let line = (2.0, theme::faded(theme::error(), 0.55));
     glyph::hatch(painter, bar, 7.0, line);
-    let edge = Stroke::new(1.0, theme::error());
+    let edge = (1.0, theme::error());
     painter.rect_stroke(bar, 2.0, edge, egui::StrokeKind::Inside);
     let galley = [
         format!("orphan: {owner} is said to own it, nobody does"),

@@ -47,7 +47,7 @@ pub fn strip(
     head: &Head<'_>,
     (least, most): (f64, f64),
 ) -> Strip {
-    let line = Stroke::new(1.0, theme::faint());
+    let line = (1.0, theme::faint());
     painter.hline(view.x_range(), view.bottom() - 0.5, line);
     let inside = Rect::from_x_y_ranges(
         time.x_range(),

@@ -1,9 +1,7 @@
 //! A replay that somebody sits in: the events of one node, and a layer that is played to before one of
 //! them.
 
-use egui::{
-    Button, Painter, Role, ScrollArea, Sense, Stroke, Ui, UiBuilder, WidgetInfo, pos2, vec2,
-};
+use egui::{Button, Painter, Role, ScrollArea, Sense, Ui, UiBuilder, WidgetInfo, pos2, vec2};
 use netreel_inspector_model::{Model, text};
 use netreel_protocol::session::NodeId;
 
@@ -160,7 +158,7 @@ fn begin(ui: &mut Ui, model: &Model, seat: &mut Seat, requests: &mut Vec<Request
         ui.add_space(10.0);
         for (id, node) in recorded {
             let button = Button::new(label::body(model.lane_name(id)));
-            let stroke = Stroke::new(1.5, theme::quiet(node_color(model, id), 1.0));
+            let stroke = (1.5, theme::quiet(node_color(model, id), 1.0));
             let response = ui.add_enabled(!seat.waits, button.stroke(stroke));
             control::named(&response, Role::Button, &format!("replay {}", node.name));
             if response.clicked() {

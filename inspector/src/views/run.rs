@@ -206,12 +206,7 @@ fn picks(ui: &mut Ui, list: &mut RunList, row: Rect, number: u64) {
     } else {
         theme::dim()
     };
-    painter.rect_stroke(
-        square,
-        2.0,
-        egui::Stroke::new(1.0, color),
-        egui::StrokeKind::Inside,
-    );
+    painter.rect_stroke(square, 2.0, (1.0, color), egui::StrokeKind::Inside);
     if is_picked {
         painter.rect_filled(square.shrink(3.0), 0.0, color);
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use egui::{Align2, Color32, Galley, Painter, Pos2, Rect, Stroke, vec2};
+use egui::{Align2, Color32, Galley, Painter, Pos2, Rect, vec2};
 use netreel_inspector_model::Model;
 
 use super::arrows::Labels;
@@ -63,12 +63,7 @@ impl Story {
     /// Draws the steps over what is there.
     pub fn draw(&self, painter: &Painter) {
         for (place, step) in self.steps.iter().enumerate() {
-            painter.circle(
-                step.at,
-                DISC / 2.0,
-                theme::background(),
-                Stroke::new(1.5, self.color),
-            );
+            painter.circle(step.at, DISC / 2.0, theme::background(), (1.5, self.color));
             let number = (place + 1).to_string();
             painter.text(
                 step.at,

@@ -4,9 +4,7 @@ use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use egui::{
-    Mesh, Painter, Pos2, Rect, Response, Role, Shape, Stroke, Ui, Vec2, WidgetInfo, pos2, vec2,
-};
+use egui::{Mesh, Painter, Pos2, Rect, Response, Role, Shape, Ui, Vec2, WidgetInfo, pos2, vec2};
 use netreel_inspector_model::{
     Arrow, Bucket, Command, Commands, Flag, Hover, LaneRow, Model, Traffic, text,
 };
@@ -155,7 +153,7 @@ fn traffic(
         .map(|(_, _, line)| line)
         .or_else(|| lanes.line(&outside?));
     if let Some(line) = hovered {
-        let glow = Stroke::new(5.0, theme::faded(theme::ink(), 0.25));
+        let glow = (5.0, theme::faded(theme::ink(), 0.25));
         painter.line_segment([line.start, line.end], glow);
     }
     names(painter, model, lanes, &shown, labels);

@@ -374,7 +374,7 @@ fn paint(painter: &Painter, area: Rect, cell: &ValueCell, is_hovered: bool, node
         painter.rect_filled(area.shrink(1.0), 2.0, theme::faded(theme::error(), 0.3));
     }
     if is_hovered {
-        let edge = egui::Stroke::new(1.0, theme::accent());
+        let edge = (1.0, theme::accent());
         painter.rect_stroke(area, 2.0, edge, egui::StrokeKind::Inside);
     }
     if cell.is_owner {
