@@ -21,7 +21,7 @@ pub(crate) struct BitWriter {
     /// What whole bytes are written as.
     coding: Option<Arc<HuffmanTable>>,
     /// The first byte that has no code.
-    pub(crate) uncoded: Option<u8>,
+    pub uncoded: Option<u8>,
 }
 
 impl BitWriter {

@@ -21,7 +21,7 @@ const FIRST: &str = "main.wire";
 /// The text of a wire, and where its files are in it.
 #[derive(Clone, Debug)]
 pub(crate) struct Files {
-    pub(crate) text: String,
+    pub text: String,
     /// One at least; the first is the one that was compiled, the others were imported.
     sections: Vec<Section>,
 }

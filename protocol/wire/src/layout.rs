@@ -12,8 +12,8 @@ pub struct StreamId(pub u16);
 /// significant bit, so that the most significant group may be smaller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(crate) struct Order {
-    pub(crate) bits: BitOrder,
-    pub(crate) bytes: ByteOrder,
+    pub bits: BitOrder,
+    pub bytes: ByteOrder,
 }
 
 /// Which bit of a byte, and of a group, comes first.

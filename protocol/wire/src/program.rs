@@ -19,133 +19,133 @@ use crate::values::rotation::Axes;
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
     /// What operations say about fields. Both plans share it, and so do the trees.
-    pub(crate) dictionary: Arc<Dictionary>,
+    pub dictionary: Arc<Dictionary>,
     /// Pieces of the wire's text, for diagnostics.
-    pub(crate) texts: Vec<Arc<str>>,
+    pub texts: Vec<Arc<str>>,
     /// What connections keep.
-    pub(crate) state: Vec<StateField>,
+    pub state: Vec<StateField>,
     /// Every field, for the tree.
-    pub(crate) full: Plan,
+    pub full: Plan,
     /// The same facts with fewer steps: what nobody reads is skipped.
-    pub(crate) facts: Plan,
-    pub(crate) layers: Arc<[Layer]>,
+    pub facts: Plan,
+    pub layers: Arc<[Layer]>,
     /// What the key log has.
-    pub(crate) keys: Arc<Keys>,
+    pub keys: Arc<Keys>,
     /// How many nodes the root struct can have, elements and recursive structs not counted.
-    pub(crate) packet_weight: u32,
+    pub packet_weight: u32,
     /// The same for a joined message.
-    pub(crate) message_weight: u32,
+    pub message_weight: u32,
 }
 
 /// What the numbers in plans and trees stand for.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Dictionary {
-    pub(crate) order: Order,
+    pub order: Order,
     /// Packets say in which order some of their bytes are.
-    pub(crate) reorders: bool,
+    pub reorders: bool,
     /// The protocol's name, where the wire has several.
-    pub(crate) protocol: Option<Arc<str>>,
-    pub(crate) fields: Vec<FieldInfo>,
-    pub(crate) enums: Vec<EnumTable>,
+    pub protocol: Option<Arc<str>>,
+    pub fields: Vec<FieldInfo>,
+    pub enums: Vec<EnumTable>,
     /// Some field tells a property of objects.
-    pub(crate) has_properties: bool,
+    pub has_properties: bool,
     /// What is asked of each field, by its place, for every node of it.
-    pub(crate) of_nodes: Vec<OfNode>,
+    pub of_nodes: Vec<OfNode>,
     /// Some field is the number of a snapshot.
-    pub(crate) has_snapshots: bool,
+    pub has_snapshots: bool,
     /// For each field that has to be a certain text or certain bytes, these bytes.
-    pub(crate) contents: BTreeMap<u32, Arc<[u8]>>,
+    pub contents: BTreeMap<u32, Arc<[u8]>>,
 }
 
 /// What is asked of a field for every node of it: so small that all of them stay at hand.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct OfNode {
-    pub(crate) is_element: bool,
-    pub(crate) is_message: bool,
+    pub is_element: bool,
+    pub is_message: bool,
     /// It is the number of a snapshot.
-    pub(crate) is_snapshot: bool,
+    pub is_snapshot: bool,
     /// It is that of the snapshot that it tells the differences from.
-    pub(crate) is_base: bool,
+    pub is_base: bool,
     /// The property of objects that it tells.
-    pub(crate) property: Option<u16>,
+    pub property: Option<u16>,
 }
 
 /// Operations with everything that their indices point to.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Plan {
-    pub(crate) operations: Vec<Operation>,
-    pub(crate) constants: Vec<i128>,
-    pub(crate) switches: Vec<SwitchTable>,
+    pub operations: Vec<Operation>,
+    pub constants: Vec<i128>,
+    pub switches: Vec<SwitchTable>,
     /// The widths of the fields that [`Operation::Skip`] skips together.
-    pub(crate) skipped_bits: Vec<u8>,
+    pub skipped_bits: Vec<u8>,
     /// What operations read from the connection's state and change there.
-    pub(crate) slots: Vec<StateSlot>,
-    pub(crate) sets: Vec<SetPlan>,
-    pub(crate) joins: Vec<JoinPlan>,
-    pub(crate) follows: Vec<FollowPlan>,
-    pub(crate) layer_uses: Vec<LayerPlan>,
-    pub(crate) calls: Vec<CallPlan>,
+    pub slots: Vec<StateSlot>,
+    pub sets: Vec<SetPlan>,
+    pub joins: Vec<JoinPlan>,
+    pub follows: Vec<FollowPlan>,
+    pub layer_uses: Vec<LayerPlan>,
+    pub calls: Vec<CallPlan>,
     /// Texts and bytes that the wire spells out.
-    pub(crate) contents: Vec<Arc<[u8]>>,
+    pub contents: Vec<Arc<[u8]>>,
     /// Where a packet starts.
-    pub(crate) packet: u32,
+    pub packet: u32,
     /// Where a joined message starts, if the wire has messages.
-    pub(crate) message: Option<u32>,
+    pub message: Option<u32>,
     /// How many registers a run needs, recursive structs included.
-    pub(crate) registers: usize,
+    pub registers: usize,
 }
 
 /// A field of the connection's state, or an entry of a table there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StateSlot {
     /// An index into [`Program::state`].
-    pub(crate) field: u16,
+    pub field: u16,
     /// Its place in the state; of two, the first.
-    pub(crate) place: u16,
-    pub(crate) each: bool,
+    pub place: u16,
+    pub each: bool,
     /// That of the direction that the packet does not go.
-    pub(crate) other: bool,
+    pub other: bool,
     /// The keys that there are come first.
-    pub(crate) keys: [Option<Operand>; STATE_KEYS_MAX],
-    pub(crate) part: StatePart,
+    pub keys: [Option<Operand>; STATE_KEYS_MAX],
+    pub part: StatePart,
 }
 
 /// `set SLOT = VALUE`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SetPlan {
-    pub(crate) slot: u16,
-    pub(crate) value: SetValue,
+    pub slot: u16,
+    pub value: SetValue,
     /// The value, and the type of what is set, as the wire spells them.
-    pub(crate) text: u32,
-    pub(crate) type_text: u32,
+    pub text: u32,
+    pub type_text: u32,
 }
 
 /// `join FIELD from SLOT (INDEX, COUNT, DATA)`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct JoinPlan {
-    pub(crate) slot: u16,
-    pub(crate) index: Operand,
-    pub(crate) count: Operand,
+    pub slot: u16,
+    pub index: Operand,
+    pub count: Operand,
     /// Holds the bits of the data.
-    pub(crate) data: Register,
-    pub(crate) field: u32,
+    pub data: Register,
+    pub field: u32,
     /// How many nodes the message can have, elements and recursive structs not counted.
-    pub(crate) weight: u32,
+    pub weight: u32,
 }
 
 /// `follow FIELD from SLOT (POSITION, DATA)`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FollowPlan {
-    pub(crate) slot: u16,
-    pub(crate) position: Operand,
-    pub(crate) wrap_bits: u8,
+    pub slot: u16,
+    pub position: Operand,
+    pub wrap_bits: u8,
     /// Holds the bits of the data.
-    pub(crate) data: Register,
-    pub(crate) field: u32,
+    pub data: Register,
+    pub field: u32,
     /// How many nodes a record can have.
-    pub(crate) weight: u32,
+    pub weight: u32,
     /// Whether a record can change what the connection keeps.
-    pub(crate) changes_state: bool,
+    pub changes_state: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -177,83 +177,83 @@ pub(crate) enum ContentOperand {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SwitchTable {
     /// By value, where all are small; `u32::MAX` is no arm.
-    pub(crate) dense: Vec<u32>,
+    pub dense: Vec<u32>,
     /// In the order of values, where some are not small.
-    pub(crate) sparse: Vec<(i128, u32)>,
-    pub(crate) default: Option<u32>,
+    pub sparse: Vec<(i128, u32)>,
+    pub default: Option<u32>,
 }
 
 /// An enum's members, sorted by value.
 #[derive(Clone, Debug)]
 pub(crate) struct EnumTable {
-    pub(crate) members: Vec<EnumMember>,
+    pub members: Vec<EnumMember>,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct EnumMember {
-    pub(crate) value: u64,
-    pub(crate) name: Arc<str>,
-    pub(crate) kind: Option<u16>,
-    pub(crate) rules: Option<u16>,
+    pub value: u64,
+    pub name: Arc<str>,
+    pub kind: Option<u16>,
+    pub rules: Option<u16>,
 }
 
 /// What the tree and the diagnostics say about a field.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FieldInfo {
-    pub(crate) name: Arc<str>,
+    pub name: Arc<str>,
     /// It is named by its index in the repeat around it.
-    pub(crate) is_element: bool,
-    pub(crate) type_name: Arc<str>,
-    pub(crate) annotation: Option<Arc<str>>,
-    pub(crate) shown: Shown,
+    pub is_element: bool,
+    pub type_name: Arc<str>,
+    pub annotation: Option<Arc<str>>,
+    pub shown: Shown,
     /// All elements of a repeat together.
-    pub(crate) is_repeat: bool,
+    pub is_repeat: bool,
     /// How it, or the length before it, is laid out, where it may take more bits than it needs.
-    pub(crate) varint: Option<Codec>,
+    pub varint: Option<Codec>,
     /// What `align` skips.
-    pub(crate) padding: Option<Padding>,
+    pub padding: Option<Padding>,
     /// What a constant field has on the wire.
-    pub(crate) constant: Option<u64>,
+    pub constant: Option<u64>,
     /// It is what is left in a window.
-    pub(crate) rest: Option<Rest>,
+    pub rest: Option<Rest>,
     /// What JSON calls the bytes that its content was unpacked from.
-    pub(crate) packed_key: Option<Arc<str>>,
+    pub packed_key: Option<Arc<str>>,
     /// What it has to do with properties of objects.
-    pub(crate) of_property: OfProperty,
+    pub of_property: OfProperty,
     /// What it gives to be said back, or says back.
-    pub(crate) said_back: Option<Box<SaidBack>>,
+    pub said_back: Option<Box<SaidBack>>,
     /// It is another thing in each copy of its message: `@per_copy`.
-    pub(crate) is_per_copy: bool,
+    pub is_per_copy: bool,
 }
 
 /// What `align` skips.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Padding {
     /// What each of its bits has to be.
-    pub(crate) pad: Option<bool>,
+    pub pad: Option<bool>,
     /// What JSON calls it.
-    pub(crate) key: Arc<str>,
+    pub key: Arc<str>,
 }
 
 /// A layer, as a field goes through it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LayerPlan {
     /// An index into [`Program::layers`].
-    pub(crate) layer: u16,
-    pub(crate) arguments: Vec<ArgumentPlan>,
-    pub(crate) text: u32,
+    pub layer: u16,
+    pub arguments: Vec<ArgumentPlan>,
+    pub text: u32,
     /// What is left inside.
-    pub(crate) rest: u32,
+    pub rest: u32,
     /// What JSON calls the packed bytes.
-    pub(crate) packed_key: Arc<str>,
+    pub packed_key: Arc<str>,
 }
 
 /// A call of a function that gives an integer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CallPlan {
-    pub(crate) function: Function,
-    pub(crate) arguments: Vec<ArgumentPlan>,
-    pub(crate) text: u32,
+    pub function: Function,
+    pub arguments: Vec<ArgumentPlan>,
+    pub text: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -266,9 +266,9 @@ pub(crate) enum ArgumentPlan {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Rest {
     /// What JSON calls it, beside the field that the window is about.
-    pub(crate) key: Arc<str>,
+    pub key: Arc<str>,
     /// It is a part of that field, not its neighbour.
-    pub(crate) is_inside: bool,
+    pub is_inside: bool,
 }
 
 /// How the integer on the wire becomes a value.

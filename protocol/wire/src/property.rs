@@ -43,13 +43,13 @@ spelled! {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct OfProperty {
     /// The property that it tells.
-    pub(crate) property: Option<u16>,
+    pub property: Option<u16>,
     /// Its struct has fields that are marked with `@value`: these alone count.
-    pub(crate) is_marked: bool,
+    pub is_marked: bool,
     /// It is marked so.
-    pub(crate) is_value: bool,
+    pub is_value: bool,
     /// It can be a value: a field that is declared, and no struct.
-    pub(crate) is_plain: bool,
+    pub is_plain: bool,
 }
 
 impl PropertyKind {

@@ -7,8 +7,8 @@ use crate::suggest::did_you_mean;
 /// A range of bytes of the text. Always on character boundaries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Span {
-    pub(crate) start: u32,
-    pub(crate) end: u32,
+    pub start: u32,
+    pub end: u32,
 }
 
 impl Span {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SaidBack {
     /// `@gives(NAME)`
-    pub(crate) gives: Option<Arc<str>>,
+    pub gives: Option<Arc<str>>,
     /// `@takes(NAME)`
-    pub(crate) takes: Option<Arc<str>>,
+    pub takes: Option<Arc<str>>,
 }

@@ -25,13 +25,13 @@ enum Constant {
 /// A struct that is being checked.
 #[derive(Default)]
 pub(super) struct Body<'a> {
-    pub(super) fields: Vec<Field>,
+    pub fields: Vec<Field>,
     /// Names that may be on the wire at this point, conditional ones included.
-    pub(super) taken: BTreeMap<&'a str, Span>,
+    pub taken: BTreeMap<&'a str, Span>,
     /// How many `size` blocks there are so far.
-    pub(super) size_blocks: u32,
+    pub size_blocks: u32,
     /// `at` blocks so far.
-    pub(super) at_blocks: u32,
+    pub at_blocks: u32,
     /// How many `align`s there are so far.
     paddings: u32,
     /// The same names in the order of declaration.

@@ -19,69 +19,69 @@ use crate::syntax::ast::{File, Ident, TypeRef};
 /// A wire that is being checked.
 pub(super) struct Checker<'a, 'c> {
     /// All files; spans are places in it.
-    pub(super) text: &'a str,
-    pub(super) files: &'c Files,
+    pub text: &'a str,
+    pub files: &'c Files,
     /// For each file those that it imports.
-    pub(super) imported: Vec<BTreeSet<usize>>,
-    pub(super) file: &'c File<'a>,
-    pub(super) reports: &'c mut Vec<Report>,
+    pub imported: Vec<BTreeSet<usize>>,
+    pub file: &'c File<'a>,
+    pub reports: &'c mut Vec<Report>,
     /// What expressions can read where they stand.
-    pub(super) scope: Scope<'a>,
+    pub scope: Scope<'a>,
     /// Constants, types, enums and structs.
-    pub(super) items: Names<'a, Item>,
+    pub items: Names<'a, Item>,
     /// Of constants that were gone through; `None` inside: declared with a mistake.
-    pub(super) constants: BTreeMap<usize, Option<Typed>>,
-    pub(super) enum_values: Vec<Vec<u64>>,
-    pub(super) rules_names: Names<'a, u16>,
-    pub(super) layer_names: Names<'a, u16>,
-    pub(super) huffman_names: Names<'a, usize>,
+    pub constants: BTreeMap<usize, Option<Typed>>,
+    pub enum_values: Vec<Vec<u64>>,
+    pub rules_names: Names<'a, u16>,
+    pub layer_names: Names<'a, u16>,
+    pub huffman_names: Names<'a, usize>,
     /// The tables; `None`: declared with a mistake.
-    pub(super) huffmans: Vec<Option<Arc<HuffmanTable>>>,
+    pub huffmans: Vec<Option<Arc<HuffmanTable>>>,
     /// The `lua` items, each with its file.
-    pub(super) scripts: Vec<(usize, Arc<Script>)>,
-    pub(super) heads: Vec<Vec<Head<'a>>>,
+    pub scripts: Vec<(usize, Arc<Script>)>,
+    pub heads: Vec<Vec<Head<'a>>>,
     /// The types of numbers that expressions do not calculate with, as they are spelled.
-    pub(super) shapes: RefCell<Vec<(&'a str, TypeRef<'a>)>>,
-    pub(super) recursive: Vec<bool>,
+    pub shapes: RefCell<Vec<(&'a str, TypeRef<'a>)>>,
+    pub recursive: Vec<bool>,
     /// By struct.
-    pub(super) takings: Vec<Taking<'a>>,
+    pub takings: Vec<Taking<'a>>,
     /// Fields that some expression reads.
-    pub(super) reads: BTreeSet<(StructId, FieldId)>,
+    pub reads: BTreeSet<(StructId, FieldId)>,
     /// How often each struct asks the same of what comes.
-    pub(super) looks: BTreeMap<(StructId, Arc<str>), u32>,
+    pub looks: BTreeMap<(StructId, Arc<str>), u32>,
     /// Fields that some derived field, or an expression, measures.
-    pub(super) measured: BTreeSet<(StructId, FieldId, Measure)>,
+    pub measured: BTreeSet<(StructId, FieldId, Measure)>,
     /// The fields of all `state` blocks; `None`: declared with a mistake.
-    pub(super) kept: Vec<Option<Kept<'a>>>,
+    pub kept: Vec<Option<Kept<'a>>>,
     /// The `state` blocks.
-    pub(super) state_names: Names<'a, usize>,
+    pub state_names: Names<'a, usize>,
     /// The same fields.
-    pub(super) kept_names: Names<'a, usize>,
+    pub kept_names: Names<'a, usize>,
     /// Which struct uses which of them, and where.
-    pub(super) state_uses: Vec<(StructId, usize, Span)>,
+    pub state_uses: Vec<(StructId, usize, Span)>,
     /// The root of each protocol, its name, and the `state` block that it keeps.
-    pub(super) keepers: Vec<(StructId, Ident<'a>, Option<usize>)>,
+    pub keepers: Vec<(StructId, Ident<'a>, Option<usize>)>,
     /// The same, and the fields that they are read through.
-    pub(super) needed_later: BTreeSet<(StructId, FieldId)>,
+    pub needed_later: BTreeSet<(StructId, FieldId)>,
     /// Fields that every arm of a branch declares, of each branch.
-    pub(super) shared_fields: Vec<(StructId, Vec<FieldId>)>,
+    pub shared_fields: Vec<(StructId, Vec<FieldId>)>,
     /// Some expression since the last field was begun reads `index`.
-    pub(super) index_is_read: bool,
-    pub(super) kinds: Vec<Kind>,
-    pub(super) rules: Vec<Rules>,
+    pub index_is_read: bool,
+    pub kinds: Vec<Kind>,
+    pub rules: Vec<Rules>,
     /// Each with where it was first declared.
-    pub(super) properties: Vec<(Property, Span)>,
+    pub properties: Vec<(Property, Span)>,
     /// What fields give to be said back.
-    pub(super) given: BTreeSet<&'a str>,
+    pub given: BTreeSet<&'a str>,
     /// What fields say back, and where that stands.
-    pub(super) taken: Vec<(&'a str, Span)>,
+    pub taken: Vec<(&'a str, Span)>,
     /// Where names are used, and where what they stand for is declared, for who asks for it: then all
     /// is gone through, whatever is wrong.
-    pub(super) uses: Option<&'c mut Resolved>,
+    pub uses: Option<&'c mut Resolved>,
     /// What `type` items stand for, by the places of their names.
-    pub(super) alias_types: Vec<(Span, Type)>,
+    pub alias_types: Vec<(Span, Type)>,
     /// Expressions whose parts were gone through because nobody knows their values.
-    pub(super) broken: BTreeSet<(u32, u32)>,
+    pub broken: BTreeSet<(u32, u32)>,
 }
 
 impl<'a, 'c> Checker<'a, 'c> {

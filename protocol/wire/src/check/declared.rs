@@ -27,15 +27,15 @@ pub(super) type Typed = (Expression, ValueType);
 #[derive(Debug, Default)]
 pub(super) struct Scope<'a> {
     /// `None`: no packet is read, and all there is are constants.
-    pub(super) structure: Option<StructId>,
+    pub structure: Option<StructId>,
     /// Innermost last.
-    pub(super) visible: Vec<(&'a str, FieldId)>,
+    pub visible: Vec<(&'a str, FieldId)>,
     /// Those that every arm of a branch before declares. Nothing measures them.
-    pub(super) shared: Vec<(&'a str, FieldId)>,
+    pub shared: Vec<(&'a str, FieldId)>,
     /// The repeated field whose element `item` is.
-    pub(super) item: Option<FieldId>,
+    pub item: Option<FieldId>,
     /// What is read is an element of a repeat, so that `index` says which.
-    pub(super) repeated: bool,
+    pub repeated: bool,
 }
 
 impl Scope<'_> {
@@ -52,11 +52,11 @@ impl Scope<'_> {
 #[derive(Debug, Default)]
 pub(crate) struct Resolved {
     /// Where names are used, and where what they stand for is declared.
-    pub(crate) uses: Vec<(Span, Span)>,
+    pub uses: Vec<(Span, Span)>,
     /// The bits of types and fields, where these are declared.
-    pub(crate) bits: Vec<(Span, Option<u64>)>,
+    pub bits: Vec<(Span, Option<u64>)>,
     /// The values of constant integers and of members, where these are declared.
-    pub(crate) values: Vec<(Span, i128)>,
+    pub values: Vec<(Span, i128)>,
 }
 
 /// What a name of an item stands for.
@@ -73,16 +73,16 @@ pub(super) enum Item {
 /// A field, seen from afar. Their order is that of the text; `FieldId` is a place in it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Head<'a> {
-    pub(super) name: &'a str,
-    pub(super) span: Span,
-    pub(super) kind: HeadKind,
-    pub(super) repeated: bool,
+    pub name: &'a str,
+    pub span: Span,
+    pub kind: HeadKind,
+    pub repeated: bool,
     /// What is inside stands in another stream.
-    pub(super) layered: bool,
+    pub layered: bool,
     /// Inside an `if`, a `switch` or a block.
-    pub(super) conditional: bool,
+    pub conditional: bool,
     /// It stands for the fields of its name that every arm of its branch declares.
-    pub(super) shared: bool,
+    pub shared: bool,
 }
 
 impl Head<'_> {
@@ -104,7 +104,7 @@ impl Head<'_> {
 /// A type of numbers that expressions do not calculate with; two are the same where they are spelled
 /// the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct ShapeId(pub(super) u32);
+pub(super) struct ShapeId(pub u32);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HeadKind {
@@ -142,32 +142,32 @@ impl HeadKind {
 /// A field of a `state` block, as the checker knows it.
 #[derive(Clone, Debug)]
 pub(super) struct Kept<'a> {
-    pub(super) name: Ident<'a>,
+    pub name: Ident<'a>,
     /// The block that declares it.
-    pub(super) block: usize,
-    pub(super) each: bool,
-    pub(super) kind: StateKind,
+    pub block: usize,
+    pub each: bool,
+    pub kind: StateKind,
     /// Of what is kept, entry by entry. Not of parts and streams.
-    pub(super) value: ValueType,
+    pub value: ValueType,
     /// What an integer may be.
-    pub(super) range: (i128, i128),
+    pub range: (i128, i128),
     /// The type as the wire spells it.
-    pub(super) type_text: &'a str,
+    pub type_text: &'a str,
     /// The values of a struct; one without a name, where tables in tables keep plain values. None of
     /// other fields.
-    pub(super) members: Arc<[Member<'a>]>,
+    pub members: Arc<[Member<'a>]>,
 }
 
 /// A value of a struct that a connection keeps.
 #[derive(Clone, Debug)]
 pub(super) struct Member<'a> {
     /// Its name in the struct, after those of the structs that it stands in.
-    pub(super) path: Vec<&'a str>,
-    pub(super) value: ValueType,
+    pub path: Vec<&'a str>,
+    pub value: ValueType,
     /// What an integer may be.
-    pub(super) range: (i128, i128),
+    pub range: (i128, i128),
     /// The type as the wire spells it.
-    pub(super) type_text: &'a str,
+    pub type_text: &'a str,
 }
 
 impl<'a> Member<'a> {

@@ -22,54 +22,54 @@ use crate::values::rotation::Axes;
 
 /// A struct, by its place in [`Model::structs`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct StructId(pub(crate) u32);
+pub(crate) struct StructId(pub u32);
 
 /// An enum, by its place in [`Model::enums`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct EnumId(pub(crate) u32);
+pub(crate) struct EnumId(pub u32);
 
 /// A field of a struct, by its place in [`Struct::fields`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct FieldId(pub(crate) u32);
+pub(crate) struct FieldId(pub u32);
 
 #[derive(Debug)]
 pub(crate) struct Model {
     /// One at least, in the order in which they are asked whether a packet is theirs.
-    pub(crate) protocols: Vec<Protocol>,
-    pub(crate) tests: Vec<Test>,
-    pub(crate) structs: Vec<Struct>,
-    pub(crate) enums: Vec<Enum>,
-    pub(crate) kinds: Vec<Kind>,
-    pub(crate) rules: Vec<Rules>,
-    pub(crate) properties: Vec<Property>,
-    pub(crate) layers: Vec<Layer>,
+    pub protocols: Vec<Protocol>,
+    pub tests: Vec<Test>,
+    pub structs: Vec<Struct>,
+    pub enums: Vec<Enum>,
+    pub kinds: Vec<Kind>,
+    pub rules: Vec<Rules>,
+    pub properties: Vec<Property>,
+    pub layers: Vec<Layer>,
     /// What connections keep.
-    pub(crate) state: Vec<StateField>,
+    pub state: Vec<StateField>,
 }
 
 /// A `wire` block.
 #[derive(Clone, Debug)]
 pub(crate) struct Protocol {
-    pub(crate) name: Arc<str>,
+    pub name: Arc<str>,
     /// The number of the file that it is in.
-    pub(crate) file: usize,
-    pub(crate) version: Option<u32>,
-    pub(crate) order: Order,
-    pub(crate) root: StructId,
+    pub file: usize,
+    pub version: Option<u32>,
+    pub order: Order,
+    pub root: StructId,
     /// The struct that a message joined from fragments is.
-    pub(crate) joined: Option<StructId>,
-    pub(crate) selection: Selection,
+    pub joined: Option<StructId>,
+    pub selection: Selection,
 }
 
 /// What says that a packet is one of a protocol; all of it holds. Nothing said: every packet is.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Selection {
     /// The source or the destination port is one of these.
-    pub(crate) ports: Vec<RangeInclusive<u16>>,
+    pub ports: Vec<RangeInclusive<u16>>,
     /// The packet begins so.
-    pub(crate) magic: Vec<u8>,
+    pub magic: Vec<u8>,
     /// A condition at the packet's start.
-    pub(crate) when: Option<Expression>,
+    pub when: Option<Expression>,
 }
 
 impl Selection {
@@ -82,59 +82,59 @@ impl Selection {
 /// A `test` block.
 #[derive(Clone, Debug)]
 pub(crate) struct Test {
-    pub(crate) name: String,
+    pub name: String,
     /// The file that it is in.
-    pub(crate) file: String,
+    pub file: String,
     /// From 1.
-    pub(crate) line: u32,
-    pub(crate) bytes: Vec<u8>,
+    pub line: u32,
+    pub bytes: Vec<u8>,
     /// The packet's fields, as the encoder reads them.
-    pub(crate) value: Option<Json>,
+    pub value: Option<Json>,
     /// Some of them.
-    pub(crate) part: Option<Json>,
+    pub part: Option<Json>,
     /// A place in [`Model::protocols`].
-    pub(crate) protocol: Option<u16>,
+    pub protocol: Option<u16>,
     /// The protocols of its file and of those that it imports, as places in [`Model::protocols`];
     /// all, where these have none.
-    pub(crate) own: Vec<u16>,
+    pub own: Vec<u16>,
     /// What the bytes are, where they are not a whole packet.
-    pub(crate) root: Option<StructId>,
+    pub root: Option<StructId>,
     /// Source and destination.
-    pub(crate) ports: Option<(u16, u16)>,
+    pub ports: Option<(u16, u16)>,
     /// What the connection keeps before the packet.
-    pub(crate) state: Option<Json>,
-    pub(crate) diagnostics: u32,
+    pub state: Option<Json>,
+    pub diagnostics: u32,
 }
 
 #[derive(Debug)]
 pub(crate) struct Enum {
-    pub(crate) base: Type,
-    pub(crate) members: Vec<Member>,
+    pub base: Type,
+    pub members: Vec<Member>,
     /// Where its members begin in [`Model::kinds`], if some field has it as `@message_kind`.
-    pub(crate) first_kind: Option<u16>,
+    pub first_kind: Option<u16>,
 }
 
 #[derive(Debug)]
 pub(crate) struct Member {
-    pub(crate) name: Arc<str>,
-    pub(crate) value: u64,
+    pub name: Arc<str>,
+    pub value: u64,
     /// The place in [`Model::rules`] of its `@rules(...)`.
-    pub(crate) rules: Option<u16>,
+    pub rules: Option<u16>,
 }
 
 #[derive(Debug)]
 pub(crate) struct Struct {
-    pub(crate) name: Arc<str>,
-    pub(crate) is_message: bool,
+    pub name: Arc<str>,
+    pub is_message: bool,
     /// Each value of it is one range of packets that were received, or that are missing.
-    pub(crate) range: Option<RangeOf>,
+    pub range: Option<RangeOf>,
     /// It can hold itself, or stands between two that can.
-    pub(crate) recursive: bool,
+    pub recursive: bool,
     /// In the order of the text, those of `if` and `switch` included; after them the parameters.
-    pub(crate) fields: Vec<Field>,
+    pub fields: Vec<Field>,
     /// What its users give it.
-    pub(crate) parameters: Vec<FieldId>,
-    pub(crate) body: Vec<Step>,
+    pub parameters: Vec<FieldId>,
+    pub body: Vec<Step>,
 }
 
 /// What a range of packets says.
@@ -146,43 +146,43 @@ pub(crate) enum RangeOf {
 
 #[derive(Debug, Default)]
 pub(crate) struct Field {
-    pub(crate) name: Arc<str>,
+    pub name: Arc<str>,
     /// As the wire spells it, without the repeat.
-    pub(crate) type_text: Arc<str>,
-    pub(crate) field_type: Type,
-    pub(crate) repeat: Option<Repeat>,
+    pub type_text: Arc<str>,
+    pub field_type: Type,
+    pub repeat: Option<Repeat>,
     /// The bytes that it is confined to.
-    pub(crate) window: Option<Window>,
+    pub window: Option<Window>,
     /// `[count]` as the wire spells it.
-    pub(crate) repeat_text: Arc<str>,
-    pub(crate) constant: Option<i128>,
+    pub repeat_text: Arc<str>,
+    pub constant: Option<i128>,
     /// The bytes that a text or bytes have to be.
-    pub(crate) content: Option<Arc<[u8]>>,
+    pub content: Option<Arc<[u8]>>,
     /// The expressions of a repeated field's type, or of its end, read which element it is.
-    pub(crate) reads_index: bool,
+    pub reads_index: bool,
     /// That content is what is written where nobody says another one; any may be read.
-    pub(crate) is_gap: bool,
+    pub is_gap: bool,
     /// Of a `let`: it takes no bits.
-    pub(crate) computed: Option<Expression>,
+    pub computed: Option<Expression>,
     /// What the struct that it is gets for its parameters.
-    pub(crate) arguments: Vec<Expression>,
-    pub(crate) meaning: Option<Meaning>,
+    pub arguments: Vec<Expression>,
+    pub meaning: Option<Meaning>,
     /// The place in [`Model::properties`] of the property of an object that it says.
-    pub(crate) property: Option<u16>,
+    pub property: Option<u16>,
     /// It is the value of the property that its struct is a part of.
-    pub(crate) is_value: bool,
+    pub is_value: bool,
     /// What it gives to the other side to say back, and what it says back.
-    pub(crate) said_back: SaidBack,
+    pub said_back: SaidBack,
     /// It is another thing in each copy of its message.
-    pub(crate) is_per_copy: bool,
+    pub is_per_copy: bool,
     /// What it is worked out from.
-    pub(crate) derived: Option<Derived>,
+    pub derived: Option<Derived>,
     /// Some expression reads it.
-    pub(crate) read: bool,
+    pub read: bool,
     /// What derived fields and expressions ask of it.
-    pub(crate) measured: Vec<Measure>,
+    pub measured: Vec<Measure>,
     /// Some expression reads it, or what is in it, so that it cannot be left half read.
-    pub(crate) needed_later: bool,
+    pub needed_later: bool,
 }
 
 /// What a derived field is worked out from, at the end of its struct.
@@ -339,15 +339,15 @@ pub(crate) enum Repeat {
 pub(crate) struct Window {
     /// It does not begin where what is before it ends, but this many bits after the stream's start,
     /// and goes to the stream's end.
-    pub(crate) at: Option<Expression>,
+    pub at: Option<Expression>,
     /// In bytes; `None`: all that is left.
-    pub(crate) size: Option<Expression>,
+    pub size: Option<Expression>,
     /// `size(length)` as the wire spells it.
-    pub(crate) text: Arc<str>,
+    pub text: Arc<str>,
     /// What JSON calls what is left in it.
-    pub(crate) rest_key: Arc<str>,
+    pub rest_key: Arc<str>,
     /// What stands between these bytes and what is inside.
-    pub(crate) layer: Option<LayerUse>,
+    pub layer: Option<LayerUse>,
 }
 
 impl Window {
@@ -365,24 +365,24 @@ impl Window {
 #[derive(Clone, Debug)]
 pub(crate) struct LayerUse {
     /// The place in [`Model::layers`].
-    pub(crate) layer: u16,
+    pub layer: u16,
     /// Each with whether it is a text or bytes.
-    pub(crate) arguments: Vec<(Expression, bool)>,
-    pub(crate) text: Arc<str>,
+    pub arguments: Vec<(Expression, bool)>,
+    pub text: Arc<str>,
     /// What JSON calls the bytes that come in, and what is left inside.
-    pub(crate) packed_key: Arc<str>,
-    pub(crate) rest_key: Arc<str>,
+    pub packed_key: Arc<str>,
+    pub rest_key: Arc<str>,
 }
 
 /// What stands between the bytes of a window and those of the stream inside.
 #[derive(Clone, Debug)]
 pub(crate) struct Layer {
     /// `None`: as around it.
-    pub(crate) bits: Option<BitOrder>,
-    pub(crate) bytes: Option<ByteOrder>,
+    pub bits: Option<BitOrder>,
+    pub bytes: Option<ByteOrder>,
     /// How many bytes may come out.
-    pub(crate) inflated_max: usize,
-    pub(crate) kind: LayerKind,
+    pub inflated_max: usize,
+    pub kind: LayerKind,
 }
 
 #[derive(Clone, Debug)]
@@ -499,10 +499,10 @@ pub(crate) enum Expression {
 /// An integer that a function gives.
 #[derive(Clone, Debug)]
 pub(crate) struct Call {
-    pub(crate) function: Function,
+    pub function: Function,
     /// Each with whether it is a text or bytes.
-    pub(crate) arguments: Vec<(Expression, bool)>,
-    pub(crate) text: Arc<str>,
+    pub arguments: Vec<(Expression, bool)>,
+    pub text: Arc<str>,
 }
 
 /// What is asked of what comes.

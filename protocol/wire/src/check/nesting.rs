@@ -11,9 +11,9 @@ use crate::syntax::ast::{ExprKind, Statement, Until};
 /// What the nesting of structs says.
 pub(super) struct Nesting {
     /// By struct: it can hold itself, or stands between two that can.
-    pub(super) recursive: Vec<bool>,
+    pub recursive: Vec<bool>,
     /// Every struct that is not recursive, after all that it holds.
-    pub(super) children_first: Vec<StructId>,
+    pub children_first: Vec<StructId>,
 }
 
 impl Checker<'_, '_> {

@@ -7,8 +7,8 @@ use super::model::{Expression, FieldId};
 /// `set PATH = VALUE;`, `unset PATH;`
 #[derive(Debug)]
 pub(crate) struct SetStep {
-    pub(crate) path: StatePath,
-    pub(crate) what: SetWhat,
+    pub path: StatePath,
+    pub what: SetWhat,
 }
 
 /// What is set.
@@ -26,49 +26,49 @@ pub(crate) enum SetWhat {
 /// One value that is set.
 #[derive(Debug)]
 pub(crate) struct SetMember {
-    pub(crate) value: Expression,
+    pub value: Expression,
     /// A text or bytes.
-    pub(crate) is_content: bool,
+    pub is_content: bool,
     /// What an integer may be.
-    pub(crate) range: (i128, i128),
+    pub range: (i128, i128),
     /// The value as the wire spells it.
-    pub(crate) text: Arc<str>,
+    pub text: Arc<str>,
     /// The type of what is set, as the wire spells it.
-    pub(crate) type_text: Arc<str>,
+    pub type_text: Arc<str>,
 }
 
 /// `join FIELD from PATH (INDEX, COUNT, DATA);`
 #[derive(Debug)]
 pub(crate) struct JoinStep {
-    pub(crate) field: FieldId,
-    pub(crate) path: StatePath,
-    pub(crate) index: Expression,
-    pub(crate) count: Expression,
+    pub field: FieldId,
+    pub path: StatePath,
+    pub index: Expression,
+    pub count: Expression,
     /// A field of bytes.
-    pub(crate) data: Expression,
+    pub data: Expression,
 }
 
 /// `follow FIELD from PATH (POSITION, DATA);`
 #[derive(Debug)]
 pub(crate) struct FollowStep {
-    pub(crate) field: FieldId,
-    pub(crate) path: StatePath,
-    pub(crate) position: Expression,
+    pub field: FieldId,
+    pub path: StatePath,
+    pub position: Expression,
     /// The width of a position that starts again from 0, or 0.
-    pub(crate) wrap_bits: u8,
+    pub wrap_bits: u8,
     /// A field of bytes.
-    pub(crate) data: Expression,
+    pub data: Expression,
 }
 
 /// `state.NAME`, `state.NAME[KEY]`, `state.NAME[KEY].FIELD` or `state.other.NAME`.
 #[derive(Clone, Debug)]
 pub(crate) struct StatePath {
     /// A place in [`Model::state`].
-    pub(crate) field: u16,
+    pub field: u16,
     /// That of the direction that the packet does not go.
-    pub(crate) other: bool,
-    pub(crate) keys: Vec<Expression>,
-    pub(crate) part: StatePart,
+    pub other: bool,
+    pub keys: Vec<Expression>,
+    pub part: StatePart,
 }
 
 /// How much of what is kept under the keys.

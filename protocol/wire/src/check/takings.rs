@@ -6,15 +6,15 @@ use crate::syntax::ast::Ident;
 /// What statements take of the window around them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Taking<'a> {
-    pub(super) rest: Option<Rest<'a>>,
-    pub(super) bits: Bits,
+    pub rest: Option<Rest<'a>>,
+    pub bits: Bits,
 }
 
 /// How many bits are read at least and at most; 8 stands for all that is more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Bits {
-    pub(super) least: u8,
-    pub(super) most: u8,
+    pub least: u8,
+    pub most: u8,
 }
 
 impl Bits {
@@ -51,15 +51,15 @@ impl Bits {
 /// A field that takes what is left.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rest<'a> {
-    pub(super) name: Ident<'a>,
+    pub name: Ident<'a>,
     /// What says so.
-    pub(super) declared: Span,
+    pub declared: Span,
     /// The field of the struct that it stands in, seen from where something comes after it.
-    pub(super) inside: Option<&'a str>,
+    pub inside: Option<&'a str>,
     /// Every packet has it.
-    pub(super) always: bool,
+    pub always: bool,
     /// How many bits may be left after it: 7 after whole bytes.
-    pub(super) leaves: u8,
+    pub leaves: u8,
 }
 
 impl<'a> Rest<'a> {

@@ -12,10 +12,10 @@ pub(super) fn named_types() -> impl Iterator<Item = &'static str> {
 /// The parts of a name such as `u12` or `i32be`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct IntegerName<'n> {
-    pub(super) signed: bool,
+    pub signed: bool,
     /// The number, whatever it is.
-    pub(super) digits: &'n str,
-    pub(super) order: Option<ByteOrder>,
+    pub digits: &'n str,
+    pub order: Option<ByteOrder>,
 }
 
 impl IntegerName<'_> {

@@ -64,9 +64,9 @@ impl Place {
 pub(crate) struct Known {
     pub(super) word: Word,
     /// How it is written.
-    pub(crate) shape: &'static str,
+    pub shape: &'static str,
     /// What it means, in a sentence for editors. The reference says more (docs/wire-language.md).
-    pub(crate) text: &'static str,
+    pub text: &'static str,
 }
 
 impl Known {

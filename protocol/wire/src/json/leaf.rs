@@ -16,14 +16,14 @@ const EXACT_MAX: u64 = 1 << 53;
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Leaf<'j> {
     /// What is on the wire, where it is said apart.
-    pub(crate) raw: Option<&'j Json>,
-    pub(crate) value: Option<&'j Json>,
+    pub raw: Option<&'j Json>,
+    pub value: Option<&'j Json>,
     /// How many bits it takes, where that is not the fewest.
-    pub(crate) bits: Option<u32>,
+    pub bits: Option<u32>,
     /// How many bits the length before it takes, where that is not the fewest.
-    pub(crate) prefix_bits: Option<u32>,
+    pub prefix_bits: Option<u32>,
     /// A derived field that keeps what it says.
-    pub(crate) keeps: bool,
+    pub keeps: bool,
 }
 
 impl<'j> Leaf<'j> {

@@ -32,8 +32,8 @@ const LEAF: u32 = 1 << 31;
 /// One code begins with another one, so that nobody can tell them apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CodeConflict {
-    pub(crate) first: usize,
-    pub(crate) second: usize,
+    pub first: usize,
+    pub second: usize,
 }
 
 impl HuffmanTable {

@@ -16,15 +16,15 @@ use super::argument::{Argument, Failure};
 pub(crate) struct Script {
     /// With as many empty lines before it as there are in the wire, so that lines agree. Its globals
     /// are its first argument.
-    pub(super) text: Arc<str>,
+    pub text: Arc<str>,
 }
 
 /// A script that does not compile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ScriptError {
     /// In the wire's text, from 1; 0 where it is not known.
-    pub(crate) line: usize,
-    pub(crate) why: String,
+    pub line: usize,
+    pub why: String,
 }
 
 impl Script {

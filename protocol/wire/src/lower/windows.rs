@@ -15,10 +15,10 @@ pub(super) struct Confined {
     rest: u32,
     layer: Option<LayerPlan>,
     /// See [`Operation::WindowBegin`].
-    pub(super) field: Option<u32>,
-    pub(super) catches: bool,
+    pub field: Option<u32>,
+    pub catches: bool,
     /// Where to note what comes out of the layer.
-    pub(super) keep: Option<Register>,
+    pub keep: Option<Register>,
 }
 
 impl Lowering<'_> {

@@ -21,16 +21,16 @@ pub(super) enum Space {
 
 /// An outline that is being made.
 pub(super) struct Builder<'a> {
-    pub(super) files: &'a Files,
-    pub(super) tree: &'a File<'a>,
+    pub files: &'a Files,
+    pub tree: &'a File<'a>,
     /// For each file those that it imports.
     imported: Vec<BTreeSet<usize>>,
-    pub(super) symbols: Vec<Symbol>,
-    pub(super) uses: Vec<(FilePlace, SymbolId)>,
+    pub symbols: Vec<Symbol>,
+    pub uses: Vec<(FilePlace, SymbolId)>,
     names: BTreeMap<(Space, &'a str), Vec<(usize, SymbolId)>>,
     children: BTreeMap<(SymbolId, &'a str), SymbolId>,
     /// The symbols of the structs, in the order of the tree; `None`: it stands for a vector.
-    pub(super) structs: Vec<Option<SymbolId>>,
+    pub structs: Vec<Option<SymbolId>>,
 }
 
 pub(super) fn outline(files: &Files, tree: &File<'_>) -> Outline {

@@ -52,7 +52,7 @@ const ENTRIES_A_NODE: usize = 8;
 
 /// A place in the state, with the keys of an entry there.
 pub(super) struct Place {
-    pub(super) place: u16,
+    pub place: u16,
     keys: [i128; STATE_KEYS_MAX],
     count: usize,
     part: StatePart,

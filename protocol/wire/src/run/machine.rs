@@ -21,8 +21,8 @@ use crate::state::ConnectionState;
 
 /// What is around the bytes.
 pub(crate) struct Surroundings<'r> {
-    pub(crate) context: Context,
-    pub(crate) state: &'r mut ConnectionState,
+    pub context: Context,
+    pub state: &'r mut ConnectionState,
 }
 
 /// What the bytes are.
@@ -90,83 +90,83 @@ pub(crate) fn read<S: Sink>(
 }
 
 pub(super) struct Machine<'p, 'r, T, S> {
-    pub(super) program: &'p Program,
-    pub(super) plan: &'p Plan,
-    pub(super) tape: T,
-    pub(super) registers: &'r mut [i128],
+    pub program: &'p Program,
+    pub plan: &'p Plan,
+    pub tape: T,
+    pub registers: &'r mut [i128],
     /// Where the registers of the current frame begin.
-    pub(super) base: usize,
+    pub base: usize,
     /// Callers of recursive structs.
-    pub(super) frames: Vec<Frame>,
+    pub frames: Vec<Frame>,
     /// How many there are in the machines around this one.
-    pub(super) frames_around: usize,
+    pub frames_around: usize,
     /// The windows that are open.
-    pub(super) scopes: Stack<Scope>,
+    pub scopes: Stack<Scope>,
     /// The bits that blocks elsewhere have read, of each stream.
-    pub(super) read_elsewhere: Vec<(StreamId, Range<u32>)>,
+    pub read_elsewhere: Vec<(StreamId, Range<u32>)>,
     /// The streams around the one that is being read, as far as layers opened them.
-    pub(super) outer_streams: Stack<StreamId>,
-    pub(super) nodes_left: u32,
-    pub(super) open: OpenMessages,
-    pub(super) fragment: (Option<u64>, Option<u64>),
-    pub(super) checksum: Option<Checksum>,
+    pub outer_streams: Stack<StreamId>,
+    pub nodes_left: u32,
+    pub open: OpenMessages,
+    pub fragment: (Option<u64>, Option<u64>),
+    pub checksum: Option<Checksum>,
     /// A number in it that is unresolved.
-    pub(super) checksum_lacks: Option<i128>,
+    pub checksum_lacks: Option<i128>,
     /// What came out of layers, where a checksum is of that.
-    pub(super) unpacked: Vec<Vec<u8>>,
+    pub unpacked: Vec<Vec<u8>>,
     /// The stream that the tape runs along.
-    pub(super) stream: StreamId,
+    pub stream: StreamId,
     /// How many streams were opened in the packet.
-    pub(super) streams: u16,
+    pub streams: u16,
     /// How many streams it stands in.
-    pub(super) streams_around: u8,
+    pub streams_around: u8,
     /// What is cut at the end of the stream comes with a later packet.
-    pub(super) waits: bool,
-    pub(super) context: Context,
-    pub(super) state: &'r mut ConnectionState,
-    pub(super) facts: &'r mut PacketFacts,
-    pub(super) sink: &'r mut S,
+    pub waits: bool,
+    pub context: Context,
+    pub state: &'r mut ConnectionState,
+    pub facts: &'r mut PacketFacts,
+    pub sink: &'r mut S,
 }
 
 /// The messages that are begun and not ended, by their places among the facts: the one that fields are
 /// of, and the one that holds it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct OpenMessages {
-    pub(super) inner: Option<u32>,
-    pub(super) outer: Option<u32>,
+    pub inner: Option<u32>,
+    pub outer: Option<u32>,
 }
 
 #[derive(Clone, Copy)]
 pub(super) struct Frame {
-    pub(super) back: usize,
-    pub(super) base: usize,
+    pub back: usize,
+    pub base: usize,
 }
 
 /// A window, and what to go back to where something in it cannot be read.
 #[derive(Clone, Copy)]
 pub(super) struct Scope {
-    pub(super) rest: u32,
-    pub(super) text: u32,
-    pub(super) catches: bool,
+    pub rest: u32,
+    pub text: u32,
+    pub catches: bool,
     /// The operation after it.
-    pub(super) end: u32,
-    pub(super) frames: usize,
-    pub(super) base: usize,
-    pub(super) open: OpenMessages,
+    pub end: u32,
+    pub frames: usize,
+    pub base: usize,
+    pub open: OpenMessages,
     /// How many nodes are open around it.
-    pub(super) depth: usize,
+    pub depth: usize,
     /// It is a layer.
-    pub(super) is_layer: bool,
+    pub is_layer: bool,
     /// Around it.
-    pub(super) order: ByteOrder,
+    pub order: ByteOrder,
     /// Where it begins, if it stands elsewhere.
-    pub(super) elsewhere: Option<u32>,
+    pub elsewhere: Option<u32>,
 }
 
 /// Why a run cannot go on. The tape stands at the first bit that is not explained.
 pub(super) struct Stop {
-    pub(super) field: Option<u32>,
-    pub(super) problem: Problem,
+    pub field: Option<u32>,
+    pub problem: Problem,
 }
 
 impl Stop {

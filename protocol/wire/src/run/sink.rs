@@ -58,12 +58,12 @@ pub(crate) trait Sink {
 /// How much a sink was told at some point.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Mark {
-    pub(crate) tree: tree::Mark,
-    pub(crate) diagnostics: usize,
-    pub(crate) open: usize,
-    pub(crate) pieces: usize,
+    pub tree: tree::Mark,
+    pub diagnostics: usize,
+    pub open: usize,
+    pub pieces: usize,
     /// Of the innermost node that is open.
-    pub(crate) next_element: u32,
+    pub next_element: u32,
 }
 
 /// The sink that wants nothing but the facts.

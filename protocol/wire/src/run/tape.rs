@@ -196,20 +196,20 @@ pub(crate) trait Tape<'p> {
 /// What the layers of a packet gave, those in streams inside it included.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Inflated {
-    pub(crate) layers: usize,
-    pub(crate) bytes: usize,
+    pub layers: usize,
+    pub bytes: usize,
 }
 
 /// A layer with what it takes to go through it.
 pub(crate) struct Through<'l> {
-    pub(crate) layer: &'l Layer,
+    pub layer: &'l Layer,
     /// Of the transform.
-    pub(crate) arguments: Vec<Argument>,
-    pub(crate) text: u32,
+    pub arguments: Vec<Argument>,
+    pub text: u32,
     /// What is left inside.
-    pub(crate) rest: u32,
-    pub(crate) packed_key: &'l str,
-    pub(crate) catches: bool,
+    pub rest: u32,
+    pub packed_key: &'l str,
+    pub catches: bool,
 }
 
 impl<'l> Through<'l> {
@@ -258,6 +258,6 @@ pub(crate) enum Opened {
 /// Where a text or bytes are.
 pub(crate) struct Content {
     /// With the prefix.
-    pub(crate) whole: Range<u32>,
-    pub(crate) content: Range<u32>,
+    pub whole: Range<u32>,
+    pub content: Range<u32>,
 }

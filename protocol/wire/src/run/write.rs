@@ -30,12 +30,12 @@ pub struct Change {
 #[derive(Clone, Copy)]
 pub(crate) struct Source<'j> {
     /// The struct that the packet is.
-    pub(crate) root: Option<&'j Json>,
+    pub root: Option<&'j Json>,
     /// Bits that the wire does not explain, and how many there are.
-    pub(crate) rest: Option<&'j (Vec<u8>, u32)>,
-    pub(crate) context: &'j Context,
+    pub rest: Option<&'j (Vec<u8>, u32)>,
+    pub context: &'j Context,
     /// A packet, or a message that was joined from fragments.
-    pub(crate) entry: Entry,
+    pub entry: Entry,
 }
 
 /// What became of it.

@@ -74,15 +74,15 @@ struct Contents {
 /// A field of a `state` block.
 #[derive(Clone, Debug)]
 pub(crate) struct StateField {
-    pub(crate) name: Arc<str>,
+    pub name: Arc<str>,
     /// One for each direction.
-    pub(crate) each: bool,
-    pub(crate) kind: StateKind,
+    pub each: bool,
+    pub kind: StateKind,
     /// What the values of a struct are called, with the structs inside it, and whether each is a
     /// text or bytes.
-    pub(crate) values: Arc<[(String, bool)]>,
+    pub values: Arc<[(String, bool)]>,
     /// Its place in [`ConnectionState`]; of two, the first.
-    pub(crate) place: u16,
+    pub place: u16,
 }
 
 /// What a field of a `state` block keeps.

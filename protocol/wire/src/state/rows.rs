@@ -19,8 +19,8 @@ pub(crate) struct Rows {
 /// How many entries each key may have, 0 where there is no such key, and how many values a struct has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct RowsShape {
-    pub(crate) capacities: [u16; STATE_KEYS_MAX],
-    pub(crate) values: u16,
+    pub capacities: [u16; STATE_KEYS_MAX],
+    pub values: u16,
 }
 
 /// All that is kept under some keys: a struct where all keys are said, and else a table.

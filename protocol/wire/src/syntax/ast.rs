@@ -7,8 +7,8 @@ use crate::report::Span;
 /// A name, or a text without its quotes, and its place, with them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ident<'a> {
-    pub(crate) text: &'a str,
-    pub(crate) span: Span,
+    pub text: &'a str,
+    pub span: Span,
 }
 
 impl<'a> Ident<'a> {
@@ -23,36 +23,36 @@ impl<'a> Ident<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct File<'a> {
     /// The paths.
-    pub(crate) imports: Vec<Ident<'a>>,
-    pub(crate) wires: Vec<Block<'a>>,
-    pub(crate) rules: Vec<Block<'a>>,
-    pub(crate) constants: Vec<Constant<'a>>,
-    pub(crate) aliases: Vec<Alias<'a>>,
-    pub(crate) enums: Vec<Enum<'a>>,
-    pub(crate) structs: Vec<Struct<'a>>,
+    pub imports: Vec<Ident<'a>>,
+    pub wires: Vec<Block<'a>>,
+    pub rules: Vec<Block<'a>>,
+    pub constants: Vec<Constant<'a>>,
+    pub aliases: Vec<Alias<'a>>,
+    pub enums: Vec<Enum<'a>>,
+    pub structs: Vec<Struct<'a>>,
     /// In the order of the text.
-    pub(crate) c_items: Vec<CItem<'a>>,
-    pub(crate) states: Vec<State<'a>>,
-    pub(crate) layers: Vec<Layer<'a>>,
-    pub(crate) huffmans: Vec<Huffman<'a>>,
+    pub c_items: Vec<CItem<'a>>,
+    pub states: Vec<State<'a>>,
+    pub layers: Vec<Layer<'a>>,
+    pub huffmans: Vec<Huffman<'a>>,
     /// `lua """ ... """`
-    pub(crate) scripts: Vec<Ident<'a>>,
-    pub(crate) tests: Vec<Test<'a>>,
+    pub scripts: Vec<Ident<'a>>,
+    pub tests: Vec<Test<'a>>,
 }
 
 /// `test "NAME" { ... }`. The span is that of the name with its quotes.
 #[derive(Debug)]
 pub(crate) struct Test<'a> {
-    pub(crate) name: &'a str,
-    pub(crate) span: Span,
-    pub(crate) settings: Vec<Setting<'a, Pattern<'a>>>,
+    pub name: &'a str,
+    pub span: Span,
+    pub settings: Vec<Setting<'a, Pattern<'a>>>,
 }
 
 /// A value that a test expects.
 #[derive(Debug)]
 pub(crate) struct Pattern<'a> {
-    pub(crate) kind: PatternKind<'a>,
-    pub(crate) span: Span,
+    pub kind: PatternKind<'a>,
+    pub span: Span,
 }
 
 #[derive(Debug)]
@@ -73,8 +73,8 @@ pub(crate) enum PatternKind<'a> {
 /// `wire NAME { ... }` or `rules NAME { ... }`: settings.
 #[derive(Debug)]
 pub(crate) struct Block<'a> {
-    pub(crate) name: Ident<'a>,
-    pub(crate) settings: Vec<Setting<'a>>,
+    pub name: Ident<'a>,
+    pub settings: Vec<Setting<'a>>,
 }
 
 impl<'a> Block<'a> {
@@ -87,10 +87,10 @@ impl<'a> Block<'a> {
 /// `NAME = VALUE;` or, for settings that are lists, `NAME = VALUE, VALUE;`
 #[derive(Debug)]
 pub(crate) struct Setting<'a, V = Expr<'a>> {
-    pub(crate) name: Ident<'a>,
-    pub(crate) value: V,
+    pub name: Ident<'a>,
+    pub value: V,
     /// The values after the first.
-    pub(crate) more: Vec<V>,
+    pub more: Vec<V>,
 }
 
 impl<V> Setting<'_, V> {
@@ -103,45 +103,45 @@ impl<V> Setting<'_, V> {
 /// `const NAME = VALUE;`
 #[derive(Debug)]
 pub(crate) struct Constant<'a> {
-    pub(crate) name: Ident<'a>,
-    pub(crate) value: Expr<'a>,
+    pub name: Ident<'a>,
+    pub value: Expr<'a>,
 }
 
 /// `type NAME = TYPE;`
 #[derive(Debug)]
 pub(crate) struct Alias<'a> {
-    pub(crate) name: Ident<'a>,
-    pub(crate) stands_for: TypeRef<'a>,
+    pub name: Ident<'a>,
+    pub stands_for: TypeRef<'a>,
 }
 
 /// `enum NAME : TYPE { ... }` or `flags NAME : TYPE { ... }`
 #[derive(Debug)]
 pub(crate) struct Enum<'a> {
-    pub(crate) name: Ident<'a>,
-    pub(crate) is_flags: bool,
-    pub(crate) base: TypeRef<'a>,
-    pub(crate) members: Vec<Member<'a>>,
+    pub name: Ident<'a>,
+    pub is_flags: bool,
+    pub base: TypeRef<'a>,
+    pub members: Vec<Member<'a>>,
 }
 
 /// `NAME = VALUE @annotation`
 #[derive(Debug)]
 pub(crate) struct Member<'a> {
-    pub(crate) name: Ident<'a>,
-    pub(crate) value: Option<Expr<'a>>,
-    pub(crate) annotations: Vec<Annotation<'a>>,
+    pub name: Ident<'a>,
+    pub value: Option<Expr<'a>>,
+    pub annotations: Vec<Annotation<'a>>,
 }
 
 /// `struct NAME(PARAMETER: TYPE, ...) @annotation { ... }`
 #[derive(Debug)]
 pub(crate) struct Struct<'a> {
-    pub(crate) name: Ident<'a>,
-    pub(crate) parameters: Vec<Parameter<'a>>,
+    pub name: Ident<'a>,
+    pub parameters: Vec<Parameter<'a>>,
     /// It stands for `vec3(TYPE)`, which it is named after.
-    pub(crate) is_vector: bool,
+    pub is_vector: bool,
     /// It is declared inside a C struct, and named after its own text.
-    pub(crate) is_nameless: bool,
-    pub(crate) annotations: Vec<Annotation<'a>>,
-    pub(crate) body: Vec<Statement<'a>>,
+    pub is_nameless: bool,
+    pub annotations: Vec<Annotation<'a>>,
+    pub body: Vec<Statement<'a>>,
 }
 
 /// A declaration in a `c_struct` item.
@@ -154,35 +154,35 @@ pub(crate) enum CItem<'a> {
 /// A struct as C declares it.
 #[derive(Debug)]
 pub(crate) struct CStruct<'a> {
-    pub(crate) name: Ident<'a>,
+    pub name: Ident<'a>,
     /// What C calls it besides: the `tag` of `typedef struct tag { ... } NAME;`
-    pub(crate) tag: Option<Ident<'a>>,
-    pub(crate) is_nameless: bool,
+    pub tag: Option<Ident<'a>>,
+    pub is_nameless: bool,
     /// The most bytes that a member is aligned to: 1 where the struct is packed.
-    pub(crate) align_max: u64,
+    pub align_max: u64,
     /// What says so.
-    pub(crate) layout: Span,
-    pub(crate) annotations: Vec<Annotation<'a>>,
-    pub(crate) members: Vec<CMember<'a>>,
+    pub layout: Span,
+    pub annotations: Vec<Annotation<'a>>,
+    pub members: Vec<CMember<'a>>,
 }
 
 /// `TYPE NAME[LENGTH]...`
 #[derive(Debug)]
 pub(crate) struct CMember<'a> {
-    pub(crate) of: CType<'a>,
-    pub(crate) name: Ident<'a>,
-    pub(crate) lengths: Vec<Expr<'a>>,
+    pub of: CType<'a>,
+    pub name: Ident<'a>,
+    pub lengths: Vec<Expr<'a>>,
     /// Of the lengths, with their brackets.
-    pub(crate) lengths_span: Span,
-    pub(crate) annotations: Vec<Annotation<'a>>,
+    pub lengths_span: Span,
+    pub annotations: Vec<Annotation<'a>>,
 }
 
 /// The type of a member. The span is that of all its words.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CType<'a> {
     /// A type of C's own by the name that a wire has for it; otherwise a name that is declared.
-    pub(crate) name: Ident<'a>,
-    pub(crate) sort: CSort,
+    pub name: Ident<'a>,
+    pub sort: CSort,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -199,24 +199,24 @@ pub(crate) enum CSort {
 /// `typedef TYPE NAME[LENGTH]...;`
 #[derive(Debug)]
 pub(crate) struct CTypedef<'a> {
-    pub(crate) name: Ident<'a>,
-    pub(crate) of: CType<'a>,
-    pub(crate) lengths: Vec<Expr<'a>>,
+    pub name: Ident<'a>,
+    pub of: CType<'a>,
+    pub lengths: Vec<Expr<'a>>,
 }
 
 /// `NAME: TYPE` of a struct or a layer.
 #[derive(Debug)]
 pub(crate) struct Parameter<'a> {
-    pub(crate) name: Ident<'a>,
-    pub(crate) type_name: Ident<'a>,
+    pub name: Ident<'a>,
+    pub type_name: Ident<'a>,
 }
 
 /// `@NAME` or `@NAME(ARGUMENT, ...)`. The span includes the `@`.
 #[derive(Debug)]
 pub(crate) struct Annotation<'a> {
-    pub(crate) name: Ident<'a>,
-    pub(crate) arguments: Vec<Expr<'a>>,
-    pub(crate) span: Span,
+    pub name: Ident<'a>,
+    pub arguments: Vec<Expr<'a>>,
+    pub span: Span,
 }
 
 /// What stands in a struct's body.
@@ -268,19 +268,19 @@ pub(crate) fn fields<'s, 'a>(body: &'s [Statement<'a>]) -> Vec<&'s Field<'a>> {
 /// `NAME: TYPE[REPEAT] size(BYTES) through LAYER = CONSTANT @annotation;`
 #[derive(Debug, Default)]
 pub(crate) struct Field<'a> {
-    pub(crate) name: Ident<'a>,
-    pub(crate) field_type: TypeRef<'a>,
-    pub(crate) repeat: Option<Repeat<'a>>,
-    pub(crate) size: Option<Size<'a>>,
-    pub(crate) through: Option<Through<'a>>,
-    pub(crate) constant: Option<Expr<'a>>,
+    pub name: Ident<'a>,
+    pub field_type: TypeRef<'a>,
+    pub repeat: Option<Repeat<'a>>,
+    pub size: Option<Size<'a>>,
+    pub through: Option<Through<'a>>,
+    pub constant: Option<Expr<'a>>,
     /// `derived EXPRESSION`
-    pub(crate) derived: Option<Expr<'a>>,
+    pub derived: Option<Expr<'a>>,
     /// `let NAME: TYPE = EXPRESSION`: it takes no bits.
-    pub(crate) computed: Option<Expr<'a>>,
+    pub computed: Option<Expr<'a>>,
     /// How many bytes that the compiler left out before a member of a C struct.
-    pub(crate) gap: Option<usize>,
-    pub(crate) annotations: Vec<Annotation<'a>>,
+    pub gap: Option<usize>,
+    pub annotations: Vec<Annotation<'a>>,
 }
 
 impl<'a> Field<'a> {
@@ -297,9 +297,9 @@ impl<'a> Field<'a> {
 /// `NAME` or `NAME(ARGUMENT, ...)`
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TypeRef<'a> {
-    pub(crate) name: Ident<'a>,
-    pub(crate) arguments: Option<Vec<Expr<'a>>>,
-    pub(crate) span: Span,
+    pub name: Ident<'a>,
+    pub arguments: Option<Vec<Expr<'a>>>,
+    pub span: Span,
 }
 
 impl<'a> TypeRef<'a> {
@@ -316,49 +316,49 @@ impl<'a> TypeRef<'a> {
 /// `[COUNT]`, `[until end]`, `[bytes SIZE]` or `[until CONDITION]`. The span includes the brackets.
 #[derive(Debug)]
 pub(crate) struct Repeat<'a> {
-    pub(crate) until: Until<'a>,
-    pub(crate) span: Span,
+    pub until: Until<'a>,
+    pub span: Span,
 }
 
 /// `layer NAME(PARAMETER: TYPE, ...) { ... }`
 #[derive(Debug)]
 pub(crate) struct Layer<'a> {
     /// The name is that of the block.
-    pub(crate) block: Block<'a>,
-    pub(crate) parameters: Vec<Parameter<'a>>,
+    pub block: Block<'a>,
+    pub parameters: Vec<Parameter<'a>>,
 }
 
 /// `huffman NAME { codes = ["0110", ...]; eof = 256; }`
 #[derive(Debug)]
 pub(crate) struct Huffman<'a> {
-    pub(crate) name: Ident<'a>,
+    pub name: Ident<'a>,
     /// By symbol, each with its place; the text is what stands between the quotes.
-    pub(crate) codes: Vec<Ident<'a>>,
-    pub(crate) eof: Option<Expr<'a>>,
+    pub codes: Vec<Ident<'a>>,
+    pub eof: Option<Expr<'a>>,
 }
 
 /// `through NAME(ARGUMENT, ...)`. The span is all of it.
 #[derive(Debug)]
 pub(crate) struct Through<'a> {
-    pub(crate) name: Ident<'a>,
-    pub(crate) arguments: Vec<Expr<'a>>,
-    pub(crate) span: Span,
+    pub name: Ident<'a>,
+    pub arguments: Vec<Expr<'a>>,
+    pub span: Span,
 }
 
 /// `size(BYTES)`. The span is all of it.
 #[derive(Debug)]
 pub(crate) struct Size<'a> {
-    pub(crate) bytes: Expr<'a>,
-    pub(crate) span: Span,
+    pub bytes: Expr<'a>,
+    pub span: Span,
 }
 
 /// `size (BYTES) { ... }` or `at (BIT) { ... }`
 #[derive(Debug)]
 pub(crate) struct SizeBlock<'a> {
     /// It stands elsewhere, and the size is where: bits from the stream's start.
-    pub(crate) is_at: bool,
-    pub(crate) size: Size<'a>,
-    pub(crate) body: Vec<Statement<'a>>,
+    pub is_at: bool,
+    pub size: Size<'a>,
+    pub body: Vec<Statement<'a>>,
 }
 
 /// How a repeat ends.
@@ -377,84 +377,84 @@ pub(crate) enum Until<'a> {
 /// `if (CONDITION) { ... } else { ... }`
 #[derive(Debug)]
 pub(crate) struct If<'a> {
-    pub(crate) condition: Expr<'a>,
-    pub(crate) then: Vec<Statement<'a>>,
-    pub(crate) otherwise: Vec<Statement<'a>>,
+    pub condition: Expr<'a>,
+    pub then: Vec<Statement<'a>>,
+    pub otherwise: Vec<Statement<'a>>,
 }
 
 /// `switch (ON) { ARM ... }`. The span is that of `switch (ON)`.
 #[derive(Debug)]
 pub(crate) struct Switch<'a> {
-    pub(crate) on: Expr<'a>,
-    pub(crate) arms: Vec<Arm<'a>>,
-    pub(crate) span: Span,
+    pub on: Expr<'a>,
+    pub arms: Vec<Arm<'a>>,
+    pub span: Span,
 }
 
 /// `PATTERN, PATTERN => STATEMENT` or `default => { ... }`
 #[derive(Debug)]
 pub(crate) struct Arm<'a> {
     /// Empty: `default`.
-    pub(crate) patterns: Vec<Expr<'a>>,
-    pub(crate) body: Vec<Statement<'a>>,
+    pub patterns: Vec<Expr<'a>>,
+    pub body: Vec<Statement<'a>>,
     /// Of the patterns.
-    pub(crate) span: Span,
+    pub span: Span,
 }
 
 /// `align(BITS) = PAD;`
 #[derive(Debug)]
 pub(crate) struct Align<'a> {
-    pub(crate) bits: Expr<'a>,
-    pub(crate) pad: Option<Expr<'a>>,
-    pub(crate) span: Span,
+    pub bits: Expr<'a>,
+    pub pad: Option<Expr<'a>>,
+    pub span: Span,
 }
 
 /// `byte_order = ORDER;` or `byte_order = if (CONDITION) ORDER else ORDER;`
 #[derive(Debug)]
 pub(crate) struct ByteOrderOf<'a> {
-    pub(crate) order: Ident<'a>,
+    pub order: Ident<'a>,
     /// The condition under which it is that one, and the other.
-    pub(crate) choice: Option<(Expr<'a>, Ident<'a>)>,
+    pub choice: Option<(Expr<'a>, Ident<'a>)>,
 }
 
 /// `state NAME { ... }`
 #[derive(Debug)]
 pub(crate) struct State<'a> {
-    pub(crate) name: Ident<'a>,
-    pub(crate) fields: Vec<StateField<'a>>,
+    pub name: Ident<'a>,
+    pub fields: Vec<StateField<'a>>,
 }
 
 /// `each NAME: TYPE[CAPACITY][CAPACITY] = INITIAL;`
 #[derive(Debug)]
 pub(crate) struct StateField<'a> {
-    pub(crate) each: bool,
-    pub(crate) name: Ident<'a>,
-    pub(crate) field_type: TypeRef<'a>,
-    pub(crate) capacities: Vec<Expr<'a>>,
-    pub(crate) initial: Option<Expr<'a>>,
+    pub each: bool,
+    pub name: Ident<'a>,
+    pub field_type: TypeRef<'a>,
+    pub capacities: Vec<Expr<'a>>,
+    pub initial: Option<Expr<'a>>,
 }
 
 /// `set TARGET = VALUE;`, or `unset TARGET;` without a value.
 #[derive(Debug)]
 pub(crate) struct Set<'a> {
-    pub(crate) target: Expr<'a>,
-    pub(crate) value: Option<Expr<'a>>,
+    pub target: Expr<'a>,
+    pub value: Option<Expr<'a>>,
 }
 
 /// `join FIELD from STATE[KEY] (INDEX, COUNT, DATA);` or `follow FIELD from STATE (POSITION, DATA);`
 #[derive(Debug)]
 pub(crate) struct Joined<'a> {
-    pub(crate) field: Field<'a>,
-    pub(crate) from: Expr<'a>,
-    pub(crate) arguments: Vec<Expr<'a>>,
+    pub field: Field<'a>,
+    pub from: Expr<'a>,
+    pub arguments: Vec<Expr<'a>>,
 }
 
 /// An expression and its place.
 #[derive(Clone, Debug)]
 pub(crate) struct Expr<'a> {
-    pub(crate) kind: ExprKind<'a>,
-    pub(crate) span: Span,
+    pub kind: ExprKind<'a>,
+    pub span: Span,
     /// In parentheses of its own.
-    pub(crate) grouped: bool,
+    pub grouped: bool,
 }
 
 impl<'a> Expr<'a> {

@@ -22,8 +22,8 @@ pub(crate) enum TokenKind {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Token {
-    pub(crate) kind: TokenKind,
-    pub(crate) span: Span,
+    pub kind: TokenKind,
+    pub span: Span,
 }
 
 /// Longer ones first, so that `<<` is not read as `<`, `<`.

@@ -49,15 +49,15 @@ pub(crate) fn parse<'a>(
 }
 
 pub(super) struct Parser<'a, 'r> {
-    pub(super) text: &'a str,
+    pub text: &'a str,
     tokens: Vec<Token>,
     at: usize,
     nesting: usize,
-    pub(super) expression_parts: usize,
+    pub expression_parts: usize,
     /// The structs that vectors stand for, since the last item.
-    pub(super) vectors: Vec<Struct<'a>>,
-    pub(super) vector_names: BTreeSet<&'a str>,
-    pub(super) reports: &'r mut Vec<Report>,
+    pub vectors: Vec<Struct<'a>>,
+    pub vector_names: BTreeSet<&'a str>,
+    pub reports: &'r mut Vec<Report>,
 }
 
 impl<'a> Parser<'a, '_> {

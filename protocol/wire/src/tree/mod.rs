@@ -66,17 +66,17 @@ impl BitStream {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Node {
     /// In the dictionary, or [`REST`].
-    pub(crate) field: u32,
+    pub field: u32,
     /// The place in the repeat around it, of an element.
-    pub(crate) index: u32,
-    pub(crate) bits: Range<u32>,
+    pub index: u32,
+    pub bits: Range<u32>,
     /// [`NO_NODE`]: none.
-    pub(crate) parent: u32,
-    pub(crate) descendants: u32,
-    pub(crate) stream: StreamId,
+    pub parent: u32,
+    pub descendants: u32,
+    pub stream: StreamId,
     /// An integer as it was on the wire; of a text or bytes, the first bit of the content; of an
     /// integer of 128 bits, whether its highest byte is the first.
-    pub(crate) raw: u64,
+    pub raw: u64,
 }
 
 /// The field of a node that holds what the wire does not explain.

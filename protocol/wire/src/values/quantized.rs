@@ -15,11 +15,11 @@ pub(crate) enum Rounding {
 /// 0 is `low`, all ones is `high`, the others lie evenly between.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Quantized {
-    pub(crate) low: f64,
-    pub(crate) high: f64,
+    pub low: f64,
+    pub high: f64,
     /// 1 to 53.
-    pub(crate) bits: u8,
-    pub(crate) rounding: Rounding,
+    pub bits: u8,
+    pub rounding: Rounding,
 }
 
 impl Quantized {

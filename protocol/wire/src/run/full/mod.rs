@@ -16,11 +16,11 @@ use crate::tree::{Diagnostic, NO_NODE, Name, Node, REST, Tree, TreeId, UNRESOLVE
 pub(crate) struct Full<'p> {
     program: &'p Program,
     whole: &'static str,
-    pub(crate) tree: Tree,
+    pub tree: Tree,
     /// The stream that is being read.
     stream: StreamId,
-    pub(crate) diagnostics: Vec<Diagnostic>,
-    pub(crate) pieces: Vec<Piece>,
+    pub diagnostics: Vec<Diagnostic>,
+    pub pieces: Vec<Piece>,
     open: Vec<Open>,
     /// The streams around the one that is being read, with how many nodes were open when it began.
     around: Vec<(StreamId, usize)>,

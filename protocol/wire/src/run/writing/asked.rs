@@ -6,14 +6,14 @@ use crate::layout::ByteOrder;
 /// A derived field as a run wrote it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Derived {
-    pub(crate) path: String,
+    pub path: String,
     /// What the JSON says it is.
-    pub(crate) given: Option<i128>,
-    pub(crate) written: i128,
+    pub given: Option<i128>,
+    pub written: i128,
     /// What it should have been.
-    pub(crate) worked_out: Option<i128>,
+    pub worked_out: Option<i128>,
     /// It stays what the JSON says.
-    pub(super) keeps: bool,
+    pub keeps: bool,
 }
 
 impl Derived {
@@ -28,14 +28,14 @@ impl Derived {
 /// Something that was asked of what comes.
 pub(super) struct Asked {
     /// Among the derived fields.
-    pub(super) number: usize,
-    pub(super) look: Look,
-    pub(super) at: u32,
-    pub(super) ahead: i128,
+    pub number: usize,
+    pub look: Look,
+    pub at: u32,
+    pub ahead: i128,
     /// How many windows were open.
-    pub(super) depth: usize,
+    pub depth: usize,
     /// Where the innermost of them ends, once that is known; `None`: with the stream.
-    pub(super) end: Option<u32>,
+    pub end: Option<u32>,
     /// The order of bytes there.
-    pub(super) order: ByteOrder,
+    pub order: ByteOrder,
 }

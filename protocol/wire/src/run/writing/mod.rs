@@ -31,7 +31,7 @@ pub(crate) struct Writing<'j> {
     /// What derived fields are, by their numbers, as far as an earlier run worked it out.
     settled: &'j [i128],
     /// The derived fields of this run.
-    pub(crate) derived: Vec<Derived>,
+    pub derived: Vec<Derived>,
     /// The derived field that is written next.
     next_derived: Option<usize>,
     /// The windows and layers that are being filled.
@@ -44,7 +44,7 @@ pub(crate) struct Writing<'j> {
     is_guessed: bool,
     /// What the JSON asks for and cannot have, with the path of its field. A run goes on where it
     /// can: another run, which knows what derived fields are, may have no trouble.
-    pub(crate) refused: Vec<(String, String)>,
+    pub refused: Vec<(String, String)>,
 }
 
 /// A struct or a repeat that is being written.
