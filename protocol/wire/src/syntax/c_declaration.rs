@@ -115,8 +115,7 @@ impl<'a> Parser<'a, '_> {
             return self.c_typedef(layout, file);
         }
         if self.at_word("struct") && self.peek_second() == TokenKind::Name {
-            self.advance();
-            let name = self.new_name("the struct's name")?;
+            let name = self.name_behind("the struct's name")?;
             // A declaration that says no more than that there is one.
             if self.take_mark(";") {
                 return Ok(());
@@ -129,8 +128,7 @@ impl<'a> Parser<'a, '_> {
         }
         if self.at_word("enum") && self.peek_second() == TokenKind::Name {
             let start = self.here();
-            self.advance();
-            let name = self.new_name("the enum's name")?;
+            let name = self.name_behind("the enum's name")?;
             self.c_enum_body(name, start, file)?;
             return self.expect_mark(";", "after the enum");
         }

@@ -58,8 +58,7 @@ impl<'a> Parser<'a, '_> {
     /// `let NAME: TYPE = EXPRESSION @annotation;`
     pub(super) fn computed(&mut self) -> Parsed<Field<'a>> {
         let word = self.here();
-        self.advance();
-        let name = self.new_name("a name after `let`")?;
+        let name = self.name_behind("a name after `let`")?;
         let field_type = self.behind(":", Self::type_ref)?;
         let mut field = Field::plain(name, field_type.unwrap_or(of_value(word)));
         self.expect_mark("=", "and the value")?;
@@ -72,8 +71,7 @@ impl<'a> Parser<'a, '_> {
     /// `label NAME;`: a short word for `let NAME = position();`.
     pub(super) fn label(&mut self) -> Parsed<Field<'a>> {
         let word = self.here();
-        self.advance();
-        let name = self.new_name("a name after `label`")?;
+        let name = self.name_behind("a name after `label`")?;
         self.expect_mark(";", "after the label")?;
         let position = Ident {
             text: "position",

@@ -9,8 +9,7 @@ pub(super) const BETWEEN_PARAMETER_AND_TYPE: &str = "between the parameter's nam
 
 impl<'a> Parser<'a, '_> {
     pub(super) fn block(&mut self) -> Parsed<Block<'a>> {
-        self.advance();
-        let name = self.new_name("a name")?;
+        let name = self.name_behind("a name")?;
         self.settings(name)
     }
 
@@ -61,8 +60,7 @@ impl<'a> Parser<'a, '_> {
     }
 
     pub(super) fn constant(&mut self) -> Parsed<Constant<'a>> {
-        self.advance();
-        let name = self.new_name("the constant's name")?;
+        let name = self.name_behind("the constant's name")?;
         self.expect_mark("=", "after the constant's name")?;
         let value = self.expression()?;
         self.expect_mark(";", "after the constant")?;
@@ -71,8 +69,7 @@ impl<'a> Parser<'a, '_> {
 
     /// `type NAME = TYPE;`
     pub(super) fn alias(&mut self) -> Parsed<Alias<'a>> {
-        self.advance();
-        let name = self.new_name("the type's name")?;
+        let name = self.name_behind("the type's name")?;
         self.expect_mark("=", "and the type that it stands for")?;
         let stands_for = self.type_ref()?;
         if self.at_mark("[") || self.at_word("size") || self.at_word("through") {
@@ -116,8 +113,7 @@ impl<'a> Parser<'a, '_> {
     }
 
     pub(super) fn structure(&mut self) -> Parsed<Struct<'a>> {
-        self.advance();
-        let name = self.new_name("the struct's name")?;
+        let name = self.name_behind("the struct's name")?;
         let parameters = self.parameters(|parser| {
             let name = parser.new_name("a parameter")?;
             parser.expect_mark(":", BETWEEN_PARAMETER_AND_TYPE)?;

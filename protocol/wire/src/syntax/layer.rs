@@ -9,8 +9,7 @@ use super::text::unquoted;
 impl<'a> Parser<'a, '_> {
     /// `layer NAME(PARAMETER: TYPE, ...) { SETTING = VALUE; ... }`
     pub(super) fn layer(&mut self) -> Parsed<Layer<'a>> {
-        self.advance();
-        let name = self.new_name("the layer's name")?;
+        let name = self.name_behind("the layer's name")?;
         let parameters = self.parameters(|parser| {
             let name = parser.new_name("a parameter, or `)`")?;
             parser.expect_mark(":", BETWEEN_PARAMETER_AND_TYPE)?;
@@ -23,8 +22,7 @@ impl<'a> Parser<'a, '_> {
 
     /// `huffman NAME { codes = ["0110", ...]; eof = 256; }`
     pub(super) fn huffman(&mut self) -> Parsed<Huffman<'a>> {
-        self.advance();
-        let name = self.new_name("the table's name")?;
+        let name = self.name_behind("the table's name")?;
         let (mut codes, mut eof) = (Vec::new(), None);
         self.in_braces("to begin the settings", |parser| {
             let setting = parser.any_name("`codes`, `eof` or `}`")?;
@@ -78,8 +76,7 @@ impl<'a> Parser<'a, '_> {
     /// `through NAME(ARGUMENT, ...)`
     pub(super) fn through(&mut self) -> Parsed<Through<'a>> {
         let start = self.here();
-        self.advance();
-        let name = self.new_name("a layer after `through`")?;
+        let name = self.name_behind("a layer after `through`")?;
         let arguments = self.own_arguments()?.unwrap_or_default();
         let span = start.to(self.previous());
         Ok(Through {

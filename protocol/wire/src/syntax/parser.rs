@@ -137,6 +137,12 @@ impl<'a> Parser<'a, '_> {
         self.any_name(expected)
     }
 
+    /// The name behind the word here.
+    pub(super) fn name_behind(&mut self, expected: &str) -> Parsed<Ident<'a>> {
+        self.advance();
+        self.new_name(expected)
+    }
+
     pub(super) fn peek(&self) -> TokenKind {
         self.peek_at(self.at)
     }

@@ -8,8 +8,7 @@ use super::parser::{Parsed, Parser};
 impl<'a> Parser<'a, '_> {
     /// `state NAME { FIELD ... }`
     pub(super) fn state_item(&mut self) -> Parsed<State<'a>> {
-        self.advance();
-        let name = self.new_name("the state's name")?;
+        let name = self.name_behind("the state's name")?;
         let fields = self.in_braces("to begin what is kept", Self::state_field)?;
         Ok(State { name, fields })
     }
