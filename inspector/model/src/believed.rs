@@ -508,7 +508,7 @@ impl Model {
         let times = crowd
             .lanes
             .iter()
-            .flat_map(|lane| [lane.sends(session), lane.receipts(session)])
+            .flat_map(|lane| [lane.sends.line(session), lane.receipts.line(session)])
             .filter_map(|line| {
                 if is_next {
                     line.get(line.place(at.saturating_add(1)))

@@ -17,14 +17,17 @@ pub struct Crowd {
 /// The moments of one node.
 #[derive(Clone, Debug, Default)]
 pub struct Lane {
-    sends: Kept,
-    receipts: Kept,
-    lost: Kept,
+    /// When the node sent.
+    pub sends: Kept,
+    /// When it received.
+    pub receipts: Kept,
+    /// When it sent what was lost.
+    pub lost: Kept,
 }
 
 /// Moments, while they are gathered and afterwards.
 #[derive(Clone, Debug)]
-enum Kept {
+pub enum Kept {
     Gathering(Gathering),
     Gathered(Times),
     /// The session has the same.
@@ -152,23 +155,6 @@ impl Crowd {
     }
 }
 
-impl Lane {
-    /// When the node sent.
-    pub fn sends<'a>(&'a self, session: &'a Session) -> Line<'a> {
-        self.sends.line(session)
-    }
-
-    /// When it received.
-    pub fn receipts<'a>(&'a self, session: &'a Session) -> Line<'a> {
-        self.receipts.line(session)
-    }
-
-    /// When it sent what was lost.
-    pub fn lost<'a>(&'a self, session: &'a Session) -> Line<'a> {
-        self.lost.line(session)
-    }
-}
-
 impl Default for Kept {
     fn default() -> Kept {
         Kept::Gathering(Gathering::default())
@@ -183,7 +169,7 @@ impl Kept {
     }
 
     /// While they are gathered, all but the last few thousand.
-    fn line<'a>(&'a self, session: &'a Session) -> Line<'a> {
+    pub fn line<'a>(&'a self, session: &'a Session) -> Line<'a> {
         match self {
             Kept::Gathering(gathering) => Line::Own(gathering.so_far()),
             Kept::Gathered(times) => Line::Own(times),

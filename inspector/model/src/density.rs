@@ -186,8 +186,8 @@ pub fn count(
     if places.is_empty() {
         return counted;
     }
-    let events = [lane.sends(session), lane.receipts(session)];
-    let lost = lane.lost(session);
+    let events = [lane.sends.line(session), lane.receipts.line(session)];
+    let lost = lane.lost.line(session);
     let from = |time: i64| events.each_ref().map(|times| times.place(time));
     let mut place = places.start;
     let end = time(places.end);
