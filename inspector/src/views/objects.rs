@@ -89,16 +89,14 @@ fn more(model: &Model) -> String {
     let objects = model.object_count();
     match (model.selection().object, model.cursor()) {
         _ if model.lacks_history() => model.why_not_yet().unwrap_or_default().to_owned(),
-        (Some(object), Some(at)) if model.knows_object(object) => format!(
-            "at the cursor, {}:  {}",
-            model.object_name(object),
-            model.beliefs_text(object, at)
-        ),
-        (Some(object), None) if model.knows_object(object) => format!(
-            "at the end, {}:  {}",
-            model.object_name(object),
-            model.beliefs_text(object, model.span().end)
-        ),
+        (Some(object), cursor) if model.knows_object(object) => {
+            let at = cursor.map_or("end", |_| "cursor");
+            let (name, beliefs) = (
+                model.object_name(object),
+                model.beliefs_text(object, model.moment()),
+            );
+            format!("at the {at}, {name}:  {beliefs}")
+        }
         _ if objects == 0 => model.why_no_objects().to_owned(),
         _ if model.filter().is_narrow() => {
             let shown = text::count(model.shown_object_count() as u64);
