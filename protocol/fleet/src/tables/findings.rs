@@ -49,17 +49,17 @@ pub(super) fn findings(recording: &Recording<'_>, rows: &mut Rows) -> Result<(),
     } = *recording;
     for (place, finding) in history.findings.iter().enumerate() {
         let number = history.finding_number(place);
-        let finding = export::finding(session, finding);
+        let told = export::finding(session, finding);
         rows.row(cells![
             number,
-            finding.rule,
-            finding.level,
-            &finding.node,
-            finding.object,
-            moment(recording, finding.time_ns),
-            finding.time_ns,
-            &finding.sentence,
-            history.findings.get(place).map_or(0, |it| it.objects.len()),
+            told.rule,
+            told.level,
+            &told.node,
+            told.object,
+            moment(recording, told.time_ns),
+            told.time_ns,
+            &told.sentence,
+            finding.objects.len(),
         ])?;
     }
     Ok(())
