@@ -20,13 +20,12 @@ pub(crate) fn unresolved_field(value: i128) -> Option<u16> {
 /// The result, or why there is none. With an operand that is unresolved, so is the result.
 #[inline]
 pub(crate) fn evaluate(operator: Arithmetic, a: i128, b: i128) -> Result<i128, &'static str> {
-    match (i64::try_from(a), i64::try_from(b)) {
-        (Ok(small_a), Ok(small_b)) => match of_small(operator, small_a, small_b) {
-            Some(result) => Ok(result),
-            None => evaluate_large(operator, a, b),
-        },
-        _ => evaluate_large(operator, a, b),
+    if let (Ok(small_a), Ok(small_b)) = (i64::try_from(a), i64::try_from(b))
+        && let Some(result) = of_small(operator, small_a, small_b)
+    {
+        return Ok(result);
     }
+    evaluate_large(operator, a, b)
 }
 
 /// Nearly all numbers are small, and these operators cannot fail with them.

@@ -277,8 +277,7 @@ impl<'a> BitReader<'a> {
     pub(crate) fn copy(&self, from: u32, to: u32, bytes: &mut Vec<u8>) {
         let to = to.min(self.end);
         if self.coding.is_some() {
-            let mut part = *self;
-            (part.at, part.end) = (from.min(to), to);
+            let mut part = self.part(from..to);
             while let Some(byte) = part.symbol() {
                 bytes.push(byte);
             }
