@@ -50,10 +50,7 @@ impl States {
             let Some((largest, _)) = all.max_by_key(|&(place, &bytes)| (bytes, place)) else {
                 break;
             };
-            self.note(largest, 0);
-            if let Some(state) = self.known.get_mut(largest) {
-                *state = None;
-            }
+            self.end(largest);
             forgotten.push(largest);
         }
         forgotten
