@@ -151,10 +151,8 @@ impl<'a, 'p: 'a> Tape<'p> for Reading<'a> {
 
     #[inline]
     fn fixed(&mut self, bits: u32, _: u32) -> Result<u64, Problem> {
-        match self.reader.read(bits) {
-            Some(raw) => Ok(raw),
-            None => Err(self.past_end(u64::from(bits))),
-        }
+        let raw = self.reader.read(bits);
+        raw.ok_or_else(|| self.past_end(bits.into()))
     }
 
     #[inline]
@@ -286,10 +284,8 @@ impl<'a, 'p: 'a> Tape<'p> for Reading<'a> {
 
     #[inline]
     fn padding(&mut self, bits: u32, _: Option<u64>, _: u32) -> Result<u64, Problem> {
-        match self.reader.read_plain(bits) {
-            Some(raw) => Ok(raw),
-            None => Err(self.past_end(u64::from(bits))),
-        }
+        let raw = self.reader.read_plain(bits);
+        raw.ok_or_else(|| self.past_end(bits.into()))
     }
 
     #[inline]
