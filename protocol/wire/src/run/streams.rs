@@ -195,7 +195,7 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
         let stream = self.open_stream(bytes, order)?;
         let around = self.open;
         let arena = Arena::default();
-        let mut inner = self.inner(bytes, self.program.dictionary.order, stream, &arena);
+        let mut inner = self.inner(bytes, order, stream, &arena);
         inner.waits = true;
         inner.enter(follow.field, None);
         let mut used = 0;
@@ -236,7 +236,6 @@ impl<'p, T: Tape<'p>, S: Sink> Machine<'p, '_, T, S> {
         if used == 0 {
             self.sink.end_stream(None);
             self.go_back(nothing);
-            return Ok((0, end));
         }
         Ok((used, end))
     }
