@@ -5,8 +5,6 @@ use super::ast::{
 };
 use super::parser::{Parsed, Parser};
 
-pub(super) const BETWEEN_PARAMETER_AND_TYPE: &str = "between the parameter's name and its type";
-
 impl<'a> Parser<'a, '_> {
     pub(super) fn block(&mut self) -> Parsed<Block<'a>> {
         let name = self.name_behind("a name")?;
@@ -114,12 +112,8 @@ impl<'a> Parser<'a, '_> {
 
     pub(super) fn structure(&mut self) -> Parsed<Struct<'a>> {
         let name = self.name_behind("the struct's name")?;
-        let parameters = self.parameters(|parser| {
-            let name = parser.new_name("a parameter")?;
-            parser.expect_mark(":", BETWEEN_PARAMETER_AND_TYPE)?;
-            let type_name = parser.new_name("`int`, `bool` or an enum")?;
-            Ok(Parameter { name, type_name })
-        })?;
+        let type_name = |parser: &mut Self| parser.new_name("`int`, `bool` or an enum");
+        let parameters = self.parameters("a parameter", type_name)?;
         let annotations = self.annotations()?;
         self.expect_mark("{", "to begin the fields")?;
         let body = self.body()?;
@@ -136,8 +130,15 @@ impl<'a> Parser<'a, '_> {
     /// `(PARAMETER, ...)`, or nothing.
     pub(super) fn parameters(
         &mut self,
-        parameter: impl FnMut(&mut Self) -> Parsed<Parameter<'a>>,
+        expected: &str,
+        type_name: impl Fn(&mut Self) -> Parsed<Ident<'a>>,
     ) -> Parsed<Vec<Parameter<'a>>> {
+        let parameter = |parser: &mut Self| {
+            let name = parser.new_name(expected)?;
+            parser.expect_mark(":", "between the parameter's name and its type")?;
+            let type_name = type_name(parser)?;
+            Ok(Parameter { name, type_name })
+        };
         let all = |parser: &mut Self| parser.list(")", "after the last parameter", parameter);
         Ok(self.behind("(", all)?.unwrap_or_default())
     }

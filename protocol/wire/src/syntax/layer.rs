@@ -1,7 +1,6 @@
 //! Layers: what stands between the bytes of a packet and those of a stream inside it.
 
-use super::ast::{Huffman, Ident, Layer, Parameter, Through};
-use super::item::BETWEEN_PARAMETER_AND_TYPE;
+use super::ast::{Huffman, Ident, Layer, Through};
 use super::lexer::TokenKind;
 use super::parser::{Failed, Parsed, Parser};
 use super::text::unquoted;
@@ -10,12 +9,8 @@ impl<'a> Parser<'a, '_> {
     /// `layer NAME(PARAMETER: TYPE, ...) { SETTING = VALUE; ... }`
     pub(super) fn layer(&mut self) -> Parsed<Layer<'a>> {
         let name = self.name_behind("the layer's name")?;
-        let parameters = self.parameters(|parser| {
-            let name = parser.new_name("a parameter, or `)`")?;
-            parser.expect_mark(":", BETWEEN_PARAMETER_AND_TYPE)?;
-            let type_name = parser.any_name("`int` or `bytes`")?;
-            Ok(Parameter { name, type_name })
-        })?;
+        let type_name = |parser: &mut Self| parser.any_name("`int` or `bytes`");
+        let parameters = self.parameters("a parameter, or `)`", type_name)?;
         let block = self.settings(name)?;
         Ok(Layer { block, parameters })
     }
