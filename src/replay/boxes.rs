@@ -6,6 +6,9 @@ use netreel_reel::Reel;
 use netreel_replay::{MakeLayer, Stepper};
 use netreel_sample_engine::{Event, NetLayer, Refusal, Start};
 use netreel_transport::{InputError, Layer, ObjectBelief, Transport};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::boxes::ENGINE;
 use crate::outcome::{Failure, Result, fail};
@@ -46,9 +49,9 @@ pub fn unlike_recorded(reel: &Reel, changes: Changes<'_>) -> Vec<Changed> {
     };
     let (recorded, now) = (conditions(Changes::default()), conditions(changes));
     let name = |change: &String| Some(change.split_once('=')?.0.trim().to_owned());
-    let differs = |name: String, recorded: &serde_json::Value, now: &serde_json::Value| {
-        let word = |value: &serde_json::Value| match value.get(&name)? {
-            serde_json::Value::String(word) => Some(word.clone()),
+    let differs = |name: String, recorded: &Value, now: &Value| {
+        let word = |value: &Value| match value.get(&name)? {
+            Value::String(word) => Some(word.clone()),
             other => Some(other.to_string()),
         };
         let (recorded, now) = (word(recorded)?, word(now)?);
@@ -93,16 +96,10 @@ pub fn start(reel: &Reel, changes: Changes<'_>) -> Result<Start> {
         )
     })?;
     for change in changes.tune {
-        let wrong = wrong("--tune", change);
-        let fields = serde_json::to_value(start.tuning).map_err(|error| wrong(&error))?;
-        let fields = changed(fields, change, &wrong)?;
-        start.tuning = serde_json::from_value(fields).map_err(|error| wrong(&error))?;
+        start.tuning = changed(&start.tuning, "--tune", change)?;
     }
     for change in changes.set {
-        let wrong = wrong("--set", change);
-        let fields = serde_json::to_value(&start).map_err(|error| wrong(&error))?;
-        let fields = changed(fields, change, &wrong)?;
-        start = serde_json::from_value(fields).map_err(|error| wrong(&error))?;
+        start = changed(&start, "--set", change)?;
     }
     Ok(start)
 }
@@ -118,38 +115,23 @@ pub fn layer(reel: &Reel, start: Start, changes: Changes<'_>) -> Result<NetLayer
     NetLayer::new(start).map_err(|error| Failure::new(format!("{asked}: {error}")))
 }
 
-type Wrong<'a> = dyn Fn(&dyn std::fmt::Display) -> Failure + 'a;
-
-fn wrong<'a>(option: &'a str, change: &'a str) -> impl Fn(&dyn std::fmt::Display) -> Failure + 'a {
-    move |why| Failure::new(format!("{option} {change}: {why}"))
-}
-
-/// `fields` with one changed: to a whole number, true or false, or a word.
-fn changed(
-    mut fields: serde_json::Value,
-    change: &str,
-    wrong: &Wrong<'_>,
-) -> Result<serde_json::Value> {
+/// `of` with one of its fields changed: to a whole number, true or false, or a word.
+fn changed<T: Serialize + DeserializeOwned>(of: &T, option: &str, change: &str) -> Result<T> {
+    let wrong = |why: &dyn std::fmt::Display| Failure::new(format!("{option} {change}: {why}"));
+    let mut fields = serde_json::to_value(of).map_err(|error| wrong(&error))?;
     let (name, value) = change
         .split_once('=')
         .ok_or_else(|| wrong(&"write it as NAME=VALUE"))?;
     let (name, value) = (name.trim(), value.trim());
-    if fields.get(name).is_some_and(serde_json::Value::is_number) {
-        let number = value
-            .parse::<u64>()
-            .map_err(|_| wrong(&format!("`{value}` is not a whole number")))?;
-        fields[name] = number.into();
-        return Ok(fields);
-    }
-    let plain = ["true", "false"].contains(&value);
-    fields[name] = match plain {
-        true => (value == "true").into(),
-        // A name that is not one is a number of nothing: what reads it lists all names.
-        false => value
-            .parse::<u64>()
-            .map_or_else(|_| value.into(), Into::into),
+    let is_number = fields.get(name).is_some_and(Value::is_number);
+    // A name that is not one is a number of nothing: what reads it lists all names.
+    fields[name] = match (value.parse::<u64>(), value.parse::<bool>()) {
+        (Ok(number), _) => number.into(),
+        _ if is_number => return Err(wrong(&format!("`{value}` is not a whole number"))),
+        (_, Ok(flag)) => flag.into(),
+        _ => value.into(),
     };
-    Ok(fields)
+    serde_json::from_value(fields).map_err(|error| wrong(&error))
 }
 
 /// The layer, without its game: nobody else asks what became of a call that it did not obey.
