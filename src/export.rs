@@ -7,7 +7,7 @@ pub use dataset::{Rows, add, add_all};
 
 use std::fs::File;
 use std::io::{BufWriter, IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use netreel_protocol::export::{self, Naming, PcapngOptions};
 use netreel_protocol::session::PacketId;
@@ -20,7 +20,9 @@ use crate::text;
 
 pub fn run(arguments: &Export, out: &mut dyn Write) -> Result<Answer> {
     if arguments.format == ExportFormat::Parquet {
-        return dataset(arguments, out);
+        can_write_datasets()?;
+        #[cfg(feature = "parquet")]
+        return dataset::run(arguments, out);
     }
     if arguments.each {
         return fail("--each is for --format parquet alone: the other formats hold one session");
@@ -67,38 +69,18 @@ pub fn run(arguments: &Export, out: &mut dyn Write) -> Result<Answer> {
     story.answered(out)
 }
 
-#[cfg(feature = "parquet")]
-fn dataset(arguments: &Export, out: &mut dyn Write) -> Result<Answer> {
-    dataset::run(arguments, out)
-}
-
-#[cfg(not(feature = "parquet"))]
-fn dataset(_: &Export, _: &mut dyn Write) -> Result<Answer> {
-    Err(without())
-}
-
-/// That this program cannot write a dataset.
-#[cfg(not(feature = "parquet"))]
-fn without() -> Failure {
-    Failure::new(
-        "this netreel was built without Parquet: build it with `--features parquet`, or install it \
-         as README.md says",
-    )
-}
-
 /// Whether this program can write a dataset.
 ///
 /// # Errors
 /// It cannot, and why.
-#[cfg(feature = "parquet")]
 pub fn can_write_datasets() -> Result {
-    Ok(())
-}
-
-/// See above.
-#[cfg(not(feature = "parquet"))]
-pub fn can_write_datasets() -> Result {
-    Err(without())
+    if cfg!(feature = "parquet") {
+        return Ok(());
+    }
+    fail(
+        "this netreel was built without Parquet: build it with `--features parquet`, or install it \
+         as README.md says",
+    )
 }
 
 /// What of a session becomes rows.
@@ -114,24 +96,22 @@ pub enum Rows {
 /// Adds the session of a match to a dataset: a program that cannot says so.
 #[cfg(not(feature = "parquet"))]
 pub fn add(_: (&Story, &str), _: &Path, _: (Rows, &netreel_scenario::Match)) -> Result {
-    Err(without())
+    can_write_datasets()
 }
 
 /// Adds a dataset to another one: a program that cannot says so.
 #[cfg(not(feature = "parquet"))]
 pub fn add_all(_: &Path, _: &Path) -> Result<u64> {
-    Err(without())
+    can_write_datasets().map(|()| 0)
 }
 
 /// Refuses to write over what is read.
-fn spare(path: &Path, read: &[std::path::PathBuf]) -> Result {
+fn spare(path: &Path, read: &[PathBuf]) -> Result {
     let Ok(target) = path.canonicalize() else {
         return Ok(());
     };
-    let reel = path
-        .extension()
-        .is_some_and(|extension| extension == "reel");
-    let same = |read: &std::path::PathBuf| read.canonicalize().is_ok_and(|read| read == target);
+    let reel = path.extension().is_some_and(|it| it == "reel");
+    let same = |read: &PathBuf| read.canonicalize().is_ok_and(|read| read == target);
     if reel || read.iter().any(same) {
         return fail(format!(
             "--out {}: this is a recording; name another file",
