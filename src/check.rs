@@ -60,7 +60,7 @@ fn judged(arguments: &Check, rules: Option<&Tested>, story: Story) -> Result<Jud
         let mut fitting = fitting.into_iter();
         history.keep_findings(|_| fitting.next().unwrap_or(false));
     }
-    let judgement = Judgement::new(&session, &history, arguments.fail_on.level(), &unread);
+    let judgement = Judgement::new(&session, &history, arguments.fail_on.into(), &unread);
     Ok((session, history, judgement))
 }
 

@@ -97,13 +97,14 @@ pub struct Together {
     pub seed: u64,
 }
 
-/// See [`Program::threads`].
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-pub enum Threads {
-    /// All of them.
-    All,
-    /// Those with packets.
-    Packets,
+choices! {
+    /// See [`Program::threads`].
+    Threads of netreel_replay::program::Which {
+        /// All of them.
+        All,
+        /// Those with packets.
+        Packets,
+    }
 }
 
 #[derive(Debug, Default, Args)]

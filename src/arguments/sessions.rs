@@ -109,21 +109,11 @@ pub enum ReportFormat {
     Sarif,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum FailOn {
-    Info,
-    Warning,
-    Error,
-}
-
-impl FailOn {
-    /// The level that is meant.
-    pub fn level(self) -> Level {
-        match self {
-            FailOn::Info => Level::Info,
-            FailOn::Warning => Level::Warning,
-            FailOn::Error => Level::Error,
-        }
+choices! {
+    FailOn of Level {
+        Info,
+        Warning,
+        Error,
     }
 }
 

@@ -88,7 +88,7 @@ fn one(
                 answer: Answer::Unknown,
                 rules: BTreeMap::new(),
                 json: json!({ "verdict": "unknown", "error": why, "session": name }),
-                told: SessionReport::unread(name, &why, arguments.fail_on.level()),
+                told: SessionReport::unread(name, &why, arguments.fail_on.into()),
                 reasons: vec![why],
             });
         }

@@ -39,7 +39,7 @@ impl Findings {
         let (doubt, doubts) = channel();
         let mut look = Look {
             watch: Watch::new(vec![folder.to_owned()], Session::builder().wire(wire)),
-            level: level.level(),
+            level: level.into(),
             last: None,
             known: BTreeSet::new(),
             reasons: Vec::new(),

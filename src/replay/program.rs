@@ -16,7 +16,7 @@ use netreel_capture::preload::{self, Rerun, RerunEnd, Then};
 use netreel_protocol::session::{ReelInput, SessionReel};
 use netreel_reel::{EventNumber, ProcessEnd, Reel};
 use netreel_replay::program::{
-    Began, Ended, Happened, Judged, PrintedNow, Ran, Reasons, Runner, Tape, Which, judge,
+    Began, Ended, Happened, Judged, PrintedNow, Ran, Reasons, Runner, Tape, judge,
     others_of_the_kernel, record,
 };
 use netreel_system::process::signal_of;
@@ -113,11 +113,8 @@ impl Prepared {
         let began = Began::of(reel);
         let command = &arguments.program.command;
         let began = asked::check(reel, began.as_ref(), command, &source.paths)?.clone();
-        let which_threads = match arguments.program.threads {
-            None | Some(Threads::All) => Which::All,
-            Some(Threads::Packets) => Which::Packets,
-        };
-        let mut tape = record(reel, &began, which_threads)?;
+        let threads = arguments.program.threads.unwrap_or(Threads::All);
+        let mut tape = record(reel, &began, threads.into())?;
         if command.is_empty() {
             let folder = String::from_utf8_lossy(&began.folder);
             let command = asked::recorded(reel.header());
@@ -278,10 +275,8 @@ pub fn can_start(reel: &Reel) -> bool {
 fn answer(judged: &Judged) -> Answer {
     match judged.ended {
         Ended::Exact => Answer::Clean,
-        Ended::Parted(_) | Ended::Early(_) | Ended::Line(_) | Ended::Otherwise { .. } => {
-            Answer::Wrong
-        }
         Ended::Stuck(_) => Answer::Unknown,
+        _ => Answer::Wrong,
     }
 }
 

@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 use std::io::Write;
 use std::path::Path;
 
+use netreel_protocol::history::Level;
+
 use crate::arguments::{Emit, Run};
 use crate::outcome::{Answer, Result};
 use crate::text;
@@ -187,5 +189,5 @@ fn level(arguments: &Run) -> String {
         .until_finding
         .map(|level| ("until-finding", level));
     let (option, level) = until.unwrap_or(("fail-on", arguments.fail_on));
-    format!(" --{option} {}", level.level().name())
+    format!(" --{option} {}", Level::from(level).name())
 }

@@ -14,7 +14,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, SystemTime};
 
 use netreel_capture::Signals;
-use netreel_protocol::history::RULES;
+use netreel_protocol::history::{Level, RULES};
 use netreel_scenario::{Loop, Match, Outcome, Recovered, RunNews, Scenario, Waiting, repeat};
 use netreel_system::Cancel;
 use netreel_system::process::HAS_GROUPS;
@@ -34,7 +34,7 @@ pub fn run(arguments: &Run, out: &mut dyn Write) -> Result<Answer> {
         return recover(folder, arguments.json, out);
     }
     let fail_on = arguments.until_finding.unwrap_or(arguments.fail_on);
-    let level = fail_on.level().name();
+    let level = Level::from(fail_on).name();
     if !arguments.gather.is_empty() {
         return report::gather(arguments, level, out);
     }

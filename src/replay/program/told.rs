@@ -193,10 +193,8 @@ pub fn as_json(node: &str, judged: &Judged, tape: &Tape) -> Value {
         "node": node,
         "result": match judged.ended {
             Ended::Exact => "exact",
-            Ended::Parted(_) | Ended::Early(_) | Ended::Line(_) | Ended::Otherwise { .. } => {
-                "divergence"
-            }
             Ended::Stuck(_) => "stuck",
+            _ => "divergence",
         },
         "sends": judged.sends,
         "sends_recorded": tape.sends,
