@@ -1,36 +1,26 @@
 //! A small session as a test of the engine that it was recorded at.
 
 use std::fmt::Write;
-use std::path::Path;
+use std::io;
+use std::path::{Path, absolute};
 
 use netreel_protocol::session::{Fate, NodeId, Session};
 use netreel_reel::{EventNumber, Time};
-use netreel_replay::explore::Ground;
 
-use super::as_c;
-use crate::outcome::{Failure, Result};
 use crate::replay::together::Names;
 use crate::text;
 
-/// Writes a test in C.
-pub fn write_c(path: &Path, ground: &Ground, sentence: &str) -> Result {
-    let at = |error: std::io::Error| Failure::new(format!("--as-test {}: {error}", path.display()));
-    std::fs::write(path, as_c::text(ground, sentence)).map_err(at)
-}
-
-/// Writes a test in Rust that plays the reels in `folder`, all nodes live, and fails where nodes part when
-/// all is delivered.
-pub fn write(path: &Path, folder: &Path, session: &Session, sentence: &str) -> Result {
-    let at = |error: std::io::Error| Failure::new(format!("--as-test {}: {error}", path.display()));
-    let beside = std::path::absolute(path).map_err(at)?;
-    let folder = std::path::absolute(folder).map_err(at)?;
+/// A test in Rust, at `path`, that plays the reels in `folder`, all nodes live, and fails where nodes part
+/// when all is delivered.
+pub fn text(path: &Path, folder: &Path, session: &Session, sentence: &str) -> io::Result<String> {
+    let (beside, folder) = (absolute(path)?, absolute(folder)?);
     let beside = beside.parent().unwrap_or(Path::new("/"));
     // Beside the test, so that both can be moved together.
     let folder = match folder.strip_prefix(beside) {
         Ok(within) => within.to_owned(),
         Err(_) => folder,
     };
-    std::fs::write(path, filled(&folder, session, sentence)).map_err(at)
+    Ok(filled(&folder, session, sentence))
 }
 
 fn filled(folder: &Path, session: &Session, sentence: &str) -> String {

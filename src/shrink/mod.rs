@@ -159,11 +159,13 @@ fn written_test(anew: &Anew, small: &Small, (path, arguments): (&Path, &Shrink))
     let plan = together::plan(&session, nodes.collect());
     let ground = Arc::new(Ground::healing(plan, TEST_REST));
     let sentence = &small.told.sentence;
-    if path.extension().is_some_and(|it| it == "c") {
-        as_test::write_c(path, &ground, sentence)?
+    let text = if path.extension().is_some_and(|it| it == "c") {
+        Ok(as_c::text(&ground, sentence))
     } else {
-        as_test::write(path, &arguments.out.join("failing"), &session, sentence)?
-    }
+        as_test::text(path, &arguments.out.join("failing"), &session, sentence)
+    };
+    let written = text.and_then(|text| std::fs::write(path, text));
+    written.map_err(|error| format!("--as-test {}: {error}", path.display()))?;
     let make = maker(
         arguments.layer.as_deref(),
         Changes::default(),
