@@ -311,7 +311,12 @@ const LIVE: &str = "`--live`";
 /// # Errors
 /// The first option that is out of place, and where it belongs.
 pub fn check(arguments: &Record) -> Result {
-    let (proxy, live) = (&arguments.proxy, &arguments.live);
+    let Record {
+        program,
+        proxy,
+        live,
+        ..
+    } = arguments;
     let chosen = match &live.interface {
         Some(_) => LIVE,
         None if !proxy.routes.is_empty() => PROXY,
@@ -324,30 +329,18 @@ pub fn check(arguments: &Record) -> Result {
         (proxy.idle.is_some(), "--idle", PROXY),
         (live.capture_filter.is_some(), "--capture-filter", LIVE),
         (!live.node.is_empty(), "--node", LIVE),
+        (program.follow_children, "--follow-children", PROGRAM),
+        (program.name.is_some(), "--name", PROGRAM),
+        (program.no_children, "--no-children", PROGRAM),
+        (program.random_addresses, "--random-addresses", PROGRAM),
         (
-            arguments.program.follow_children,
-            "--follow-children",
-            PROGRAM,
-        ),
-        (arguments.program.name.is_some(), "--name", PROGRAM),
-        (arguments.program.no_children, "--no-children", PROGRAM),
-        (
-            arguments.program.random_addresses,
-            "--random-addresses",
-            PROGRAM,
-        ),
-        (
-            arguments.program.one_thread_at_a_time,
+            program.one_thread_at_a_time,
             "--one-thread-at-a-time",
             PROGRAM,
         ),
-        (arguments.program.no_log, "--no-log", PROGRAM),
-        (arguments.program.no_tripwire, "--no-tripwire", PROGRAM),
-        (
-            arguments.program.fail_on_missing,
-            "--fail-on-missing",
-            PROGRAM,
-        ),
+        (program.no_log, "--no-log", PROGRAM),
+        (program.no_tripwire, "--no-tripwire", PROGRAM),
+        (program.fail_on_missing, "--fail-on-missing", PROGRAM),
     ];
     for (given, option, way) in options {
         if given && way != chosen {
