@@ -8,9 +8,10 @@ use clap::Args;
 
 /// The time that [`seconds_or_never`] took.
 pub fn longest(seconds: f64) -> Duration {
-    match seconds > 0.0 {
-        true => Duration::from_secs_f64(seconds),
-        false => Duration::MAX,
+    if seconds > 0.0 {
+        Duration::from_secs_f64(seconds)
+    } else {
+        Duration::MAX
     }
 }
 

@@ -82,9 +82,10 @@ pub fn same_again(runner: &mut Runner<'_, Failure>) -> Result {
         ),
         None => "what it believes at the end is not the same".to_owned(),
     };
-    let why = match unlike.is_restored {
-        true => "brought back to a state that it saved itself and played on",
-        false => "played twice with the same packets, clock, random numbers and calls",
+    let why = if unlike.is_restored {
+        "brought back to a state that it saved itself and played on"
+    } else {
+        "played twice with the same packets, clock, random numbers and calls"
     };
     fail(format!(
         "the layer of {who} does not do the same: {why}, {what}. A layer must follow from what it is given \
@@ -160,9 +161,10 @@ fn explored(arguments: &Explore, out: &mut dyn Write) -> Result<Answer> {
                 let known = kept::known(&known, &found);
                 match take(&mut runner, &mut judge, wrong, &known, arguments) {
                     Ok(Taken::New(it)) => {
-                        let written = match arguments.read.json {
-                            true => Ok(()),
-                            false => told::found(&it, known.len() + 1, (&ground, arguments), out),
+                        let written = if arguments.read.json {
+                            Ok(())
+                        } else {
+                            told::found(&it, known.len() + 1, (&ground, arguments), out)
                         };
                         failed = written.err();
                         found.push(*it);
@@ -300,9 +302,10 @@ fn limits(arguments: &Explore, ground: &Ground) -> Limits {
         .and_then(|name| ground.names().position(|it| it == name));
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     // A library's layers may share what is theirs.
-    let jobs = match arguments.layer.is_some() {
-        true => 1,
-        false => processors,
+    let jobs = if arguments.layer.is_some() {
+        1
+    } else {
+        processors
     };
     Limits {
         tries: Tries {

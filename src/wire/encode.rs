@@ -49,10 +49,7 @@ fn read(json: &str) -> serde_json::Result<Vec<serde_json::Result<Json>>> {
     let lines = json.lines().filter(|line| !line.trim().is_empty());
     let lines: Vec<serde_json::Result<Json>> = lines.map(serde_json::from_str).collect();
     let is_session = lines.iter().flatten().any(|it| it.get("from").is_some());
-    match is_session {
-        true => Ok(lines),
-        false => Err(error),
-    }
+    if is_session { Ok(lines) } else { Err(error) }
 }
 
 fn packet(

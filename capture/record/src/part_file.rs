@@ -47,9 +47,10 @@ impl PartFile {
         }
         let same = || {
             let file = File::open(&self.path)?;
-            match FileIdentity::of(&file)? == self.identity {
-                true => Ok(file),
-                false => Err(io::ErrorKind::StaleNetworkFileHandle.into()),
+            if FileIdentity::of(&file)? == self.identity {
+                Ok(file)
+            } else {
+                Err(io::ErrorKind::StaleNetworkFileHandle.into())
             }
         };
         let file = same().map_err(|error| failed_at(0, &error))?;

@@ -80,22 +80,20 @@ pub enum LiveError {
 
 /// Where the language of filters is explained.
 fn language() -> &'static str {
-    match cfg!(windows) {
-        true => "https://www.tcpdump.org/manpages/pcap-filter.7.html",
-        false => "man 7 pcap-filter",
+    if cfg!(windows) {
+        "https://www.tcpdump.org/manpages/pcap-filter.7.html"
+    } else {
+        "man 7 pcap-filter"
     }
 }
 
 /// Who may read raw packets.
 fn advice() -> &'static str {
-    match cfg!(windows) {
-        true => {
-            "run it as an administrator, or install Npcap without the restriction to administrators"
-        }
-        false => {
-            "run it as root, or give netreel the right once with `sudo setcap cap_net_raw=ep $(command -v \
+    if cfg!(windows) {
+        "run it as an administrator, or install Npcap without the restriction to administrators"
+    } else {
+        "run it as root, or give netreel the right once with `sudo setcap cap_net_raw=ep $(command -v \
              netreel)`"
-        }
     }
 }
 

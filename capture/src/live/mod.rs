@@ -123,9 +123,10 @@ pub fn record(
 /// file, and its own name begins as a path.
 fn file_name(interface: &str) -> String {
     let name = interface.strip_prefix(r"\Device\NPF_").unwrap_or(interface);
-    match cfg!(windows) {
-        true => name.replace(['\\', '/', ':', '*', '?', '"', '<', '>', '|'], "-"),
-        false => name.to_owned(),
+    if cfg!(windows) {
+        name.replace(['\\', '/', ':', '*', '?', '"', '<', '>', '|'], "-")
+    } else {
+        name.to_owned()
     }
 }
 
@@ -251,9 +252,10 @@ impl Live {
     fn look(&mut self, tap: &mut Tap, time: Duration) {
         let before = self.calendar.latest();
         let now = Calendar::now();
-        match tap.is_by_calendar() {
-            true => self.calendar = now,
-            false => self.calendar.stands_until(now.latest()),
+        if tap.is_by_calendar() {
+            self.calendar = now
+        } else {
+            self.calendar.stands_until(now.latest())
         }
         self.progress.time = time;
         for (_, threads) in &mut self.tracks {

@@ -251,9 +251,10 @@ struct Named {
 
 impl Named {
     fn shown(self) -> String {
-        match self.description.is_empty() {
-            true => self.name,
-            false => format!("\"{}\" ({})", self.description, self.name),
+        if self.description.is_empty() {
+            self.name
+        } else {
+            format!("\"{}\" ({})", self.description, self.name)
         }
     }
 }
@@ -360,9 +361,10 @@ impl Tap {
             (self.npcap.pcap_freecode)(&raw mut program);
             set
         };
-        match set < 0 {
-            true => Err(self.error(set)),
-            false => Ok(()),
+        if set < 0 {
+            Err(self.error(set))
+        } else {
+            Ok(())
         }
     }
 
@@ -412,9 +414,10 @@ impl Tap {
                 };
                 let micros = i128::from(head.seconds) * 1_000_000 + i128::from(head.micros);
                 let utc_ns = micros * 1000;
-                match self.until_ns.is_some_and(|until| utc_ns > until) {
-                    true => Next::Nothing,
-                    false => Next::Packet { utc_ns, bytes },
+                if self.until_ns.is_some_and(|until| utc_ns > until) {
+                    Next::Nothing
+                } else {
+                    Next::Packet { utc_ns, bytes }
                 }
             }
             0 => Next::Nothing,
