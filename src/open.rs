@@ -1,6 +1,7 @@
 //! From paths on the command line to a story. The index of a session is kept beside its reels: who opens
 //! them again need not read them again.
 
+use std::fs;
 use std::io::Write;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -412,7 +413,7 @@ pub fn text_at(path: &Path) -> Result<String> {
 
 /// The text of a wire file, or why there is none.
 pub fn wire_text(path: &Path) -> Result<String, String> {
-    let found = std::fs::metadata(path).map_err(|error| error.to_string())?;
+    let found = fs::metadata(path).map_err(|error| error.to_string())?;
     if !found.is_file() {
         return Err("it is not a file".to_owned());
     }
@@ -422,7 +423,7 @@ pub fn wire_text(path: &Path) -> Result<String, String> {
             "it has {bytes} bytes, a wire has at most {WIRE_BYTES_MAX}"
         ));
     }
-    let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
+    let bytes = fs::read(path).map_err(|error| error.to_string())?;
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         format!("byte {at} is not UTF-8 text")
@@ -537,7 +538,7 @@ impl Index {
             if is_recorded(&file) {
                 return None;
             }
-            let changed = std::fs::metadata(&file).and_then(|it| it.modified()).ok()?;
+            let changed = fs::metadata(&file).and_then(|it| it.modified()).ok()?;
             let since = changed.duration_since(UNIX_EPOCH).unwrap_or_default();
             stamps.extend_from_slice(&since.as_nanos().to_le_bytes());
         }
@@ -586,7 +587,7 @@ impl Index {
 
 /// A path from the root on, where there is such a file.
 fn whole(name: &str) -> String {
-    let path = std::fs::canonicalize(name);
+    let path = fs::canonicalize(name);
     path.map_or_else(|_| name.to_owned(), |path| path.display().to_string())
 }
 

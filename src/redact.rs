@@ -1,5 +1,6 @@
 //! `netreel redact`: a copy of a recording that may leave the house.
 
+use std::fs;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -73,9 +74,9 @@ impl Out<'_> {
     fn make(&mut self) -> Result {
         let failed = |error| Failure::at(self.path, error);
         let is_new = !self.path.exists();
-        std::fs::create_dir_all(self.path).map_err(failed)?;
+        fs::create_dir_all(self.path).map_err(failed)?;
         self.is_new = is_new;
-        match std::fs::read_dir(self.path).map_err(failed)?.next() {
+        match fs::read_dir(self.path).map_err(failed)?.next() {
             None => Ok(()),
             Some(_) => Err(Failure::at(self.path, "it is not empty; name a new folder")),
         }
@@ -91,10 +92,10 @@ impl Drop for Out<'_> {
     fn drop(&mut self) {
         // What cannot be removed is named by the error that is on its way.
         for path in &self.files {
-            let _ = std::fs::remove_file(path);
+            let _ = fs::remove_file(path);
         }
         if self.is_new {
-            let _ = std::fs::remove_dir(self.path);
+            let _ = fs::remove_dir(self.path);
         }
     }
 }

@@ -6,7 +6,7 @@
 //! which there is one for each wire that it was read by, the last few are kept.
 
 use std::ffi::OsStr;
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -72,7 +72,7 @@ impl IndexFile {
         for (place, folder) in self.folders.iter().enumerate() {
             let made = match place {
                 0 => Ok(()),
-                _ => std::fs::create_dir_all(folder),
+                _ => fs::create_dir_all(folder),
             };
             match made.and_then(|()| self.write_in(folder, &mut write)) {
                 Ok(path) => return Ok(path),
@@ -99,9 +99,9 @@ impl IndexFile {
         // Says to others that somebody writes it.
         let written = lock(&file).and_then(|()| write(&mut file));
         let path = folder.join(&self.name);
-        let placed = written.and_then(|()| std::fs::rename(&part, &path));
+        let placed = written.and_then(|()| fs::rename(&part, &path));
         if placed.is_err() {
-            let _ = std::fs::remove_file(&part);
+            let _ = fs::remove_file(&part);
         }
         placed.map(|()| {
             self.forget(folder);
@@ -111,7 +111,7 @@ impl IndexFile {
 
     /// Removes indexes of the session but the last few, and never this one.
     fn forget(&self, folder: &Path) {
-        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
         let others = entries.filter(|entry| {
             let name = entry.file_name();
             let name = name.to_string_lossy();
@@ -126,7 +126,7 @@ impl IndexFile {
         written.sort();
         for (_, path) in written.iter().rev().skip(KEPT - 1) {
             // Somebody else may have removed it; whoever has it mapped keeps it.
-            let _ = std::fs::remove_file(path);
+            let _ = fs::remove_file(path);
         }
     }
 
@@ -136,14 +136,14 @@ impl IndexFile {
             let name = name.to_string_lossy();
             name.starts_with(&self.name) && name.ends_with(UNDER_WAY)
         };
-        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
         for entry in entries.filter(|entry| is_ours(&entry.file_name())) {
             let Ok(file) = File::open(entry.path()) else {
                 continue;
             };
             if try_lock(&file).unwrap_or(false) {
                 // Somebody else may have removed it.
-                let _ = std::fs::remove_file(entry.path());
+                let _ = fs::remove_file(entry.path());
             }
         }
     }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
-use std::io::{ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
@@ -63,7 +63,7 @@ pub enum RecoverError {
         /// Which.
         path: PathBuf,
         /// What the system said.
-        error: std::io::Error,
+        error: io::Error,
     },
     /// Its runner lives.
     #[error("{0}: a run is under way in this folder; end it with Ctrl-C")]
@@ -71,7 +71,7 @@ pub enum RecoverError {
 }
 
 impl RecoverError {
-    fn of(path: &Path, error: std::io::Error) -> RecoverError {
+    fn of(path: &Path, error: io::Error) -> RecoverError {
         let path = path.to_owned();
         RecoverError::File { path, error }
     }
@@ -126,7 +126,7 @@ impl Journal {
     }
 
     /// To be said before a folder is made.
-    pub fn folder(&self, path: &Path) -> std::io::Result<Begun> {
+    pub fn folder(&self, path: &Path) -> io::Result<Begun> {
         let path = std::path::absolute(path)?;
         self.begin(&Entry::Folder { path })
     }
@@ -163,7 +163,7 @@ impl Journal {
         left
     }
 
-    fn begin(&self, entry: &Entry) -> std::io::Result<Begun> {
+    fn begin(&self, entry: &Entry) -> io::Result<Begun> {
         let mut file = locked(&self.file);
         append(&mut file.0, entry)?;
         file.1 += 1;
@@ -212,19 +212,19 @@ fn opened(path: &Path, creates: bool) -> Result<(File, Vec<Entry>), RecoverError
     Ok((file, entries.collect()))
 }
 
-fn append(file: &mut File, entry: &Entry) -> std::io::Result<()> {
+fn append(file: &mut File, entry: &Entry) -> io::Result<()> {
     file.write_all(&json_line(entry)?)?;
     file.sync_data()
 }
 
 /// Something as JSON, in a line of its own.
-pub(crate) fn json_line(it: &impl Serialize) -> std::io::Result<Vec<u8>> {
+pub(crate) fn json_line(it: &impl Serialize) -> io::Result<Vec<u8>> {
     let mut line = serde_json::to_vec(it)?;
     line.push(b'\n');
     Ok(line)
 }
 
-fn undo_all(file: &mut File, entries: &mut Vec<Entry>) -> std::io::Result<Recovered> {
+fn undo_all(file: &mut File, entries: &mut Vec<Entry>) -> io::Result<Recovered> {
     let undone: BTreeSet<usize> = entries
         .iter()
         .filter_map(|entry| match entry {
@@ -276,7 +276,7 @@ fn undo_all(file: &mut File, entries: &mut Vec<Entry>) -> std::io::Result<Recove
 fn run(command: &[String]) -> Result<(), String> {
     let output = match command.split_first() {
         Some((program, arguments)) => Command::new(program).args(arguments).output(),
-        None => Err(std::io::Error::other("an empty command")),
+        None => Err(io::Error::other("an empty command")),
     };
     let why = match output {
         Ok(output) if output.status.success() => return Ok(()),

@@ -1,6 +1,8 @@
 //! The matches that a run has kept, as a list for whoever shows them: `kept.json` in its folder.
 
 use std::collections::BTreeMap;
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -38,7 +40,7 @@ pub(crate) fn folder_of(number: u64) -> String {
 
 /// The match whose session is in a folder; `None` where it is of no match that was kept.
 pub fn match_in(folder: &Path) -> Option<Match> {
-    let text = std::fs::read(folder.join(MATCH)).ok()?;
+    let text = fs::read(folder.join(MATCH)).ok()?;
     serde_json::from_slice(&text).ok()
 }
 
@@ -54,8 +56,8 @@ pub fn kept(folder: &Path, matches: &[Match]) -> BTreeMap<u64, PathBuf> {
 ///
 /// # Errors
 /// There is one that cannot be read.
-pub fn listed(folder: &Path) -> std::io::Result<Option<Vec<Kept>>> {
-    match std::fs::read(folder.join(KEPT)) {
+pub fn listed(folder: &Path) -> io::Result<Option<Vec<Kept>>> {
+    match fs::read(folder.join(KEPT)) {
         Ok(text) => Ok(Some(serde_json::from_slice(&text)?)),
         Err(error) if is_none(&error) => Ok(None),
         Err(error) => Err(error),
@@ -63,16 +65,13 @@ pub fn listed(folder: &Path) -> std::io::Result<Option<Vec<Kept>>> {
 }
 
 /// Whether an error says that there is no such file.
-fn is_none(error: &std::io::Error) -> bool {
-    use std::io::ErrorKind::{NotADirectory, NotFound};
+fn is_none(error: &io::Error) -> bool {
+    use io::ErrorKind::{NotADirectory, NotFound};
     matches!(error.kind(), NotFound | NotADirectory)
 }
 
 /// Lists those that there are, in place of what was listed before.
-pub(crate) fn list<'a>(
-    folder: &Path,
-    matches: impl Iterator<Item = &'a Match>,
-) -> std::io::Result<()> {
+pub(crate) fn list<'a>(folder: &Path, matches: impl Iterator<Item = &'a Match>) -> io::Result<()> {
     let kept: Vec<Kept> = matches
         .filter(|it| folder.join(folder_of(it.number)).is_dir())
         .map(Kept::of)
@@ -80,8 +79,8 @@ pub(crate) fn list<'a>(
     let text = serde_json::to_vec_pretty(&kept)?;
     // Whoever reads it meanwhile reads all of the one or all of the other.
     let new = folder.join(format!("{KEPT}.new"));
-    std::fs::write(&new, text)?;
-    std::fs::rename(new, folder.join(KEPT))
+    fs::write(&new, text)?;
+    fs::rename(new, folder.join(KEPT))
 }
 
 impl Kept {

@@ -2,7 +2,8 @@
 //! drives them, they end, and what they recorded is judged.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
+use std::io;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -52,7 +53,7 @@ pub fn repeat(wants: &Loop<'_>) -> Result<Vec<Match>, PlayError> {
     let failed = |error: &dyn std::fmt::Display| {
         PlayError::Runner(format!("the run in {}: {error}", wants.folder.display()))
     };
-    std::fs::create_dir_all(wants.folder).map_err(|error| failed(&error))?;
+    fs::create_dir_all(wants.folder).map_err(|error| failed(&error))?;
     let (journal, recovered) = Journal::open(wants.folder).map_err(|error| failed(&error))?;
     if recovered != Recovered::default() {
         (wants.tell)(RunNews::Recovered(&recovered));
@@ -163,8 +164,7 @@ impl Run<'_> {
 
     fn once(&self, number: u64) -> Result<(), PlayError> {
         let folder = self.wants.folder.join(kept::folder_of(number));
-        let failed =
-            |error: std::io::Error| PlayError::Runner(format!("{}: {error}", folder.display()));
+        let failed = |error: io::Error| PlayError::Runner(format!("{}: {error}", folder.display()));
         let begun = self.journal.folder(&folder).map_err(failed)?;
         let tell = |line: &str| (self.wants.tell)(RunNews::Line(number, &self.secrets.hide(line)));
         let wants = Wants {
@@ -185,12 +185,12 @@ impl Run<'_> {
             (self.wants.tell)(RunNews::Judged(played, &folder, is_kept));
         }
         if !is_kept {
-            std::fs::remove_dir_all(&folder).map_err(failed)?;
+            fs::remove_dir_all(&folder).map_err(failed)?;
         }
         let played = played.inspect_err(|_| self.journal.undone(begun))?;
         let line = json_line(&played).map_err(failed)?;
         if is_kept {
-            std::fs::write(folder.join(MATCH), &line).map_err(failed)?;
+            fs::write(folder.join(MATCH), &line).map_err(failed)?;
         }
         let is_bad = played.bad == Some(true);
         let mut over = self.played();
@@ -217,7 +217,7 @@ fn prepare(wants: &Loop<'_>, run: &Path, journal: &Journal) -> Result<(), String
         let words = scenario.of_a_run(command, (run, wants.netreel))?;
         let what = format!("prepare: {}", words.join(" "));
         let said = run.join("prepare.log");
-        let failed = about::<std::io::Error>(&what);
+        let failed = about::<io::Error>(&what);
         let log = File::create(&said).map_err(&failed)?;
         let mut child = in_own_group(&mut command_of(&words))
             .current_dir(&scenario.folder)
@@ -240,7 +240,7 @@ fn prepare(wants: &Loop<'_>, run: &Path, journal: &Journal) -> Result<(), String
             std::thread::sleep(LOOK);
         };
         if !ended.success() {
-            let said = std::fs::read_to_string(said).unwrap_or_default();
+            let said = fs::read_to_string(said).unwrap_or_default();
             return Err(format!("{what}: {ended}\n{}", said.trim()));
         }
     }
@@ -283,8 +283,8 @@ fn bring(wants: &Loop<'_>, run: &Path, journal: &Journal) -> Result<Vec<(String,
 ///
 /// # Errors
 /// There is none in this folder, or it cannot be read.
-pub fn played(folder: &Path) -> std::io::Result<Vec<Match>> {
-    let text = std::fs::read_to_string(folder.join(MATCHES))?;
+pub fn played(folder: &Path) -> io::Result<Vec<Match>> {
+    let text = fs::read_to_string(folder.join(MATCHES))?;
     Ok(matches(&text).into_values().collect())
 }
 
@@ -299,8 +299,8 @@ fn matches(text: &str) -> BTreeMap<u64, Match> {
 ///
 /// # Errors
 /// There is no run in this folder, or it cannot be read.
-pub fn planned(folder: &Path) -> std::io::Result<u64> {
-    let text = std::fs::read(folder.join(RUN))?;
+pub fn planned(folder: &Path) -> io::Result<u64> {
+    let text = fs::read(folder.join(RUN))?;
     let plan: Plan = serde_json::from_slice(&text)?;
     Ok(plan.matches)
 }
@@ -323,7 +323,7 @@ fn is_same(wants: &Loop<'_>) -> Result<(), String> {
         matches: wants.matches,
     };
     let path = wants.folder.join(RUN);
-    if let Ok(known) = std::fs::read(&path) {
+    if let Ok(known) = fs::read(&path) {
         let known = serde_json::from_slice::<Plan>(&known).ok();
         let is_it = |it: &Plan| {
             (&it.scenario, &it.digest, it.seed) == (&plan.scenario, &plan.digest, plan.seed)
@@ -332,18 +332,18 @@ fn is_same(wants: &Loop<'_>) -> Result<(), String> {
         plan.matches = plan.matches.max(known.matches);
     }
     let text = serde_json::to_string(&plan).map_err(|error| error.to_string())?;
-    std::fs::write(&path, text + "\n").map_err(|error| error.to_string())
+    fs::write(&path, text + "\n").map_err(|error| error.to_string())
 }
 
 const ANOTHER: &str = "it holds a run of another scenario (or of this one as it was), of other values or of another \
                        seed; name another folder with --out";
 
 /// What was played before, by number, and the file to go on with.
-fn over(folder: &Path) -> std::io::Result<(File, BTreeMap<u64, Match>)> {
+fn over(folder: &Path) -> io::Result<(File, BTreeMap<u64, Match>)> {
     let path = folder.join(MATCHES);
-    let text = match std::fs::read_to_string(&path) {
+    let text = match fs::read_to_string(&path) {
         Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
         Err(error) => return Err(error),
     };
     let mut file = OpenOptions::new().create(true).append(true).open(path)?;
@@ -353,7 +353,7 @@ fn over(folder: &Path) -> std::io::Result<(File, BTreeMap<u64, Match>)> {
     }
     let mut played = matches(&text);
     // A runner that was killed may have kept a match that it had no time to write down here.
-    for entry in std::fs::read_dir(folder)?.flatten() {
+    for entry in fs::read_dir(folder)?.flatten() {
         let kept = kept::match_in(&entry.path());
         if let Some(kept) = kept.filter(|it| !played.contains_key(&it.number)) {
             file.write_all(&json_line(&kept)?)?;
@@ -385,7 +385,7 @@ pub(crate) fn play_with(
         PlayError::Runner(format!("{what} {}: {error}", wants.folder.display()))
     };
     let logs = wants.folder.join("logs");
-    std::fs::create_dir_all(&logs).map_err(|error| runner("cannot make the folder", &error))?;
+    fs::create_dir_all(&logs).map_err(|error| runner("cannot make the folder", &error))?;
     let folder = std::path::absolute(&wants.folder)
         .map_err(|error| runner("cannot find the folder", &error))?;
     let notes = (wants.asked.notes)(&folder.join("RUNNER.reel"), wants.seed, wants.brought)

@@ -1,10 +1,11 @@
 //! One node of the demonstration: a process that plays, and records itself.
 
-use std::io::{BufRead, Write};
+use std::io::{self, BufRead, Write};
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use netreel_capture::ring_mode::{PeerOptions, Peers, Ring, TriggerNews, Triggers};
@@ -96,7 +97,7 @@ fn play(arguments: &DemoNode) -> Result {
         }
         // Ticks keep to a grid; a tick that comes late does not move the ones behind it.
         let next = begin + tick_length * (tick as u32 + 1);
-        std::thread::sleep(next.saturating_duration_since(Instant::now()));
+        thread::sleep(next.saturating_duration_since(Instant::now()));
     }
     drop(io);
     let summary = recorder.finish()?;
@@ -119,7 +120,7 @@ fn assigned(local: SocketAddr, asked: Option<&UdpSocket>) -> Result<Assignment> 
     }
 
     let mut line = String::new();
-    std::io::stdin()
+    io::stdin()
         .lock()
         .read_line(&mut line)
         .map_err(Failure::new)?;
@@ -193,9 +194,9 @@ fn ask_peers(
 }
 
 /// Tells the parent of windows until the triggers are gone.
-fn tell(triggers: &Triggers) -> std::thread::JoinHandle<()> {
+fn tell(triggers: &Triggers) -> thread::JoinHandle<()> {
     let news = triggers.news();
-    std::thread::spawn(move || {
+    thread::spawn(move || {
         for news in news {
             let line = match news {
                 TriggerNews::Kept(window) => format!("kept {}", window.folder.display()),
@@ -218,8 +219,8 @@ fn tell(triggers: &Triggers) -> std::thread::JoinHandle<()> {
 fn quit_when_told(triggers: Triggers, thrown: Sender<bool>) -> Arc<AtomicBool> {
     let quit = Arc::new(AtomicBool::new(false));
     let told = Arc::clone(&quit);
-    std::thread::spawn(move || {
-        let _ = std::io::stdin()
+    thread::spawn(move || {
+        let _ = io::stdin()
             .lock()
             .lines()
             .map_while(Result::ok)
@@ -239,7 +240,7 @@ fn quit_when_told(triggers: Triggers, thrown: Sender<bool>) -> Arc<AtomicBool> {
 }
 
 fn say(line: &str) -> Result {
-    let mut out = std::io::stdout().lock();
+    let mut out = io::stdout().lock();
     writeln!(out, "{line}")?;
     Ok(out.flush()?)
 }

@@ -1,8 +1,9 @@
 //! `netreel export --format parquet`: sessions as parts of a dataset.
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use netreel_fleet::{FleetError, Name, Played, Recording, Table};
@@ -129,7 +130,7 @@ pub fn add((story, path): (&Story, &str), folder: &Path, (rows, played): (Rows, 
 /// # Errors
 /// There is no dataset in the other folder, or one of both cannot be read or written.
 pub fn add_all(other: &Path, folder: &Path) -> Result<u64> {
-    let failed = |error: std::io::Error| {
+    let failed = |error: io::Error| {
         Failure::new(format!(
             "{}: there is no dataset: {error}; a job writes one there if `netreel run --emit` was given --dataset",
             other.display()
@@ -137,9 +138,9 @@ pub fn add_all(other: &Path, folder: &Path) -> Result<u64> {
     };
     // Of what lies in a folder, that which is called so: the rest of its name, in the order of names.
     let called = |folder: &Path, begin: &str| {
-        let names = std::fs::read_dir(folder)?
+        let names = fs::read_dir(folder)?
             .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
-            .collect::<std::io::Result<BTreeSet<String>>>()?;
+            .collect::<io::Result<BTreeSet<String>>>()?;
         let names = names.iter().filter_map(|it| it.strip_prefix(begin));
         Ok(names.map(str::to_owned).collect::<Vec<_>>())
     };
@@ -158,7 +159,7 @@ pub fn add_all(other: &Path, folder: &Path) -> Result<u64> {
                 let told = |error| Failure::at(&from, error);
                 let mut from = File::open(&from).map_err(told)?;
                 let copied = files.begin(table, &name).and_then(|mut to| {
-                    std::io::copy(&mut from, &mut to)?;
+                    io::copy(&mut from, &mut to)?;
                     to.flush()
                 });
                 copied.map_err(|error| of_a_run(files.failed(&error)))?;
@@ -258,10 +259,10 @@ impl<'a> Files<'a> {
         }
     }
 
-    fn begin(&mut self, table: Table, name: &Name) -> std::io::Result<netreel_fleet::Output> {
+    fn begin(&mut self, table: Table, name: &Name) -> io::Result<netreel_fleet::Output> {
         let place = self.folder.join(table.file(name));
         let inside = place.parent().unwrap_or(self.folder);
-        std::fs::create_dir_all(inside)?;
+        fs::create_dir_all(inside)?;
         // DuckDB asks for names that end in .parquet; Spark leaves out those that begin with a dot.
         let new = inside.join(format!(".part-0.{}.new", std::process::id()));
         let file = File::create(&new)?;
@@ -272,7 +273,7 @@ impl<'a> Files<'a> {
     fn finish(&mut self) -> Result {
         self.begun.sort();
         for (_, new, place) in &self.begun {
-            std::fs::rename(new, place).map_err(|error| self.failed(&error))?;
+            fs::rename(new, place).map_err(|error| self.failed(&error))?;
         }
         self.begun.clear();
         Ok(())
@@ -287,7 +288,7 @@ impl<'a> Files<'a> {
 impl Drop for Files<'_> {
     fn drop(&mut self) {
         for (_, new, _) in &self.begun {
-            let _ = std::fs::remove_file(new);
+            let _ = fs::remove_file(new);
         }
     }
 }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::io::{IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::process::{Child, Command};
 
@@ -40,7 +40,7 @@ struct Stop {
 
 /// Starts gdb on a program that has stopped itself; `None` where there is no terminal for it, or no gdb.
 pub fn attach(pid: u32) -> Option<Child> {
-    if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
+    if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
         return None;
     }
     let pid = pid.to_string();
@@ -96,7 +96,7 @@ pub fn run(arguments: &Replay, expression: &str, out: &mut dyn Write) -> Result<
         writeln!(out, "{}", file.display())?;
         return Ok(Answer::Clean);
     }
-    let is_seen = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+    let is_seen = io::stdin().is_terminal() && io::stdout().is_terminal();
     if let ([stop], true) = (stops.as_slice(), is_seen) {
         let mut gdb = Command::new("gdb");
         let error = netreel_system::process::become_program(gdb.args(stop.of_gdb(&program)));
@@ -222,7 +222,7 @@ pub fn write_launch(file: &Path, program: &str, configurations: &[Json]) -> Resu
     let there = std::fs::read_to_string(file);
     let is_lost = match &there {
         Ok(text) => !is_own(text, program),
-        Err(error) => error.kind() != std::io::ErrorKind::NotFound,
+        Err(error) => error.kind() != io::ErrorKind::NotFound,
     };
     if is_lost {
         return fail(format!(

@@ -1,6 +1,7 @@
 //! `netreel replay --together`: all nodes play on, and a new session says whether it is cured.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -240,7 +241,7 @@ pub fn prepare(folder: &Path) -> Result {
 
 /// Whether a folder is not there yet, or is empty.
 pub fn is_new(folder: &Path) -> bool {
-    match std::fs::read_dir(folder) {
+    match fs::read_dir(folder) {
         Ok(mut files) => files.next().is_none(),
         Err(error) => error.kind() == std::io::ErrorKind::NotFound,
     }
@@ -248,12 +249,12 @@ pub fn is_new(folder: &Path) -> bool {
 
 /// Takes a folder away into which reels of half a session were written, and nothing else.
 pub fn remove(folder: &Path) {
-    let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let files = fs::read_dir(folder).into_iter().flatten().flatten();
     let paths = files.map(|file| file.path());
     for path in paths.filter(|path| path.extension().is_some_and(|it| it == "reel")) {
-        let _ = std::fs::remove_file(path);
+        let _ = fs::remove_file(path);
     }
-    let _ = std::fs::remove_dir(folder);
+    let _ = fs::remove_dir(folder);
 }
 
 type Written = (Reels<FileAppend>, Vec<PathBuf>);

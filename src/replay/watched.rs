@@ -1,5 +1,7 @@
 //! A plugin runs in a process of its own: when it dies, this one says where.
 
+use std::env;
+use std::fs;
 use std::path::Path;
 use std::process::{Command, ExitStatus};
 use std::sync::Mutex;
@@ -16,37 +18,37 @@ use crate::outcome::{Answer, Failure, Result, fail};
 const PLACE: &str = "NETREEL_PLUGIN_PLACE";
 
 /// The place, in the process that runs the plugin.
-static OWN: Mutex<Option<std::fs::File>> = Mutex::new(None);
+static OWN: Mutex<Option<fs::File>> = Mutex::new(None);
 
 /// Whether this is the process that is to run the plugin.
 pub fn is_child() -> bool {
-    let Some(path) = std::env::var_os(PLACE) else {
+    let Some(path) = env::var_os(PLACE) else {
         return false;
     };
     crash_without_asking();
-    let file = std::fs::File::options().write(true).open(path);
+    let file = fs::File::options().write(true).open(path);
     *locked(&OWN) = file.ok();
     true
 }
 
 /// Runs this command once more, in a process that may die of `plugin`.
 pub fn run(plugin: &Path) -> Result<Answer> {
-    let place = std::env::temp_dir().join(format!("netreel-plugin-{}", std::process::id()));
+    let place = env::temp_dir().join(format!("netreel-plugin-{}", std::process::id()));
     let told = |why: std::io::Error| {
         let path = place.display();
         Failure::new(format!(
             "a process for the plugin cannot be started ({path}): {why}"
         ))
     };
-    let made = std::fs::File::create_new(&place).map_err(told);
-    let own = std::env::current_exe().map_err(told);
+    let made = fs::File::create_new(&place).map_err(told);
+    let own = env::current_exe().map_err(told);
     let ended = made.and(own).and_then(|own| {
         let mut child = Command::new(own);
-        child.args(std::env::args_os().skip(1)).env(PLACE, &place);
+        child.args(env::args_os().skip(1)).env(PLACE, &place);
         child.status().map_err(told)
     });
-    let said = std::fs::read_to_string(&place).unwrap_or_default();
-    let _ = std::fs::remove_file(&place);
+    let said = fs::read_to_string(&place).unwrap_or_default();
+    let _ = fs::remove_file(&place);
     answer(plugin, ended?, said.trim_end())
 }
 
@@ -59,7 +61,7 @@ fn answer(plugin: &Path, ended: ExitStatus, said: &str) -> Result<Answer> {
         fail(format!(
             "--layer {}: {how} {at}; a debugger stops there: {DEBUGGER} netreel {} ...",
             plugin.display(),
-            std::env::args().nth(1).unwrap_or_default()
+            env::args().nth(1).unwrap_or_default()
         ))
     };
     match (death_of(ended), ended.code()) {

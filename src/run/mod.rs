@@ -11,6 +11,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{Receiver, channel};
+use std::thread;
 use std::time::{Duration, SystemTime};
 
 use netreel_capture::Signals;
@@ -159,7 +160,7 @@ fn here(arguments: &Run) -> u64 {
 }
 
 fn processors() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from)
+    thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// Does something that says lines and ends when it is told to; prints them, and tells it when somebody
@@ -173,7 +174,7 @@ fn printed<T: Send>(
     let signals = Signals::catch();
     let mut printed = Ok(());
     let is_done = Cancel::default();
-    let done = std::thread::scope(|scope| {
+    let done = thread::scope(|scope| {
         let acts = scope.spawn(act);
         // Apart from who prints, whom a full pipe may hold up.
         scope.spawn(|| {
@@ -181,7 +182,7 @@ fn printed<T: Send>(
                 if signals.asked() > 0 {
                     cancel.cancel();
                 }
-                std::thread::sleep(LOOK);
+                thread::sleep(LOOK);
             }
         });
         loop {
@@ -313,7 +314,7 @@ pub fn watch(arguments: &Run, (level, play): (&str, Play), out: &mut dyn Write) 
 fn wait_for_another(file: &Path, seen: &Saved) {
     let mut latest = seen.clone();
     loop {
-        std::thread::sleep(SAVED_LOOK);
+        thread::sleep(SAVED_LOOK);
         let now = saved(file);
         if now == latest && now != *seen {
             return;

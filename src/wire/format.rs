@@ -1,5 +1,6 @@
 //! `netreel wire format`: wire files as all are written.
 
+use std::fs;
 use std::io::{Read, Write};
 use std::path::Path;
 
@@ -20,9 +21,10 @@ pub fn run(arguments: &WireFormat, out: &mut dyn Write) -> Result<Answer> {
     for path in &arguments.files {
         let is_input = path.as_os_str() == INPUT;
         let shown = path.display().to_string();
-        let text = match is_input {
-            true => input()?,
-            false => wire_text(path).map_err(|why| format!("{shown}: {why}"))?,
+        let text = if is_input {
+            input()?
+        } else {
+            wire_text(path).map_err(|why| format!("{shown}: {why}"))?
         };
         let formatted = match format(&shown, &text) {
             Ok(formatted) => formatted,
@@ -59,15 +61,15 @@ fn input() -> Result<String> {
 
 /// Puts a file in the place of another at once, so that none is ever half written.
 fn replace(path: &Path, text: &str) -> std::io::Result<()> {
-    let path = std::fs::canonicalize(path)?;
+    let path = fs::canonicalize(path)?;
     let mut beside = path.clone().into_os_string();
     beside.push(format!(".{}.new", std::process::id()));
-    let permissions = std::fs::metadata(&path)?.permissions();
-    let written = std::fs::write(&beside, text)
-        .and_then(|()| std::fs::set_permissions(&beside, permissions))
-        .and_then(|()| std::fs::rename(&beside, &path));
+    let permissions = fs::metadata(&path)?.permissions();
+    let written = fs::write(&beside, text)
+        .and_then(|()| fs::set_permissions(&beside, permissions))
+        .and_then(|()| fs::rename(&beside, &path));
     if written.is_err() {
-        let _ = std::fs::remove_file(&beside);
+        let _ = fs::remove_file(&beside);
     }
     written
 }

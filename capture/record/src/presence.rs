@@ -1,6 +1,7 @@
 //! Which recorders are at work in a folder: each has a file there that it holds a lock on, as long
 //! as it lives.
 
+use std::fs;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -52,7 +53,7 @@ impl Presence {
 
 impl Drop for Presence {
     fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.path);
+        let _ = fs::remove_file(&self.path);
     }
 }
 
@@ -69,12 +70,12 @@ impl PresentRecorder {
     /// Those that record into `folder`, in the order of their process ids.
     pub fn find(folder: &Path) -> io::Result<Vec<PresentRecorder>> {
         let mut found = Vec::new();
-        for entry in std::fs::read_dir(folder)? {
+        for entry in fs::read_dir(folder)? {
             let path = entry?.path();
             let Some(process) = owner(&path, RECORDER) else {
                 continue;
             };
-            let text = std::fs::read_to_string(&path).unwrap_or_default();
+            let text = fs::read_to_string(&path).unwrap_or_default();
             if let (true, Ok(signal)) = (is_in_hand(&path), text.trim().parse()) {
                 found.push(PresentRecorder {
                     process,
@@ -106,7 +107,7 @@ impl PresentRecorder {
             return Err(io::ErrorKind::NotFound.into());
         }
         if !text.is_empty() {
-            std::fs::write(self.shown.with_extension(TOLD), format!("{utc_ns}\n{text}"))?;
+            fs::write(self.shown.with_extension(TOLD), format!("{utc_ns}\n{text}"))?;
         }
         process.send(self.signal, utc_ns)?;
         Ok(true)
@@ -117,11 +118,11 @@ impl PresentRecorder {
 /// that record into `folder`.
 pub(crate) fn told(folder: &Path, utc_ns: i64) -> Option<String> {
     let path = folder.join(format!("{OWN}{}.{TOLD}", std::process::id()));
-    let text = std::fs::read_to_string(&path).ok()?;
+    let text = fs::read_to_string(&path).ok()?;
     let (moment, text) = text.split_once('\n')?;
     let is_meant = moment.parse() == Ok(utc_ns);
     is_meant.then(|| {
-        let _ = std::fs::remove_file(&path);
+        let _ = fs::remove_file(&path);
         text.to_owned()
     })
 }

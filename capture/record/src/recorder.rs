@@ -1,6 +1,7 @@
 //! Recording into a file.
 
 use std::collections::hash_map::RandomState;
+use std::fs;
 use std::fs::File;
 use std::hash::{BuildHasher, Hasher};
 use std::io;
@@ -168,7 +169,7 @@ impl Recorder {
                     CreateError::Make(error) => failed(&path, "make the reel")(error),
                     CreateError::Write(error) => {
                         // It holds nothing yet.
-                        let _ = std::fs::remove_file(&path);
+                        let _ = fs::remove_file(&path);
                         RecordError::Stopped {
                             path: path.clone(),
                             number: EventNumber(0),
@@ -186,8 +187,8 @@ impl Recorder {
         let sizes = (capacity, begins);
         let rings = RingFile::create(&ring_path, sizes, identity, (pushed_by, bell));
         let mut rings = rings.map_err(|error| {
-            let _ = std::fs::remove_file(&ring_path);
-            let _ = std::fs::remove_file(&path);
+            let _ = fs::remove_file(&ring_path);
+            let _ = fs::remove_file(&path);
             failed(&ring_path, "make the ring file")(error)
         })?;
         let mut reserved = None;
@@ -399,7 +400,7 @@ impl Recorder {
             });
         }
         // A reader that finds it nevertheless ignores it: the reel has its end mark.
-        let _ = std::fs::remove_file(ring_path(&drained.base));
+        let _ = fs::remove_file(ring_path(&drained.base));
         let done = drained.done;
         if done.files_gone > 0 {
             let (path, files) = (drained.base, done.files_gone);

@@ -4,6 +4,7 @@
 //! is killed, the file with the highest number is the one that the ring file goes on from.
 
 use std::collections::VecDeque;
+use std::fs;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -94,7 +95,7 @@ impl Series {
             return Err(CreateError::Make(io::ErrorKind::AlreadyExists.into()));
         }
         for old in taken {
-            std::fs::remove_file(old)?;
+            fs::remove_file(old)?;
         }
         let mut open = File::options();
         open.write(true)
@@ -264,13 +265,13 @@ impl Series {
                 if path.symlink_metadata().is_ok() {
                     continue;
                 }
-                std::fs::rename(&made, &path)?;
+                fs::rename(&made, &path)?;
                 own.path = path;
                 return Ok((writer, own));
             }
         })();
         if outcome.is_err() {
-            let _ = std::fs::remove_file(&made);
+            let _ = fs::remove_file(&made);
         }
         outcome
     }
@@ -303,7 +304,7 @@ impl Series {
             if let Some(oldest) = self.ended.pop_front() {
                 // One that is gone already is as good as deleted; one that cannot be deleted would
                 // stop all others.
-                let _ = std::fs::remove_file(&oldest.path);
+                let _ = fs::remove_file(&oldest.path);
             }
         }
     }
@@ -459,7 +460,7 @@ pub(crate) fn named_next(base: &Path, name: u32) -> impl Iterator<Item = PathBuf
 
 /// Files whose names are those of parts of `base`, itself left out; in the order of their names.
 pub fn named_like_parts(base: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder_of(base)).into_iter().flatten();
+    let entries = fs::read_dir(folder_of(base)).into_iter().flatten();
     let names = entries.flatten().map(|entry| entry.file_name());
     let paths = names.map(|name| base.with_file_name(name));
     let mut found: Vec<PathBuf> = paths

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, WaitOptions, set_child_subreaper, waitpid};
@@ -114,7 +115,7 @@ impl Descendants {
     ) -> (u64, Vec<Missing>) {
         let family = if thorough { None } else { family() };
         let statuses = family.unwrap_or_else(statuses);
-        let this = std::process::id();
+        let this = process::id();
         for (pid, status) in &statuses {
             let ours = status.parent == this && *pid != main && !self.others.contains(pid);
             // How a recorded one ended is looked up first.
@@ -184,7 +185,7 @@ impl Descendants {
     }
 
     fn living(&self, statuses: &BTreeMap<u32, Status>) -> BTreeSet<u32> {
-        let this = std::process::id();
+        let this = process::id();
         let mut known = BTreeMap::from([(this, true)]);
         known.extend(self.others.iter().map(|pid| (*pid, false)));
         let mut living = BTreeSet::new();
@@ -269,7 +270,7 @@ fn why(pid: u32) -> String {
 
 /// Whether process `pid` descends from this one.
 pub(super) fn descends_from_this(pid: u32) -> bool {
-    let this = std::process::id();
+    let this = process::id();
     let mut at = pid;
     // No tree of processes is deeper.
     for _ in 0..4096 {
@@ -310,14 +311,14 @@ fn statuses() -> BTreeMap<u32, Status> {
 /// kernel does not list children.
 fn family() -> Option<BTreeMap<u32, Status>> {
     let mut found = BTreeMap::new();
-    let mut waiting = vec![std::process::id()];
+    let mut waiting = vec![process::id()];
     while let Some(parent) = waiting.pop() {
         let threads = fs::read_dir(format!("/proc/{parent}/task"));
         for thread in threads.into_iter().flatten().flatten() {
             let children = match fs::read_to_string(thread.path().join("children")) {
                 Ok(children) => children,
                 // The thread has ended, unless it is one of this process.
-                Err(_) if parent != std::process::id() => continue,
+                Err(_) if parent != process::id() => continue,
                 Err(_) => return None,
             };
             for child in children
@@ -353,7 +354,7 @@ fn parse(stat: &str) -> Option<Status> {
 }
 
 fn children_of_this(statuses: &BTreeMap<u32, Status>) -> BTreeSet<u32> {
-    let this = std::process::id();
+    let this = process::id();
     let children = statuses.iter().filter(|(_, status)| status.parent == this);
     children.map(|(pid, _)| *pid).collect()
 }

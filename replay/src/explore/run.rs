@@ -2,6 +2,7 @@
 //! what it came to.
 
 use std::collections::BTreeSet;
+use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -162,8 +163,8 @@ impl<'a, E> Runner<'a, E> {
     /// What was delivered so far; what layers said on the way goes to `ran`.
     fn delivered(&self, ran: &mut Ran) -> Vec<Delivery> {
         let mut net = self.net.lock();
-        ran.broken = std::mem::take(&mut net.broken);
-        std::mem::take(&mut net.trace)
+        ran.broken = mem::take(&mut net.broken);
+        mem::take(&mut net.trace)
     }
 
     /// Plays the session with these changes. What is delivered from before the first of them on, up to where
@@ -184,7 +185,7 @@ impl<'a, E> Runner<'a, E> {
         self.play(rank, changes, &mut ran, Mode::Changed)?;
         let mut net = self.net.lock();
         trace.append(&mut net.trace);
-        ran.broken = std::mem::take(&mut net.broken);
+        ran.broken = mem::take(&mut net.broken);
         drop(net);
         self.leave_out_known(&mut ran);
         if !ran.left && ran.panicked.is_none() {
@@ -369,7 +370,7 @@ impl<'a, E> Runner<'a, E> {
             };
             let mut ran = Ran::default();
             self.play(from, &[], &mut ran, Mode::Whole)?;
-            let trace = std::mem::take(&mut self.net.lock().trace);
+            let trace = mem::take(&mut self.net.lock().trace);
             let before = match snapshot {
                 Some(_) => self.base.len().saturating_sub(trace.len()),
                 None => 0,

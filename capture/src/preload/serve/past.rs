@@ -1,5 +1,6 @@
 //! What is seen past the hooks, and is named: a gap must never be silent.
 
+use std::mem;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -64,13 +65,13 @@ impl Server<'_> {
             let seen = pid == self.main || process.counts().sockets > 0;
             if let Some(reached) = process.recorder().limit_reached()
                 && seen
-                && !std::mem::replace(&mut process.limited, true)
+                && !mem::replace(&mut process.limited, true)
             {
                 let name = process.name.clone();
                 (self.report)(Report::Limit { name, reached });
             }
             let full = process.recorder().no_room();
-            let known = std::mem::replace(&mut process.full, full.is_some());
+            let known = mem::replace(&mut process.full, full.is_some());
             if let Some(error) = full.filter(|_| !known) {
                 self.own_gap(pid, &format!("what finds no room in its buffers, because nothing can be written now: {error}; recording goes on when there is room"));
             }
@@ -184,7 +185,7 @@ impl Server<'_> {
             return;
         };
         // Its descriptor may have been seen first.
-        let seen = what == PastId::IO_URING && std::mem::replace(&mut process.io_uring, true);
+        let seen = what == PastId::IO_URING && mem::replace(&mut process.io_uring, true);
         if process.past.insert(what) && !seen {
             let mut sentence = what.sentence().to_owned();
             if !calls.is_empty() {
@@ -266,7 +267,7 @@ impl Server<'_> {
             std::thread::sleep(TOLD / 20);
             self.hear();
         }
-        for (_, watched) in std::mem::take(&mut self.watched) {
+        for (_, watched) in mem::take(&mut self.watched) {
             if let Some((by, sentence)) = watched.gap {
                 self.gap(by, &sentence);
             }
