@@ -73,8 +73,8 @@ impl Client {
             asked: 0,
         };
         // Whoever has nothing to say for long is taken for a stranger: so the first word is said at once.
-        let (id, token) = (client.next_id(), token.unwrap_or_default().to_owned());
-        let answer = client.ask(&Said::Token { token, id }, patience)?;
+        let token = token.unwrap_or_default().to_owned();
+        let answer = client.ask(patience, |id| Said::Token { token, id })?;
         if !answer.ok {
             let why = answer.text;
             return Err(ClientError::Refused { address, why });
@@ -93,8 +93,7 @@ impl Client {
     /// [`ClientError`]; a command that the node refuses is an [`Answer`] that is not `ok`.
     pub fn command(&mut self, line: &str, patience: Duration) -> Result<Answer, ClientError> {
         let command = line.to_owned();
-        let id = self.next_id();
-        self.ask(&Said::Command { command, id }, patience)
+        self.ask(patience, |id| Said::Command { command, id })
     }
 
     /// Has the node run a script.
@@ -103,8 +102,7 @@ impl Client {
     /// As [`Client::command`].
     pub fn script(&mut self, text: &str, patience: Duration) -> Result<Answer, ClientError> {
         let script = text.to_owned();
-        let id = self.next_id();
-        self.ask(&Said::Script { script, id }, patience)
+        self.ask(patience, |id| Said::Script { script, id })
     }
 
     /// What could stand at the end of a line, whole words.
@@ -113,26 +111,26 @@ impl Client {
     /// As [`Client::command`].
     pub fn complete(&mut self, line: &str, patience: Duration) -> Result<Vec<String>, ClientError> {
         let line = line.to_owned();
-        let id = self.next_id();
-        let answer = self.ask(&Said::Complete { line, id }, patience)?;
+        let answer = self.ask(patience, |id| Said::Complete { line, id })?;
         Ok(answer.text.lines().map(str::to_owned).collect())
     }
 
-    fn next_id(&mut self) -> u64 {
-        self.asked += 1;
-        self.asked
-    }
-
-    fn ask(&mut self, said: &Said, patience: Duration) -> Result<Answer, ClientError> {
+    /// Says what `said` makes with a number of its own.
+    fn ask(
+        &mut self,
+        patience: Duration,
+        said: impl FnOnce(u64) -> Said,
+    ) -> Result<Answer, ClientError> {
         let address = self.address;
         let failed = |error| ClientError::Connection { address, error };
-        let json = serde_json::to_vec(said).map_err(|error| failed(error.into()))?;
+        self.asked += 1;
+        let json = serde_json::to_vec(&said(self.asked)).map_err(|error| failed(error.into()))?;
         self.stream.write_all(&json_frame(&json)).map_err(failed)?;
         let until = Instant::now() + patience;
         loop {
             let answer = self.hear(until, patience)?;
             // What was asked before and not waited for.
-            if answer.id == said.id() || answer.id == 0 {
+            if answer.id == self.asked || answer.id == 0 {
                 return Ok(answer);
             }
         }
