@@ -97,30 +97,26 @@ impl Commands {
             return Err(self.unknown(&words[0].text));
         };
         let given = &words[command.words.len()..];
+        let name = command.words.join(" ");
         let mut arguments = Vec::new();
-        for (at, (name, kind)) in command.parameters.iter().enumerate() {
-            let Some(word) = given.get(at) else {
-                break;
-            };
+        for ((parameter, kind), word) in command.parameters.iter().zip(given) {
             let value = match kind {
                 Kind::Rest => Ok(Value::Text(line[word.at..].trim_end().to_owned())),
                 kind => kind.read(&word.text),
             };
-            let value = value.map_err(|why| format!("{name}: {why}; {}", command.usage()))?;
+            let value = value.map_err(|why| format!("{parameter}: {why}; {}", command.usage()))?;
             arguments.push(value);
             if *kind == Kind::Rest {
-                let name = command.words.join(" ");
                 return Ok(Some(Call { name, arguments }));
             }
         }
         if arguments.len() < command.needed {
-            let (name, _) = &command.parameters[arguments.len()];
-            return Err(format!("{name} is missing; {}", command.usage()));
+            let (parameter, _) = &command.parameters[arguments.len()];
+            return Err(format!("{parameter} is missing; {}", command.usage()));
         }
         if let Some(word) = given.get(arguments.len()) {
             return Err(format!("{:?} is too much; {}", word.text, command.usage()));
         }
-        let name = command.words.join(" ");
         Ok(Some(Call { name, arguments }))
     }
 

@@ -117,14 +117,8 @@ impl Reader {
             JSON_WITH_BINARY => 3,
             other => return Err(FrameError::Kind(other)),
         };
-        let Some(json) = word(1) else {
-            return Ok(None);
-        };
-        let binary = match words {
-            3 => word(2),
-            _ => Some(0),
-        };
-        let Some(binary) = binary else {
+        let binary = if words == 3 { word(2) } else { Some(0) };
+        let (Some(json), Some(binary)) = (word(1), binary) else {
             return Ok(None);
         };
         let (json, binary) = (json as usize, binary as usize);
