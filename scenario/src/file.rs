@@ -319,11 +319,13 @@ impl Whole {
     }
 
     fn has_own_network(&self) -> Result<bool, Wrong> {
-        match &self.network {
-            Some(network) if network.as_ref() != "own" && network.as_ref() != "machine" => {
-                wrong(network.span(), WHICH_NETWORK)
-            }
-            network => Ok(network.as_ref().is_some_and(|it| it.as_ref() == "own")),
+        let Some(network) = &self.network else {
+            return Ok(false);
+        };
+        match network.as_ref().as_str() {
+            "own" => Ok(true),
+            "machine" => Ok(false),
+            _ => wrong(network.span(), WHICH_NETWORK),
         }
     }
 

@@ -2,6 +2,7 @@
 //! drives them, they end, and what they recorded is judged.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::error::Error;
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::io::Write;
@@ -50,20 +51,22 @@ struct Plan {
 /// # Errors
 /// The runner cannot go on: a folder that cannot be written, a run of another scenario in it.
 pub fn repeat(wants: &Loop<'_>) -> Result<Vec<Match>, PlayError> {
-    let failed = |error: &dyn std::fmt::Display| {
-        PlayError::Runner(format!("the run in {}: {error}", wants.folder.display()))
+    let begun = || -> Result<_, Box<dyn Error>> {
+        fs::create_dir_all(wants.folder)?;
+        let (journal, recovered) = Journal::open(wants.folder)?;
+        if recovered != Recovered::default() {
+            (wants.tell)(RunNews::Recovered(&recovered));
+        }
+        is_same(wants)?;
+        let over = over(wants.folder)?;
+        if !over.1.is_empty() {
+            (wants.tell)(RunNews::GoesOn(over.1.len() as u64));
+        }
+        Ok((journal, over, std::path::absolute(wants.folder)?))
     };
-    fs::create_dir_all(wants.folder).map_err(|error| failed(&error))?;
-    let (journal, recovered) = Journal::open(wants.folder).map_err(|error| failed(&error))?;
-    if recovered != Recovered::default() {
-        (wants.tell)(RunNews::Recovered(&recovered));
-    }
-    is_same(wants).map_err(|why| failed(&why))?;
-    let (file, played) = over(wants.folder).map_err(|error| failed(&error))?;
-    if !played.is_empty() {
-        (wants.tell)(RunNews::GoesOn(played.len() as u64));
-    }
-    let folder = std::path::absolute(wants.folder).map_err(|error| failed(&error))?;
+    let (journal, (file, played), folder) = begun().map_err(|error| {
+        PlayError::Runner(format!("the run in {}: {error}", wants.folder.display()))
+    })?;
     let ready = Secrets::read(&wants.scenario.secrets, &journal).and_then(|secrets| {
         prepare(wants, &folder, &journal)?;
         Ok((secrets, bring(wants, &folder, &journal)?))
@@ -306,7 +309,7 @@ pub fn planned(folder: &Path) -> io::Result<u64> {
 }
 
 /// Whether the folder has a run of this scenario, or none.
-fn is_same(wants: &Loop<'_>) -> Result<(), String> {
+fn is_same(wants: &Loop<'_>) -> Result<(), Box<dyn Error>> {
     let scenario = wants.scenario;
     let mut sum = Sha256::new();
     for text in [&scenario.text, &scenario.script.text] {
@@ -331,8 +334,7 @@ fn is_same(wants: &Loop<'_>) -> Result<(), String> {
         let known = known.filter(is_it).ok_or(ANOTHER)?;
         plan.matches = plan.matches.max(known.matches);
     }
-    let text = serde_json::to_string(&plan).map_err(|error| error.to_string())?;
-    fs::write(&path, text + "\n").map_err(|error| error.to_string())
+    Ok(fs::write(&path, json_line(&plan)?)?)
 }
 
 const ANOTHER: &str = "it holds a run of another scenario (or of this one as it was), of other values or of another \
