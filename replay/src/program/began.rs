@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use netreel_reel::{CallId, Event, Reel, StartId};
 
+use super::laid_out::first_at;
+
 /// A variable of a program's environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Variable {
@@ -116,10 +118,7 @@ impl Began {
         let Some((what, rest)) = details.split_first() else {
             return;
         };
-        let word = |at: usize| {
-            let four = rest.get(at..).and_then(|rest| rest.first_chunk());
-            four.map_or(0, |four| u32::from_le_bytes(*four))
-        };
+        let word = |at| first_at(rest, at).map_or(0, u32::from_le_bytes);
         let eight = |at: usize| u64::from(word(at)) | u64::from(word(at + 4)) << 32;
         let behind = |at: usize| rest.get(at..).unwrap_or(&[]).to_vec();
         match StartId(*what) {

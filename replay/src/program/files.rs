@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use netreel_reel::tape::Opened;
 use netreel_reel::{CallId, Event, EventNumber, FoundAs, FoundFile, Reel, found_files};
 
+use super::laid_out::first_at;
+
 /// A file that the program read, as it was before it had written to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadFile {
@@ -143,11 +145,8 @@ pub fn others_of_the_kernel(reel: &Reel, now: &[Opened]) -> Vec<String> {
     let mut others = Vec::new();
     for_each_opened(reel, |_, result, head, path| {
         if let Some(sums) = now.get_mut(&sum(path)) {
-            let then = head[16..24]
-                .first_chunk()
-                .map(|it| u64::from_le_bytes(*it))
-                .filter(|_| result >= 0)
-                .unwrap_or(0);
+            let then = first_at(head, 16).filter(|_| result >= 0);
+            let then = then.map_or(0, u64::from_le_bytes);
             let path = String::from_utf8_lossy(path).into_owned();
             if sums.pop_front().is_some_and(|now| now != then) && !others.contains(&path) {
                 others.push(path);
@@ -182,10 +181,7 @@ pub fn read_files(reel: &Reel) -> Vec<ReadFile> {
 
 /// `None` for one that the program only writes to.
 fn was(result: i32, head: &[u8; 25]) -> Option<FileWas> {
-    let number = |at: usize| {
-        let eight = head.get(at..).and_then(|rest| rest.first_chunk());
-        eight.map_or(0, |eight| u64::from_le_bytes(*eight))
-    };
+    let number = |at| first_at(head, at).map_or(0, u64::from_le_bytes);
     if result < 0 {
         return Some(FileWas::Missing);
     }

@@ -16,6 +16,11 @@ pub(super) fn put(bytes: &mut [u8], at: usize, value: &[u8]) {
     }
 }
 
+/// The bytes of a number that lies there; `None` where what is there ends before.
+pub(super) fn first_at<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
+    bytes.get(at..)?.first_chunk().copied()
+}
+
 /// Puts the first page.
 pub(super) fn put_control(bytes: &mut [u8], control: &TapeControl) {
     macro_rules! put_fields {

@@ -13,7 +13,7 @@ use netreel_reel::{
 
 use super::Began;
 use super::files::{kept_files, paths};
-use super::laid_out::{self, Turns, entry_bytes, entry_from, put, put_control};
+use super::laid_out::{self, Turns, entry_bytes, entry_from, first_at, put, put_control};
 use super::printed::{Row, Rows};
 use super::threads::{Threads, short, socket_at};
 use super::words::endpoint_bytes;
@@ -537,7 +537,7 @@ impl<'a> Making<'a> {
     }
 
     fn floor(&mut self, number: EventNumber, thread: u16, details: &[u8]) {
-        let points = details.first_chunk().map(|it| u64::from_le_bytes(*it));
+        let points = first_at(details, 0).map(u64::from_le_bytes);
         let is_told = self.one_thread && !self.tape.ends_by_itself;
         let (Some(turns), Some(points), true) = (&mut self.turns, points, is_told) else {
             return;

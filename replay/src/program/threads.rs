@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use netreel_reel::tape::THREADS_MAX;
 use netreel_reel::{CallId, Endpoint, Event, EventNumber, Reel, SocketId, ThreadId};
 
+use super::laid_out::first_at;
+
 /// The program's threads that are replayed.
 pub(super) struct Threads {
     /// By the number that a thread has in the reel.
@@ -31,9 +33,7 @@ impl Threads {
             if let Event::Called { call, details, .. } = record.event {
                 match call {
                     CallId::THREAD => {
-                        let identity = details
-                            .first_chunk()
-                            .map_or(0, |it| u64::from_le_bytes(*it));
+                        let identity = first_at(details, 0).map_or(0, u64::from_le_bytes);
                         identities.insert(thread, identity);
                     }
                     CallId::LOOKS_UP => looking.push(thread),
@@ -163,6 +163,5 @@ pub(super) fn socket_at(call: CallId) -> Option<usize> {
 }
 
 pub(super) fn short(details: &[u8], at: usize) -> u16 {
-    let two = details.get(at..).and_then(|rest| rest.first_chunk());
-    two.map_or(u16::MAX, |two| u16::from_le_bytes(*two))
+    first_at(details, at).map_or(u16::MAX, u16::from_le_bytes)
 }

@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr, SocketAddrV6};
 use netreel_reel::tape::{Came, Entry};
 use netreel_reel::{CallId, ClockId, Endpoint, EventKind};
 
+use super::laid_out::first_at;
 use super::threads::socket_at;
 
 /// An endpoint as the bodies of events have it.
@@ -32,10 +33,7 @@ pub(super) fn endpoint_from(bytes: &[u8]) -> Option<Endpoint> {
         }
         [6, p, q, rest @ ..] if rest.len() == 24 => {
             let ip: [u8; 16] = *rest.first_chunk()?;
-            let word = |at: usize| {
-                let four = rest.get(at..).and_then(|rest| rest.first_chunk());
-                four.map_or(0, |four| u32::from_le_bytes(*four))
-            };
+            let word = |at| first_at(rest, at).map_or(0, u32::from_le_bytes);
             let port = u16::from_le_bytes([*p, *q]);
             let v6 = SocketAddrV6::new(Ipv6Addr::from(ip), port, word(16), word(20));
             Some(SocketAddr::V6(v6))
