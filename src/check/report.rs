@@ -1,6 +1,6 @@
 //! `netreel check --format`: what was found, for tools that read test reports (JUnit) or findings (SARIF).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
 use netreel_protocol::history::{Finding, History, Level, RULES};
@@ -119,10 +119,8 @@ pub fn print(
 
 /// A test case a rule, built in or a team's own, and one for what could not be judged.
 fn suite(told: &SessionReport, partial: bool) -> TestSuite {
-    let mut by_rule: BTreeMap<&str, Vec<&Found>> = BTreeMap::new();
-    RULES.iter().for_each(|rule| {
-        by_rule.entry(rule).or_default();
-    });
+    let mut by_rule: BTreeMap<&str, Vec<&Found>> =
+        RULES.iter().map(|&rule| (rule, Vec::new())).collect();
     for it in &told.found {
         by_rule.entry(it.rule).or_default().push(it);
     }
@@ -190,15 +188,12 @@ fn described(found: &[&Found]) -> String {
 }
 
 fn sarif(all: &[SessionReport]) -> Value {
-    let mut rules: Vec<&str> = RULES.to_vec();
-    let mut own: Vec<&str> = all
+    let own: BTreeSet<&str> = all
         .iter()
         .flat_map(|told| told.found.iter().map(|it| it.rule))
         .filter(|rule| !RULES.contains(rule))
         .collect();
-    own.sort_unstable();
-    own.dedup();
-    rules.extend(own);
+    let rules = RULES.iter().copied().chain(own);
     let results = all.iter().flat_map(|told| {
         told.found.iter().map(|it| {
             json!({
@@ -229,7 +224,7 @@ fn sarif(all: &[SessionReport]) -> Value {
             "tool": { "driver": {
                 "name": "netreel",
                 "version": env!("CARGO_PKG_VERSION"),
-                "rules": rules.iter().map(|rule| json!({ "id": rule })).collect::<Vec<_>>(),
+                "rules": rules.map(|rule| json!({ "id": rule })).collect::<Vec<_>>(),
             }},
             "invocations": [{
                 "executionSuccessful": all.iter().all(|it| it.verdict != Verdict::Unknown),
