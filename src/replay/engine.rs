@@ -85,32 +85,25 @@ impl<'a> Engine<'a> {
     pub fn cannot_play(&self, reel: &Reel) -> Option<String> {
         let header = reel.header();
         let (node, engine) = (&header.node, &header.engine);
-        let (can, own, what) = match self {
-            Engine::Boxes(_) => {
-                let can = check_replayable(reel).map(drop);
-                (can, ENGINE, "this command".to_owned())
+        let (can, own) = match self {
+            Engine::Boxes(_) => (check_replayable(reel).map(drop), ENGINE),
+            Engine::Plugin(loaded) if loaded.plugin.offers_states() => {
+                (check_replayable_sockets(reel).map(drop), loaded.name())
             }
-            Engine::Plugin(loaded) => (
-                if loaded.plugin.offers_states() {
-                    check_replayable_sockets(reel).map(drop)
-                } else {
-                    check_replayable_whole(reel)
-                },
-                loaded.plugin.name(),
-                loaded.path.display().to_string(),
-            ),
+            Engine::Plugin(loaded) => (check_replayable_whole(reel), loaded.name()),
         };
         if let Err(why) = can {
             return Some(why.to_string());
         }
         (engine != own).then(|| match self {
             Engine::Boxes(_) => format!(
-                "the reel of {node} was recorded at the engine `{engine}`; {what} can replay \
+                "the reel of {node} was recorded at the engine `{engine}`; this command can replay \
                  `{own}` alone; another engine's layer is given with --layer (docs/engines.md)"
             ),
-            Engine::Plugin(_) => format!(
-                "the reel of {node} was recorded at the engine `{engine}`, and {what} says that \
-                 it is `{own}`; give the plugin of that engine, or the name of its reels"
+            Engine::Plugin(loaded) => format!(
+                "the reel of {node} was recorded at the engine `{engine}`, and {} says that \
+                 it is `{own}`; give the plugin of that engine, or the name of its reels",
+                loaded.path.display()
             ),
         })
     }
