@@ -181,15 +181,13 @@ fn summary(outcome: &Outcome, reel: &Path, out: &mut dyn Write) -> Result<Answer
             text::bytes(outcome.receive_buffer as u64)
         )?;
     }
-    if outcome.lost > 0 {
-        writeln!(out, "{} dropped by the faults", packets(outcome.lost))?;
-    }
-    if outcome.held > 0 {
-        let held = packets(outcome.held);
-        writeln!(out, "{held} still held back at the end, and not sent")?;
-    }
-    if outcome.failed > 0 {
-        writeln!(out, "{} could not be sent", packets(outcome.failed))?;
+    let unsent = [
+        (outcome.lost, "dropped by the faults"),
+        (outcome.held, "still held back at the end, and not sent"),
+        (outcome.failed, "could not be sent"),
+    ];
+    for (count, why) in unsent.into_iter().filter(|(count, _)| *count > 0) {
+        writeln!(out, "{} {why}", packets(count))?;
     }
     for (&(server, code), &count) in &outcome.answers {
         writeln!(out, "{}", network_answers(server, code, count))?;
