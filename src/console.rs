@@ -127,10 +127,8 @@ fn say(
         .max()
         .unwrap_or(0);
     for (name, answer) in &answers {
-        let (is_done, text) = match answer {
-            Ok(text) => (true, text),
-            Err(why) => (false, why),
-        };
+        let is_done = answer.is_ok();
+        let (Ok(text) | Err(text)) = answer;
         if is_json {
             let object = json!({ "node": name, "said": line, "ok": is_done, "text": text });
             writeln!(out, "{object}")?;

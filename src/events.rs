@@ -14,7 +14,7 @@ use crate::arguments::Events;
 use crate::boxes::ENGINE;
 use crate::open::{self, Story};
 use crate::outcome::{Answer, Result, fail};
-use crate::packets::{json, json as print_json, messages};
+use crate::packets::{json, messages};
 use crate::text;
 use crate::tree::{diagnostics, hex, tree};
 
@@ -218,8 +218,8 @@ fn first_bytes(event: &Event<'_>) -> String {
         Event::Note { .. }
         | Event::Triggered { .. }
         | Event::Interface { .. }
-        | Event::Believed { .. } => None,
-        Event::Called {
+        | Event::Believed { .. }
+        | Event::Called {
             call: CallId::PRINTED,
             ..
         } => None,
@@ -270,7 +270,7 @@ pub fn show(
     };
     let record = record.as_record();
     if as_json {
-        return print_json(&object(story, reel, &record), out);
+        return json(&object(story, reel, &record), out);
     }
     print_one(story, reel, &record, out)
 }

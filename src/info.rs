@@ -479,12 +479,9 @@ fn passed(interface: &Interface) -> String {
         "" => "an interface without a name",
         name => name,
     };
-    let link_type = match interface.link_type {
-        Some(link_type) => format!(", link type {link_type}"),
-        None => String::new(),
-    };
+    let link_type = interface.link_type.map(|it| format!(", link type {it}"));
     let packets = text::counted(interface.packets, "packet");
-    format!("at {name}: {packets}{link_type}")
+    format!("at {name}: {packets}{}", link_type.unwrap_or_default())
 }
 
 /// What stands in the reels for people, each sentence once, with the nodes that say it.

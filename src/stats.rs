@@ -164,10 +164,8 @@ fn resends(session: &Session, stats: &Stats, out: &mut dyn Write) -> Result {
     let heads = Cause::ALL.map(Cause::name);
     let mut table = Table::of_numbers(["resent, having heard"].into_iter().chain(heads));
     let mut row = |name: String, link: &LinkStats| {
-        let counts = Cause::ALL.map(|cause| match link.resent_for.get(&cause) {
-            Some(count) => count.to_string(),
-            None => String::new(),
-        });
+        let count = |cause| link.resent_for.get(&cause).map(u64::to_string);
+        let counts = Cause::ALL.map(|cause| count(cause).unwrap_or_default());
         table.row([name].into_iter().chain(counts));
     };
     for (&(from, to), link) in &stats.links {

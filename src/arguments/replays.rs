@@ -288,16 +288,12 @@ pub struct Explore {
 const DEPTH: usize = 3;
 
 fn seed_and_depth(text: &str) -> Result<(u64, usize), String> {
-    let (seed, depth) = match text.split_once(',') {
-        None => (text, None),
-        Some((seed, depth)) => (seed, Some(depth)),
-    };
-    let seed = seed
-        .trim()
-        .parse()
-        .map_err(|_| "a seed is a whole number")?;
-    let depth = depth
-        .map_or(Ok(DEPTH), |it| it.trim().parse())
+    let mut parts = text.splitn(2, ',').map(str::trim);
+    let seed = parts.next().unwrap_or_default().parse();
+    let seed = seed.map_err(|_| "a seed is a whole number")?;
+    let depth = parts
+        .next()
+        .map_or(Ok(DEPTH), str::parse)
         .ok()
         .filter(|it| (1..=100).contains(it));
     Ok((seed, depth.ok_or("a depth is a number from 1 to 100")?))

@@ -7,13 +7,11 @@ mod ring;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 use netreel_protocol::export;
 use netreel_protocol::history::Level;
 use netreel_protocol::verdict::Judgement;
-use netreel_reel::Reel;
 use netreel_replay::{Outcome, explain};
 use netreel_sample_engine::{Peer, node_name};
 use serde_json::json;
@@ -40,7 +38,9 @@ pub fn run(arguments: &Demo, out: &mut dyn Write) -> Result<Answer> {
     if arguments.ring.is_some() {
         return ring::report(&windows, &folder, &mut told);
     }
-    let (story, reels) = read(&folder)?;
+    let found = open::reels(&[&folder])?;
+    let reels = found.reels();
+    let story = open::build(found, None)?;
     let (session, history) = (&story.session, story.history());
     let judgement = Judgement::new(session, history, Level::Error, &story.unread);
     writeln!(
@@ -97,13 +97,6 @@ pub fn left(folder: &Path, failure: Failure) -> Failure {
             folder.display()
         )),
     }
-}
-
-/// The story of the reels in `folder`, and the reels.
-fn read(folder: &Path) -> Result<(Story, Vec<Arc<Reel>>)> {
-    let found = open::reels(&[folder])?;
-    let reels = found.reels();
-    Ok((open::build(found, None)?, reels))
 }
 
 /// The folder for the reels: new, or empty. One that nobody named is named after `what`.

@@ -207,7 +207,7 @@ impl Processes {
             };
             let Some((peer, line)) = self.next_line_within(patience)? else {
                 if is_idle {
-                    return self.quit().map(|_| ());
+                    return self.quit().map(drop);
                 }
                 return Err(self.waited("become idle"));
             };
@@ -243,10 +243,8 @@ impl Processes {
 
     fn next_line(&mut self, awaited: &str) -> Result<(usize, String)> {
         let left = self.deadline.saturating_duration_since(Instant::now());
-        match self.next_line_within(left)? {
-            Some(next) => Ok(next),
-            None => Err(self.waited(awaited)),
-        }
+        let next = self.next_line_within(left)?;
+        next.ok_or_else(|| self.waited(awaited))
     }
 
     /// `None` where no line came in time.

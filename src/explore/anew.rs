@@ -147,12 +147,11 @@ impl Written {
 
     /// Writes each into a file of its node's name.
     pub fn write(&self, folder: &Path) -> Result {
-        let at = |path: &Path, error: std::io::Error| Failure::at(path, error);
-        std::fs::create_dir_all(folder).map_err(|error| at(folder, error))?;
+        std::fs::create_dir_all(folder).map_err(|error| Failure::at(folder, error))?;
         let mut names = together::Names::default();
         for (name, bytes) in &self.0 {
             let path = names.file(folder, name);
-            std::fs::write(&path, bytes).map_err(|error| at(&path, error))?;
+            std::fs::write(&path, bytes).map_err(|error| Failure::at(&path, error))?;
         }
         Ok(())
     }

@@ -277,11 +277,10 @@ fn ground(arguments: &Explore, session: &Session) -> Result<Ground> {
         Some(name) => {
             let node = nodes.iter().position(|node| node.name == *name);
             let node = node.filter(|&node| nodes[node].reel.is_some());
-            let names = || text::joined(nodes.iter().map(|node| node.name.as_str()), ", ");
             Some(node.ok_or_else(|| {
+                let names = text::joined(nodes.iter().map(|node| node.name.as_str()), ", ");
                 format!(
-                    "--node {name}: no node of this name can be played; the session has {}",
-                    names()
+                    "--node {name}: no node of this name can be played; the session has {names}"
                 )
             })?)
         }

@@ -123,10 +123,9 @@ fn shrunk(arguments: &Shrink, out: &mut dyn Write) -> Result<Answer> {
     if let Some((_, healthy)) = &small.cure {
         healthy.write(&arguments.out.join("healthy"))?;
     }
-    let test = match &arguments.as_test {
-        Some(path) => Some(written_test(&anew, &small, (path, arguments))?),
-        None => None,
-    };
+    let test = arguments.as_test.as_deref();
+    let test = test.map(|path| written_test(&anew, &small, (path, arguments)));
+    let test = test.transpose()?;
     if arguments.read.json {
         let mut answer = as_json(&small, session, &reason, arguments);
         answer["test_fails"] = json!(test);
