@@ -44,6 +44,11 @@ fn find(path: &Path, folders: &mut Vec<PathBuf>) -> Result {
     inside.iter().try_for_each(|inside| find(inside, folders))
 }
 
+/// How many processors this program may use.
+pub fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
 /// Has `work` done for each folder, with this many processors, on all processors together. `tell` is
 /// handed what comes of it in the order of the folders. The first failure ends it.
 pub fn each<T: Send>(
@@ -51,7 +56,7 @@ pub fn each<T: Send>(
     work: impl Fn(&Path, usize) -> Result<T> + Sync,
     mut tell: impl FnMut(&Path, T) -> Result,
 ) -> Result {
-    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let processors = processors();
     let threads = processors.min(folders.len()).max(1);
     let next = AtomicUsize::new(0);
     let all = folders.len();

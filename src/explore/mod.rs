@@ -21,13 +21,13 @@ use netreel_replay::explore::{
 use netreel_replay::together::Plan;
 
 use crate::arguments::{Explore, longest};
-use crate::open;
 use crate::outcome::{Answer, Failure, Result, fail};
 use crate::progress::Progress;
 use crate::replay::boxes::Changes;
 use crate::replay::engine::Engine;
 use crate::replay::{together, watched};
 use crate::text;
+use crate::{each, open};
 use anew::{Found, Judge, Known, PLAYED, Written};
 
 pub use told::swapped;
@@ -299,12 +299,11 @@ fn limits(arguments: &Explore, ground: &Ground) -> Limits {
         .node
         .as_ref()
         .and_then(|name| ground.names().position(|it| it == name));
-    let processors = std::thread::available_parallelism().map_or(1, usize::from);
     // A library's layers may share what is theirs.
     let jobs = if arguments.layer.is_some() {
         1
     } else {
-        processors
+        each::processors()
     };
     Limits {
         tries: Tries {

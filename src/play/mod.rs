@@ -78,12 +78,9 @@ fn play(
     out: &mut dyn Write,
 ) -> Result<u64> {
     let (setup, sockets) = gather(arguments, out)?;
-    let seed = ("play", setup.seed);
-    let header =
-        |name: &str, start: &Start| -> Header { boxes::header(name, setup.session, seed, start) };
     #[cfg(feature = "gui")]
     let here = sockets.iter().map(|(peer, _)| *peer).collect();
-    let mut stage = LiveStage::start(&setup, sockets, folder, &header)?;
+    let mut stage = LiveStage::start(&setup, sockets, folder, &headers(&setup))?;
     let Some(script) = script else {
         #[cfg(feature = "gui")]
         return window::play(stage, (&setup, here), folder, arguments.inspect);
@@ -123,12 +120,9 @@ pub fn commanded(arguments: &Play, address: SocketAddr, out: &mut dyn Write) -> 
     let Some((setup, socket)) = seated(arguments, &commanded, out)? else {
         return Ok(Answer::Clean);
     };
-    let seed = ("play", setup.seed);
-    let header =
-        |name: &str, start: &Start| -> Header { boxes::header(name, setup.session, seed, start) };
     writeln!(out, "playing {}", setup.name(socket.0))?;
     out.flush()?;
-    let stage = LiveStage::commanded(&setup, (socket, commanded), &folder, &header)?;
+    let stage = LiveStage::commanded(&setup, (socket, commanded), &folder, &headers(&setup))?;
     while !stage.is_over() {
         std::thread::sleep(OVER_LOOK);
     }
@@ -136,6 +130,11 @@ pub fn commanded(arguments: &Play, address: SocketAddr, out: &mut dyn Write) -> 
     let events = text::counted(events, "event");
     writeln!(out, "recorded {events} in {}", folder.display())?;
     Ok(Answer::Clean)
+}
+
+fn headers(setup: &Setup) -> impl Fn(&str, &Start) -> Header {
+    let (session, seed) = (setup.session, ("play", setup.seed));
+    move |name, start| boxes::header(name, session, seed, start)
 }
 
 /// What is played, and the node that is played here.

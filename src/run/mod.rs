@@ -23,7 +23,7 @@ use serde_json::json;
 
 use crate::arguments::Run;
 use crate::outcome::{self, Answer, Failure, Result, fail};
-use crate::{export, open, text};
+use crate::{each, export, open, text};
 use after::{After, Debuggers};
 use report::{Over, Played, matches};
 
@@ -63,7 +63,7 @@ fn play(arguments: &Run, level: &str, out: &mut dyn Write) -> Result<Played> {
              matches there, and read their folders here",
         );
     }
-    let jobs = arguments.jobs.map_or_else(processors, usize::from);
+    let jobs = arguments.jobs.map_or_else(each::processors, usize::from);
     let netreel = outcome::own_program()?;
     begin(arguments, &scenario.name, (jobs, &folder), out)?;
     let debuggers = Debuggers::new(arguments.vscode.as_deref(), &scenario.folder);
@@ -157,10 +157,6 @@ fn begin(
 fn here(arguments: &Run) -> u64 {
     let (part, parts) = arguments.part.unwrap_or((1, 1));
     (arguments.repeat + parts - part) / parts
-}
-
-fn processors() -> usize {
-    thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// Does something that says lines and ends when it is told to; prints them, and tells it when somebody
