@@ -123,17 +123,14 @@ fn one(
 fn line(folder: &Path, checked: &Checked, out: &mut dyn Write) -> Result {
     let style = super::verdict_style(checked.verdict);
     let word = checked.verdict.name();
-    let bad = checked
-        .rules
-        .iter()
-        .filter(|((level, _), _)| level.0 > Level::Info);
-    let mut said: Vec<String> = bad.map(|((_, rule), &count)| times(rule, count)).collect();
-    let odd: u64 = checked
-        .rules
-        .iter()
-        .filter(|((level, _), _)| level.0 == Level::Info)
-        .map(|(_, count)| count)
-        .sum();
+    let (mut said, mut odd) = (Vec::new(), 0);
+    for (&(Reverse(level), rule), &count) in &checked.rules {
+        match count {
+            _ if level == Level::Info => odd += count,
+            1 => said.push(rule.to_owned()),
+            _ => said.push(format!("{count} {rule}")),
+        }
+    }
     said.extend((odd > 0).then(|| format!("{odd} info")));
     if checked.verdict == Verdict::Unknown {
         said.extend(checked.reasons.iter().cloned());
@@ -145,13 +142,6 @@ fn line(folder: &Path, checked: &Checked, out: &mut dyn Write) -> Result {
     );
     writeln!(out, "{}", line.trim_end())?;
     Ok(())
-}
-
-fn times(rule: &str, count: u64) -> String {
-    match count {
-        1 => rule.to_owned(),
-        count => format!("{count} {rule}"),
-    }
 }
 
 /// What all sessions come to.

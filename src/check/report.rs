@@ -198,7 +198,7 @@ fn sarif(all: &[SessionReport]) -> Value {
         told.found.iter().map(|it| {
             json!({
                 "ruleId": it.rule,
-                "level": sarif_level(it.level),
+                "level": if it.level == Level::Info { "note" } else { it.level.name() },
                 "message": { "text": it.sentence },
                 "locations": [{
                     "physicalLocation": { "artifactLocation": { "uri": told.name } },
@@ -233,11 +233,4 @@ fn sarif(all: &[SessionReport]) -> Value {
             "results": results.collect::<Vec<_>>(),
         }],
     })
-}
-
-fn sarif_level(level: Level) -> &'static str {
-    match level {
-        Level::Info => "note",
-        other => other.name(),
-    }
 }

@@ -107,7 +107,6 @@ impl LiveLine {
     /// Takes the line away for good, once all was written.
     pub fn end(mut self) {
         self.tell();
-        self.finish();
     }
 
     fn tell(&mut self) {
@@ -115,8 +114,10 @@ impl LiveLine {
             self.say(&sentence);
         }
     }
+}
 
-    fn finish(&mut self) {
+impl Drop for LiveLine {
+    fn drop(&mut self) {
         if let Some(words) = self.words.take()
             && self.unsaid > 0
         {
@@ -125,12 +126,6 @@ impl LiveLine {
         if let Some(writing) = self.writing.take() {
             let _ = writing.join();
         }
-    }
-}
-
-impl Drop for LiveLine {
-    fn drop(&mut self) {
-        self.finish();
     }
 }
 

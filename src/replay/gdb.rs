@@ -117,11 +117,12 @@ fn again(arguments: &Replay, node: &str) -> Vec<String> {
     let source = &arguments.read.source;
     let mut words = vec!["replay".to_owned()];
     words.extend(source.paths.iter().map(|path| text(path)));
+    let mut add = |option: &str, value: &str| words.extend([option, value].map(str::to_owned));
     // Whatever clock the engine reads besides, nothing is to time out while somebody looks.
     if arguments.sit.time_outs != Some(Switch::On) {
-        words.extend(["--time-outs".to_owned(), "off".to_owned()]);
+        add("--time-outs", "off");
     }
-    words.extend(["--node".to_owned(), node.to_owned()]);
+    add("--node", node);
     let options = [
         ("--layer", &arguments.together.layer),
         ("--wire", &source.wire),
@@ -129,12 +130,12 @@ fn again(arguments: &Replay, node: &str) -> Vec<String> {
     ];
     for (option, value) in options {
         if let Some(value) = value {
-            words.extend([option.to_owned(), text(value)]);
+            add(option, &text(value));
         }
     }
     for (option, values) in [("--tune", &arguments.tune), ("--set", &arguments.set)] {
         for value in values {
-            words.extend([option.to_owned(), value.clone()]);
+            add(option, value);
         }
     }
     words

@@ -237,25 +237,11 @@ impl Sitting<'_> {
     /// Where it parts, in words.
     pub(super) fn explained(&self) -> Option<netreel_replay::Explanation> {
         let divergence = self.player.parted()?.divergence()?;
-        let reels = self
-            .story
-            .session
-            .reels
-            .iter()
-            .flatten()
-            .cloned()
-            .collect::<Vec<_>>();
-        let names = names(&reels);
-        let explanation = explain(
-            divergence,
-            (self.story.session.wire.as_deref(), Some(self.reel.reel)),
-            &names,
-        );
-        Some(report::named_in_states(
-            explanation,
-            divergence,
-            self.reel.reel,
-        ))
+        let (session, reel) = (&self.story.session, self.reel.reel);
+        let reels: Vec<_> = session.reels.iter().flatten().cloned().collect();
+        let with = (session.wire.as_deref(), Some(&**reel));
+        let explanation = explain(divergence, with, &names(&reels));
+        Some(report::named_in_states(explanation, divergence, reel))
     }
 
     pub(super) fn add_break(&mut self, text: &str, out: &mut dyn Write) -> Result {
