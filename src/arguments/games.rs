@@ -11,10 +11,7 @@ use super::sessions::FailOn;
 use super::source::{seconds, seconds_or_never, within};
 
 #[derive(Debug, Args)]
-pub struct Demo {
-    /// No window: write DIR/timeline.png.
-    #[arg(long)]
-    pub headless: bool,
+pub struct Rules {
     /// How objects change owner: `host` has the historic race, the others are cures of it
     /// (docs/migration.md).
     #[arg(long, value_name = "MODE", value_enum, default_value_t = Migration::Host)]
@@ -22,6 +19,15 @@ pub struct Demo {
     /// Who talks to whom.
     #[arg(long, value_name = "HOW", value_enum, default_value_t = Topology::P2p)]
     pub topology: Topology,
+}
+
+#[derive(Debug, Args)]
+pub struct Demo {
+    /// No window: write DIR/timeline.png.
+    #[arg(long)]
+    pub headless: bool,
+    #[command(flatten)]
+    pub rules: Rules,
     /// How many nodes play, 4 to 8.
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u8).range(4..=8))]
     pub nodes: u8,
@@ -118,13 +124,8 @@ pub enum Topology {
 #[derive(Debug, Args)]
 #[command(after_help = "The game, its keys, and the script's language: docs/play.md.")]
 pub struct Play {
-    /// How objects change owner: `host` has the historic race, the others are cures of it
-    /// (docs/migration.md).
-    #[arg(long, value_name = "MODE", value_enum, default_value_t = Migration::Host)]
-    pub migration: Migration,
-    /// Who talks to whom.
-    #[arg(long, value_name = "HOW", value_enum, default_value_t = Topology::P2p)]
-    pub topology: Topology,
+    #[command(flatten)]
+    pub rules: Rules,
     /// How many nodes play, 2 to 9.
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u8).range(2..=9))]
     pub nodes: u8,

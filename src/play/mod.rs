@@ -227,9 +227,9 @@ fn seat(arguments: &Play) -> Result<Option<Peer>> {
 }
 
 fn how(arguments: &Play) -> (Mode, Links) {
-    let topology = match arguments.topology {
+    let topology = match arguments.rules.topology {
         Topology::P2p => Links::PeerToPeer,
         Topology::ClientServer => Links::ClientServer,
     };
-    (arguments.migration.into(), topology)
+    (arguments.rules.migration.into(), topology)
 }
