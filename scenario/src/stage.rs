@@ -153,12 +153,11 @@ impl<'a> Stage<'a> {
             life => format!("logs/{name}.life-{life}.log"),
         };
         let log = self.folder.join(log);
-        let (filled, console) = self.filled(plan)?;
+        let (mut filled, console) = self.filled(plan)?;
         self.note(&format!("start {name}"));
         if plan.start == Start::External {
             (self.wants.tell)(&format!("start {name} by hand: {}", filled.line()));
         }
-        let mut filled = filled;
         if self.is_debugged() && plan.start == Start::Local && plan.reach.is_empty() {
             self.wait_for_debugger(plan, &mut filled)?;
         }

@@ -271,11 +271,10 @@ impl<'a, E> Runner<'a, E> {
                 None => self.layers[node] = None,
                 Some(Kept::Fork(layer)) => self.layers[node] = layer.fork(),
                 Some(Kept::State(state)) => {
-                    let layer = match self.layers[node].take() {
+                    let layer = match &mut self.layers[node] {
                         Some(layer) => layer,
-                        None => (self.make)(node, self.sockets[node].clone())?,
+                        none => none.insert((self.make)(node, self.sockets[node].clone())?),
                     };
-                    let layer = self.layers[node].insert(layer);
                     if layer.restore(state).is_err() {
                         return Ok(self.begin(changes));
                     }
@@ -483,11 +482,10 @@ impl<'a, E> Runner<'a, E> {
             }
         }
         drop(net);
-        let layer = match self.layers[node].take() {
+        let layer = match &mut self.layers[node] {
             Some(layer) => layer,
-            None => (self.make)(node, self.sockets[node].clone())?,
+            none => none.insert((self.make)(node, self.sockets[node].clone())?),
         };
-        let layer = self.layers[node].insert(layer);
         let mut io = self.sockets[node].clone();
         let call = self.watched.begin(node, turn);
         let played = catch_unwind(AssertUnwindSafe(|| match &it.begins {

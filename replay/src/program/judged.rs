@@ -182,14 +182,9 @@ fn reasons_of(
     reasons.known.extend(reason);
     reasons.known.extend(known);
     let more = &mut reasons.guesses;
-    let last_stream = || stream(reel, before, None);
-    more.extend(
-        sure.is_none()
-            .then(last_stream)
-            .flatten()
-            .as_ref()
-            .map(not_answered),
-    );
+    if sure.is_none() {
+        more.extend(stream(reel, before, None).as_ref().map(not_answered));
+    }
     more.extend(signal(reel, before));
     let is_packet = matches!(&happened.came, Some((came, _)) if came.why == why::PACKET);
     if is_packet || matches!(ended, Ended::Line(_)) {
@@ -436,6 +431,7 @@ pub(super) fn compared(tape: &Tape, came: Option<ProcessEnd>, ran_on: bool) -> E
     } else {
         format!("it ends, with {recorded}")
     };
+    let otherwise = |came| EndCompared::Otherwise { expected, came };
     match (recorded.is_from_outside(), ran_on) {
         (false, _) if came == recorded && !ran_on => EndCompared::Equal,
         (true, true) => EndCompared::FromOutside,
@@ -443,14 +439,8 @@ pub(super) fn compared(tape: &Tape, came: Option<ProcessEnd>, ran_on: bool) -> E
         // Its last event is its own end: the signal came behind that.
         (true, false) if tape.ends_by_itself => EndCompared::FromOutside,
         _ if by_threads => EndCompared::ByThreads,
-        (false, true) => EndCompared::Otherwise {
-            expected,
-            came: "it goes on".to_owned(),
-        },
-        _ => EndCompared::Otherwise {
-            expected,
-            came: format!("it ends, with {came}"),
-        },
+        (false, true) => otherwise("it goes on".to_owned()),
+        _ => otherwise(format!("it ends, with {came}")),
     }
 }
 

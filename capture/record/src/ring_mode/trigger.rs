@@ -141,9 +141,8 @@ pub(crate) struct Request {
 impl Requests {
     /// For a writing thread that is woken by `bell`.
     pub fn new(bell: BellRef) -> Requests {
-        let bell = Some(bell);
         Requests {
-            bell,
+            bell: Some(bell),
             ..Requests::default()
         }
     }
