@@ -22,17 +22,19 @@ time-outs off, time-outs on             the layer's one switch of its time-outs,
 where, help, quit
 ";
 
-/// Refuses what stands behind a command that takes nothing.
-pub fn takes_nothing(word: &str, rest: &str) -> Result {
+/// A command's word and the rest. Refuses what stands behind a command that takes nothing.
+pub fn split(line: &str) -> Result<(&str, &str)> {
+    let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
+    let rest = rest.trim();
     let instead = match word {
-        _ if rest.is_empty() => return Ok(()),
+        _ if rest.is_empty() => return Ok((word, rest)),
         "continue" | "c" => "it goes to the next breakpoint; `until WHERE` goes to what fits",
         "show" | "s" => "it shows what is here; `goto EVENT` goes somewhere else",
         "where" | "w" => "it says where one is; `goto EVENT` goes somewhere else",
         "objects" => "it lists all that the node knows; `object N` is about one",
         "breaks" => "it lists all; `break WHERE` makes one, `delete N` takes one away",
         "help" | "h" | "quit" | "q" | "exit" => "it takes nothing",
-        _ => return Ok(()),
+        _ => return Ok((word, rest)),
     };
     fail(format!(
         "`{word}` does not know what to do with `{rest}`: {instead}"

@@ -11,7 +11,7 @@ use netreel_wire::MessageFacts;
 use serde_json::{Value, json};
 
 use super::breaks::{Breaks, Condition, number};
-use super::commands::{HELP, takes_nothing};
+use super::commands::{HELP, split};
 use super::likely::Plays;
 use super::program::told;
 use crate::events::{call_of, tick_of};
@@ -160,9 +160,7 @@ impl<'a> Sitting<'a> {
     }
 
     fn obey(&mut self, line: &str, out: &mut dyn Write) -> Result<Going> {
-        let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
-        let rest = rest.trim();
-        takes_nothing(word, rest)?;
+        let (word, rest) = split(line)?;
         match word {
             "" => {}
             "quit" | "q" | "exit" => return Ok(Going::Away),
@@ -201,9 +199,7 @@ impl<'a> Sitting<'a> {
     }
 
     fn go(&mut self, line: &str, back: bool, out: &mut dyn Write) -> Result {
-        let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
-        let rest = rest.trim();
-        takes_nothing(word, rest)?;
+        let (word, rest) = split(line)?;
         let reel = self.reel;
         let moved = match word {
             "continue" | "c" => {
