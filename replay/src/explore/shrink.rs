@@ -220,10 +220,9 @@ impl<E> Shrinking<'_, '_, E> {
     /// Drops pieces, by halves, quarters and so on, down to so few; or single ones alone.
     fn reduce<T: Clone>(
         &mut self,
-        (items, least): (Vec<T>, usize),
+        (mut items, least): (Vec<T>, usize),
         without: &dyn Fn(&Cut, &[T], &Ground) -> Cut,
     ) -> Result<(), E> {
-        let mut items = items;
         let mut size = if self.by_halves {
             items.len().div_ceil(2).max(1)
         } else {
