@@ -172,7 +172,7 @@ impl<'a> Listing<'a> {
             packet.map_or(String::new(), |packet| packet.0.to_string()),
         ];
         let named = call.is_some();
-        let mut words = event_words(self.reel, &record.event, call);
+        let mut words = event_words(&record.event, call, |it| self.reel.name_of(it));
         if !named {
             words += &first_bytes(&record.event);
         }
@@ -337,7 +337,7 @@ fn print_one(
         "event {number} of {}  {}  {}",
         reel.name,
         event.kind().name(),
-        event_words(reel, event, call)
+        event_words(event, call, |it| reel.name_of(it))
     )?;
     writeln!(out, "time      {} s", text::seconds(reel.time(record)))?;
     writeln!(out, "thread    {}", thread.0)?;

@@ -439,7 +439,9 @@ impl<'a> Sitting<'a> {
         if let Some((tick, _)) = tick_of(session, self.reel, record.number) {
             line += &format!("  tick {tick}");
         }
-        let words = event_words(self.reel, &record.event, self.call(&record.event));
+        let words = event_words(&record.event, self.call(&record.event), |it| {
+            self.reel.name_of(it)
+        });
         line += &format!("  {}  {words}", record.event.kind().name());
         if let Some(packet) = self.reel.packet(record.number) {
             let carries = messages(session, packet);

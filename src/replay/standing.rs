@@ -70,7 +70,9 @@ impl Sitting<'_> {
     }
 
     fn line(&self, record: &Record<'_>) -> Line {
-        let words = event_words(self.reel, &record.event, self.call(&record.event));
+        let words = event_words(&record.event, self.call(&record.event), |it| {
+            self.reel.name_of(it)
+        });
         let packet = self.reel.packet(record.number);
         let carries = packet
             .map(|packet| messages(&self.story.session, packet))

@@ -1,8 +1,8 @@
 //! `events`: one object an event of a reel, and the same in words.
 
 use netreel_reel::{
-    Believed, CallId, ClockId, Event, ProcessEnd, Record, SaidNumber, SaidValue, SendOutcome,
-    os_code_words, said_value,
+    Believed, CallId, ClockId, Endpoint, Event, ProcessEnd, Record, SaidNumber, SaidValue,
+    SendOutcome, os_code_words, said_value,
 };
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -167,8 +167,13 @@ fn believed_fields(object: u64, believed: Believed<'_>) -> Value {
     }
 }
 
-/// An event in words, without its number, its time and its bytes; `call` as for [`event`].
-pub fn event_words(of: &SessionReel<'_>, event: &Event<'_>, call: Option<String>) -> String {
+/// An event in words, without its number, its time and its bytes; `call` as for [`event`], and what people
+/// call whoever is at an endpoint.
+pub fn event_words(
+    event: &Event<'_>,
+    call: Option<String>,
+    name_of: impl Fn(Endpoint) -> String,
+) -> String {
     let text = beginning;
     match *event {
         Event::SocketOpened { socket, local } => format!("socket {} at {local}", socket.0),
@@ -176,7 +181,7 @@ pub fn event_words(of: &SessionReel<'_>, event: &Event<'_>, call: Option<String>
             format!("socket {}", socket.0)
         }
         Event::Sent { to, payload, .. } => {
-            format!("to {}, {}", of.name_of(to), length(payload))
+            format!("to {}, {}", name_of(to), length(payload))
         }
         Event::SendResult { of, outcome } => match outcome {
             SendOutcome::Sent => format!("of event {of}: taken"),
@@ -184,7 +189,7 @@ pub fn event_words(of: &SessionReel<'_>, event: &Event<'_>, call: Option<String>
             SendOutcome::Failed(code) => format!("of event {of}: {}", os_code_words(code)),
         },
         Event::Received { from, payload, .. } => {
-            format!("from {}, {}", of.name_of(from), length(payload))
+            format!("from {}, {}", name_of(from), length(payload))
         }
         Event::ReceiveFailed { code, .. } => os_code_words(code),
         Event::Clock { value } => format!("{} ns", value.0),
@@ -213,8 +218,8 @@ pub fn event_words(of: &SessionReel<'_>, event: &Event<'_>, call: Option<String>
         } => called_words(call, result, details),
         Event::Seen { from, to, payload } => format!(
             "from {} to {}, {}",
-            of.name_of(from),
-            of.name_of(to),
+            name_of(from),
+            name_of(to),
             length(payload)
         ),
         Event::CaptureDrops { count } => format!("{count} packets went by unseen"),

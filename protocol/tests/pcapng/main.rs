@@ -454,8 +454,8 @@ fn other_events_have_frames_when_asked_for() {
     let mut reader = UdpPayloads::new(bytes.as_slice()).expect("a capture");
     assert_eq!(reader.by_ref().count(), 1);
     assert_eq!((summary.frames, reader.counts().not_udp), (3, 2));
-    says(&bytes, "tick 3 at 0.000000 s of the game");
-    says(&bytes, "socket 0 opened at 10.0.0.1:1");
+    says(&bytes, "tick: tick 3, 0.000000 s of the game");
+    says(&bytes, "socket-opened: socket 0 at 10.0.0.1:1");
 }
 
 #[test]
