@@ -17,7 +17,7 @@ use super::streams::{MessageStream, Streams};
 use super::walked::NodeHistory;
 use super::wholes::Wholes;
 use super::{History, ambiguous, finding, game};
-use crate::session::{MessageId, Node, NodeId, Session, parallel};
+use crate::session::{MessageId, NodeId, Session, parallel};
 
 /// After this many ends a walk asks whether the history is still wanted.
 const STEP: usize = 4096;
@@ -34,37 +34,53 @@ pub(super) fn derive(session: &Session, mut streams: Streams, cancel: &Cancel) -
         }
     }
     let facts = Facts::new(session, &streams, &wholes);
-    let all: Vec<(NodeId, &Node)> = (0u16..).map(NodeId).zip(&session.nodes).collect();
+    // Where processors would be idle, one follows what a node learns and another one what it believes.
+    let apart = session.recorded_nodes().count() < session.workers();
+    let both: &[[bool; 2]] = match apart {
+        true => &[[true, false], [false, true]],
+        false => &[[true; 2]],
+    };
+    let nodes = (0u16..).map(NodeId).zip(&session.nodes);
+    let jobs = nodes.flat_map(|node| both.iter().map(move |&parts| (node, parts)));
+    let jobs = jobs.filter(|((_, node), [learns, _])| *learns || node.recorded);
     let receipts = Receipts::new(session);
-    let walked = parallel::map(all, session.workers(), |(id, node)| {
-        let mut learning = Learning::new((session, &streams), id, &receipts);
-        let mut claiming = Claiming::new((session, &streams), id);
-        let is_walked = node.recorded && cancel.goes_on();
-        let mut walk = is_walked.then(|| facts.follow((id, node)));
+    let walked = parallel::map(jobs.collect(), session.workers(), |(node, parts)| {
+        let (id, [learns, believes]) = (node.0, parts);
+        let mut learning = learns.then(|| {
+            let learning = Learning::new((session, &streams), id, &receipts);
+            (learning, Claiming::new((session, &streams), id))
+        });
+        let is_walked = believes && node.1.recorded && cancel.goes_on();
+        let mut walk = is_walked.then(|| facts.follow(node));
         let ends = session.ends(id);
         let ends = ends.filter_map(|end| NodeEnd::new((session, &streams), end));
         for (nth, end) in ends.enumerate() {
             if nth % STEP == 0 && !cancel.goes_on() {
                 break;
             }
-            learning.take(&end);
-            claiming.take(&end);
+            if let Some((learning, claiming)) = &mut learning {
+                learning.take(&end);
+                claiming.take(&end);
+            }
             if let Some(walk) = &mut walk {
                 walk.take(&end);
             }
         }
         let walk = walk.filter(|_| cancel.goes_on());
         let history = walk.map(|walk| (id, walk.finish()));
-        (history, learning.heard, claiming)
+        let learnt = learning.map(|(learning, claiming)| (learning.heard, claiming));
+        (history, learnt)
     });
     if !cancel.goes_on() {
         return None;
     }
     let (mut nodes, mut heard, mut claiming) = (Vec::new(), Vec::new(), Vec::new());
-    for (history, of_acks, of_claims) in walked {
+    for (history, learnt) in walked {
         nodes.extend(history);
-        heard.push(of_acks);
-        claiming.push(of_claims);
+        if let Some((of_acks, of_claims)) = learnt {
+            heard.push(of_acks);
+            claiming.push(of_claims);
+        }
     }
     let claims = Claims::of(claiming.into_iter());
     let Acks {

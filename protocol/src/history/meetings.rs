@@ -105,6 +105,11 @@ impl Meetings {
         }
     }
 
+    /// Takes those of other pairs, of which no ports tell.
+    pub fn take(&mut self, mut others: Meetings) {
+        self.pairs.append(&mut others.pairs);
+    }
+
     /// Where nodes met more than once.
     pub fn again_all(&self) -> Again {
         let pairs = self.pairs.iter().map(|(&pair, met)| {

@@ -2,16 +2,18 @@
 //! which order.
 
 mod anew;
+mod shares;
 mod stream;
 
 use std::collections::BTreeMap;
-use std::ops::Range;
+use std::sync::Arc;
 
 use netreel_system::Cancel;
 use netreel_table::Column;
 use netreel_wire::{KindId, MessageFacts, Promise, Role, Sequence};
 
 pub(super) use anew::{Restart, Sign};
+use shares::{Shares, merged};
 use stream::{Anew, FOLLOWS_MAX, Numbers, OneStream, Spoken};
 pub(super) use stream::{MessageStream, NumberedLink};
 
@@ -25,7 +27,7 @@ use crate::session::bits::Bits;
 use crate::session::keyed::{Key, Keyed};
 use crate::session::{
     ACKNOWLEDGES, CHECKSUM, Fate, HOST, INPUT, MessageId, NodeId, OBJECT, PacketId,
-    RELIABLE_SEQUENCE, Reader, Said, Session, SessionTime, Shape,
+    RELIABLE_SEQUENCE, Said, Session, SessionTime, Shape, parallel,
 };
 
 /// When the engine is handed a message that has arrived.
@@ -62,6 +64,9 @@ pub(super) struct Sent<'a> {
 /// After this many packets the pass over all messages asks whether the history is still wanted.
 const STEP: usize = 16_384;
 
+/// Where there are no more packets, one processor takes them.
+const PACKETS: usize = 256;
+
 /// The number of a meeting with somebody else.
 const WITH_ANOTHER: u16 = u16::MAX;
 
@@ -69,6 +74,10 @@ const WITH_ANOTHER: u16 = u16::MAX;
 #[derive(Default)]
 pub(super) struct Streams {
     streams: Keyed<MessageStream, OneStream>,
+    /// Of each stream, by its number, the message with which it began.
+    began: Vec<MessageId>,
+    /// The next message to take.
+    next: MessageId,
     /// For each link and session its packets by their places on its line of sequence numbers.
     ways: Keyed<NumberedLink, Numbers>,
     anew: Anew,
@@ -84,7 +93,7 @@ pub(super) struct Streams {
     met: Column,
     pub meetings: Meetings,
     /// Receipts of what was sent to another node, which had the endpoint before.
-    pub elsewhere: Elsewhere,
+    pub elsewhere: Arc<Elsewhere>,
     /// Packets that were sent in a meeting and came, or would have, when a later one had begun.
     pub of_before: Vec<PacketId>,
     /// Where a node began anew with one that it had not parted from.
@@ -140,26 +149,143 @@ impl Streams {
 
     /// All of a session, as long as they are wanted; `None` where they no longer are.
     pub fn while_wanted(session: &Session, cancel: &Cancel) -> Option<Streams> {
-        let mut streams = Streams {
-            meetings: Meetings::between_ports(session),
-            elsewhere: elsewhere(session),
-            ..Streams::default()
-        };
-        let mut reader = session.reader();
-        let packets = session.packet_count() as u32;
-        for first in (0..packets).step_by(STEP) {
-            if !cancel.goes_on() {
-                return None;
-            }
-            let after = first.saturating_add(STEP as u32).min(packets);
-            streams.take_packets(session, &mut reader, first..after);
+        if !cancel.goes_on() {
+            return None;
         }
+        let meetings = Meetings::between_ports(session);
+        let elsewhere = Arc::new(elsewhere(session));
+        let is_shared = session.packet_count() > PACKETS && meetings.is_empty();
+        let shares = Shares::new(session, if is_shared { session.workers() } else { 1 });
+        let mut all = vec![meetings];
+        all.resize_with(shares.count, Meetings::default);
+        let jobs = all.into_iter().enumerate().collect();
+        let parts = parallel::map(jobs, shares.count, |(own, meetings)| {
+            let mut streams = Streams {
+                meetings,
+                elsewhere: elsewhere.clone(),
+                ..Streams::default()
+            };
+            streams.take_packets(session, shares.packets(own), cancel);
+            streams
+        });
+        if !cancel.goes_on() {
+            return None;
+        }
+        let mut streams = Streams::joined(&shares, parts);
         streams.conclude();
         Some(streams)
     }
 
-    /// Takes the next packets.
-    fn take_packets(&mut self, session: &Session, reader: &mut Reader<'_>, packets: Range<u32>) {
+    /// What was taken in shares, as if it had been at once.
+    fn joined(shares: &Shares<'_>, mut parts: Vec<Streams>) -> Streams {
+        if parts.len() == 1 {
+            return parts.pop().unwrap_or_default();
+        }
+        let mut all = Streams::default();
+        // Streams are numbered in the order in which they began.
+        let began = parts.iter().enumerate();
+        let began = began.flat_map(|(own, part)| part.began.iter().map(move |&at| (at, own)));
+        let mut began: Vec<(MessageId, usize)> = began.collect();
+        began.sort_unstable();
+        let streams = parts
+            .iter_mut()
+            .map(|part| std::mem::take(&mut part.streams));
+        let mut streams: Vec<_> = streams.map(Keyed::into_iter).collect();
+        let mut numbers: Vec<Vec<u32>> = vec![Vec::new(); parts.len()];
+        for (_, own) in began {
+            if let Some((stream, known)) = streams[own].next() {
+                numbers[own].push(all.streams.numbered(stream, || known).0);
+            }
+        }
+        for (part, numbers) in parts.iter_mut().zip(numbers) {
+            let renumbered = |row: u64| {
+                let new = numbers.get((row.checked_sub(1)? >> 1) as usize)?;
+                Some(u64::from(*new) << 1 | (row - 1) & 1)
+            };
+            let mut rows = Column::new();
+            let known = part.streams_of.iter().map(renumbered);
+            known.for_each(|row| rows.push_some(row));
+            part.streams_of = rows;
+        }
+        let mut take = |of: fn(&mut Streams) -> &mut Column| -> Vec<Column> {
+            let parts = parts.iter_mut();
+            parts.map(|part| std::mem::take(of(part))).collect()
+        };
+        all.checksums = merged(take(|it| &mut it.checksums));
+        all.inputs = merged(take(|it| &mut it.inputs));
+        all.ticks = merged(take(|it| &mut it.ticks));
+        let jobs = vec![
+            (take(|it| &mut it.places), true),
+            (take(|it| &mut it.orders), true),
+            (take(|it| &mut it.streams_of), true),
+            (take(|it| &mut it.packet_places), false),
+            (take(|it| &mut it.met), false),
+        ];
+        let columns = parallel::map(jobs, shares.count, |(columns, of_messages)| {
+            shares.in_turn(&columns, of_messages)
+        });
+        if let Ok(columns) = <[Column; 5]>::try_from(columns) {
+            let [places, orders, streams_of, packet_places, met] = columns;
+            all = Streams {
+                places,
+                orders,
+                streams_of,
+                packet_places,
+                met,
+                ..all
+            };
+        }
+        parts.into_iter().for_each(|part| all.take_lists(part));
+        all.resends.sort_unstable();
+        all.of_before.sort_unstable();
+        all.partings.sort_unstable();
+        all.nacks.sort_unstable();
+        all.restarts.sort_by_key(|restart| restart.packet);
+        all.hosts.sort_by_key(|&(packet, _)| packet);
+        let of_nodes = all.acting.values_mut().chain(all.orders_to.values_mut());
+        of_nodes.for_each(|packets| packets.sort_unstable());
+        all
+    }
+
+    /// Takes what others took that is neither a column nor a stream, in any order.
+    fn take_lists(&mut self, others: Streams) {
+        self.resent.take(&others.resent);
+        self.may_matter.take(&others.may_matter);
+        self.parts.take(&others.parts);
+        self.calls.take(&others.calls);
+        self.acking.take(&others.acking);
+        for (way, numbers) in others.ways.into_iter() {
+            self.ways.entry(way, || numbers);
+        }
+        for (object, first) in others.born {
+            self.was_born(object, first);
+        }
+        for (node, packets) in others.acting {
+            self.acting.entry(node).or_default().extend(packets);
+        }
+        for (node, packets) in others.orders_to {
+            self.orders_to.entry(node).or_default().extend(packets);
+        }
+        self.meetings.take(others.meetings);
+        self.elsewhere = others.elsewhere;
+        self.resends.extend(others.resends);
+        self.of_before.extend(others.of_before);
+        self.restarts.extend(others.restarts);
+        self.partings.extend(others.partings);
+        self.hosts.extend(others.hosts);
+        self.nacks.extend(others.nacks);
+        self.acks |= others.acks;
+        self.acknowledges |= others.acknowledges;
+    }
+
+    /// Takes packets, in their order, as long as they are wanted.
+    fn take_packets(
+        &mut self,
+        session: &Session,
+        packets: impl Iterator<Item = PacketId>,
+        cancel: &Cancel,
+    ) {
+        let mut reader = session.reader();
         let kinds = session.wire.as_ref().map_or(0, |wire| wire.kinds().len());
         // Of each kind whether it tells of its sender's connection, of what that did, or a part of
         // something.
@@ -180,11 +306,16 @@ impl Streams {
                 || is_telling(shape.kind())
         };
         let (mut said, mut facts) = (Said::default(), MessageFacts::default());
-        for packet in packets.map(PacketId) {
+        for (nth, packet) in packets.enumerate() {
+            if nth % STEP == 0 && !cancel.goes_on() {
+                return;
+            }
             let Some((link, first, mut messages)) = reader.spoken(packet, &mut said) else {
                 self.met.push(0);
+                self.packet_places.push(0);
                 continue;
             };
+            self.next = MessageId(said.messages.start);
             self.acks |= said.ack.is_some();
             self.acknowledges |= said.acknowledges_before.is_some();
             let mut is_acking = said.ack.is_some() || !said.ack_ranges.is_empty();
@@ -309,7 +440,7 @@ impl Streams {
 
     /// The messages before this one that were not taken are in no stream.
     fn pass(&mut self, message: MessageId) {
-        while self.places.len() < message.0 as usize {
+        while self.next < message {
             self.has_no_place();
         }
     }
@@ -319,6 +450,7 @@ impl Streams {
         self.places.push(0);
         self.orders.push(0);
         self.streams_of.push(0);
+        self.next.0 += 1;
     }
 
     /// Whether a message that is handed over may do more than be handed over.
@@ -484,7 +616,16 @@ impl Streams {
 
     /// A stream and its number.
     fn stream(&mut self, stream: MessageStream) -> (u32, &mut OneStream) {
-        self.streams.numbered(stream, OneStream::default)
+        let Streams {
+            streams,
+            began,
+            next,
+            ..
+        } = self;
+        streams.numbered(stream, || {
+            began.push(*next);
+            OneStream::default()
+        })
     }
 
     /// The next message has a place in an order, as a row of a column, and is handed over in a stream.
@@ -492,6 +633,7 @@ impl Streams {
         self.orders.push(order);
         let stream = u64::from(stream) << 1 | u64::from(is_sequenced);
         self.streams_of.push_some(Some(stream));
+        self.next.0 += 1;
     }
 
     /// The place of the message that this one is a copy of, where more than half of the numbers are

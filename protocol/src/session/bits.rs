@@ -17,6 +17,14 @@ impl Bits {
         is_new
     }
 
+    /// Adds the numbers of another set.
+    pub fn take(&mut self, other: &Bits) {
+        self.0.resize(self.0.len().max(other.0.len()), 0);
+        for (word, more) in self.0.iter_mut().zip(&other.0) {
+            *word |= more;
+        }
+    }
+
     /// The set of these bits, 64 of them a word.
     pub fn of(words: impl Iterator<Item = u64>) -> Bits {
         Bits(words.collect())

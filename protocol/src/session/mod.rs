@@ -32,7 +32,6 @@ pub(crate) use facts::parts::{
     ACKNOWLEDGES, CHECKSUM, HOST, INPUT, OBJECT, RELIABLE_SEQUENCE, Shape,
 };
 pub(crate) use facts::properties::{ObjectFact, name_type};
-pub(crate) use facts::reader::Reader;
 pub use facts::said::Said;
 pub(crate) use facts::shape::Messages;
 pub use growing::Growing;

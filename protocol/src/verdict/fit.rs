@@ -10,7 +10,7 @@ use super::reason::{
     MISFIT, NO_PACKETS, NO_RULES, NO_WIRE, Reason, UNJUDGED_LINK, WIRE_ERROR, list, names,
 };
 use crate::figures::and_more;
-use crate::session::{NodeId, PacketId, Session};
+use crate::session::{NodeId, PacketId, Session, parallel};
 
 /// One in so many packets of a node that took part may be unexplained; more are many.
 const FEW_OF_NODE: u64 = 100;
@@ -112,18 +112,29 @@ impl Count {
     }
 }
 
+/// How many packets are counted by one processor at a time.
+const COUNTED: usize = 1 << 18;
+
 /// The packets of each link.
 type Counts = BTreeMap<(NodeId, NodeId), Count>;
 
 fn counts(session: &Session) -> Counts {
-    let mut counts = Counts::new();
-    let mut reader = session.reader();
-    for packet in session.packet_ids() {
-        if let Some(link) = reader.link(packet) {
-            let count = counts.entry(link).or_default();
-            count.all += 1;
-            count.unfit += u64::from(!reader.fits(packet));
+    let some = parallel::stretches(session.packet_count(), COUNTED).collect();
+    let counted = parallel::map(some, session.workers(), |packets| {
+        let mut counts = Counts::new();
+        let mut reader = session.reader();
+        for packet in packets.map(|packet| PacketId(packet as u32)) {
+            if let Some(link) = reader.link(packet) {
+                let count = counts.entry(link).or_default();
+                count.all += 1;
+                count.unfit += u64::from(!reader.fits(packet));
+            }
         }
+        counts
+    });
+    let mut counts = Counts::new();
+    for (link, count) in counted.into_iter().flatten() {
+        counts.entry(link).or_default().add(count);
     }
     counts
 }

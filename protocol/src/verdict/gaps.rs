@@ -186,9 +186,9 @@ pub(super) fn lacking_packets(session: &Session, reasons: &[Reason]) -> Option<R
             from.recorded && !from.captured && !from.proxied && !told(&from.name)
         })
     };
-    for (from, received) in session.unsent() {
-        if whole(from) && !to_groups.contains(&from) {
-            count += received;
+    for (&(from, _), traffic) in session.traffic() {
+        if traffic.unsent > 0 && whole(from) && !to_groups.contains(&from) {
+            count += traffic.unsent;
             lacking.insert(from);
         }
     }

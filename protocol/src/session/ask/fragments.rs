@@ -8,6 +8,9 @@ use crate::session::read::ends::Side;
 use crate::session::read::payloads;
 use crate::session::{MessageId, Session, parallel};
 
+/// A reel's fragments are taken in stretches of at least so many, which begin with whole messages.
+const FRAGMENTS: usize = 1 << 12;
+
 /// A fragment of one of several messages.
 struct LooseFragment {
     /// Where its packet is told: the side of the track, and the place there.
@@ -43,8 +46,8 @@ impl Session {
         self.told().fragment(&self.rows, wire, message, payload)
     }
 
-    /// What `make` makes of the bytes of each of some messages, whose fragments are given. Each reel
-    /// is read once, several at once, and no more is in memory than what is half read.
+    /// What `make` makes of the bytes of each of some messages, whose fragments are given. Reels are read
+    /// once, stretch by stretch, several at once, and no more is in memory than what is half read.
     pub(crate) fn wholes<R: Send>(
         &self,
         wholes: &[Vec<MessageId>],
@@ -52,8 +55,10 @@ impl Session {
     ) -> Vec<R> {
         // What is told by several reels is read part by part.
         let mut apart = Vec::new();
-        let mut tracks: BTreeMap<usize, Vec<LooseFragment>> = BTreeMap::new();
-        for (whole, fragments) in wholes.iter().enumerate() {
+        let mut tracks: BTreeMap<usize, Vec<Vec<LooseFragment>>> = BTreeMap::new();
+        let mut in_order: Vec<(usize, &Vec<MessageId>)> = wholes.iter().enumerate().collect();
+        in_order.sort_by_key(|(_, fragments)| fragments.first());
+        for (whole, fragments) in in_order {
             let parts = fragments.iter().enumerate().filter_map(|(nth, &message)| {
                 let (track, side, place) = self.rows.told(self.carrier(message)?)?;
                 let part = LooseFragment {
@@ -68,17 +73,22 @@ impl Session {
             let (of, parts): (Vec<usize>, Vec<LooseFragment>) = parts.unzip();
             match of.as_slice() {
                 [track, rest @ ..] if rest.iter().all(|it| it == track) => {
-                    tracks.entry(*track).or_default().extend(parts);
+                    let known = tracks.entry(*track).or_default();
+                    match known.last_mut().filter(|it| it.len() < FRAGMENTS) {
+                        Some(stretch) => stretch.extend(parts),
+                        None => known.push(parts),
+                    }
                 }
                 _ => apart.push(whole),
             }
         }
         let count = |whole: usize| wholes.get(whole).map_or(0, Vec::len);
-        let made = parallel::map(
-            tracks.into_iter().collect(),
-            self.workers(),
-            |(track, parts)| self.wholes_of(track, parts, &count, &make),
-        );
+        let jobs = tracks
+            .into_iter()
+            .flat_map(|(track, all)| all.into_iter().map(move |parts| (track, parts)));
+        let made = parallel::map(jobs.collect(), self.workers(), |(track, parts)| {
+            self.wholes_of(track, parts, &count, &make)
+        });
         let apart = apart.into_iter().map(|whole| {
             let fragments = wholes.get(whole).map_or(&[][..], Vec::as_slice);
             let parts = fragments.iter().filter_map(|&each| self.fragment(each));

@@ -119,6 +119,16 @@ impl Session {
         &self.rows.links
     }
 
+    /// For each packet the place of its link among these.
+    pub(crate) fn link_numbers(&self) -> impl Iterator<Item = usize> + '_ {
+        self.rows.link.iter().map(|link| link as usize)
+    }
+
+    /// For each packet how many messages it has; behind the last one none.
+    pub(crate) fn message_counts(&self) -> impl Iterator<Item = u32> + '_ {
+        self.told().counts().chain(std::iter::repeat(0))
+    }
+
     /// Who sent a packet, and to whom.
     pub fn link(&self, packet: PacketId) -> Option<(NodeId, NodeId)> {
         let row = packet.0 as usize;
@@ -233,20 +243,6 @@ impl Session {
         let observers = self.observers.iter().map(|it| (&it.reel, it.span.end));
         let going_on = nodes.chain(observers).filter(|(reel, _)| !is_over(reel));
         going_on.map(|(_, end)| end).min()
-    }
-
-    /// From whom packets were received that no reel has sent, and how many.
-    pub(crate) fn unsent(&self) -> BTreeMap<NodeId, u64> {
-        let mut unsent = BTreeMap::new();
-        let told = (0u32..).map(PacketId).zip(self.rows.told.iter());
-        for (packet, end) in told {
-            let (_, side, _) = self.rows.find(end);
-            if side != Side::Send && self.packet(packet).is_some_and(|it| it.received.is_some()) {
-                let from = self.link(packet).map(|(from, _)| from);
-                *unsent.entry(from.unwrap_or_default()).or_default() += 1;
-            }
-        }
-        unsent
     }
 
     /// Whether packets seem to arrive before they were sent.

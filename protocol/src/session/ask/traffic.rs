@@ -7,6 +7,7 @@ use netreel_table::Column;
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
+use crate::session::facts::bytes::{unzigzag, zigzag};
 use crate::session::parallel;
 use crate::session::read::ends::{Cursors, Ends, Side};
 use crate::session::weave::rows::{DOUBTFUL, ODD, Rows, Track};
@@ -25,6 +26,8 @@ pub struct Traffic {
     pub doubtful: u64,
     /// Receipts beyond the first.
     pub duplicated: u64,
+    /// Packets that were received, and that no reel has sent.
+    pub unsent: u64,
     /// Receipts of a packet sent before one that had already arrived.
     pub reordered: u64,
     /// Send to receive, in ns: shortest, middle, longest. `None` where no packet has both.
@@ -45,7 +48,7 @@ const SOME: usize = 1 << 18;
 pub(crate) fn traffic(rows: &Rows, workers: usize) -> BTreeMap<Link, Traffic> {
     let starts: Vec<usize> = (0..rows.len()).step_by(SOME).collect();
     let counted = parallel::map(starts, workers, |start| count(rows, start));
-    let mut links: Vec<(Traffic, Lengths)> = vec![Default::default(); rows.links.len()];
+    let mut links: Vec<(Traffic, Vec<Column>)> = vec![Default::default(); rows.links.len()];
     for (link, part, lengths) in counted.into_iter().flatten() {
         let Some((sum, all)) = links.get_mut(link) else {
             continue;
@@ -54,15 +57,16 @@ pub(crate) fn traffic(rows: &Rows, workers: usize) -> BTreeMap<Link, Traffic> {
         sum.bytes += part.bytes;
         sum.doubtful += part.doubtful;
         sum.duplicated += part.duplicated;
+        sum.unsent += part.unsent;
         for (sum, part) in sum.fates.iter_mut().zip(part.fates) {
             *sum += part;
         }
-        all.append(lengths);
+        all.push(lengths);
     }
     let reordered = reordered(rows, workers);
     let counted = rows.links.iter().zip(links).zip(reordered).map(
-        |((&link, (mut traffic, mut lengths)), reordered)| {
-            traffic.latency_ns = lengths.spread();
+        |((&link, (mut traffic, lengths)), reordered)| {
+            traffic.latency_ns = spread(&lengths);
             traffic.reordered = reordered;
             (link, traffic)
         },
@@ -70,9 +74,9 @@ pub(crate) fn traffic(rows: &Rows, workers: usize) -> BTreeMap<Link, Traffic> {
     counted.collect()
 }
 
-/// What some packets tell of the links that they are of.
-fn count(rows: &Rows, start: usize) -> Vec<(usize, Traffic, Lengths)> {
-    let mut links: Vec<(usize, Traffic, Lengths)> = Vec::new();
+/// What some packets tell of the links that they are of, and how long each took, for [`spread`].
+fn count(rows: &Rows, start: usize) -> Vec<(usize, Traffic, Column)> {
+    let mut links: Vec<(usize, Traffic, Column)> = Vec::new();
     // Of each link its place among these: few of thousands have packets at a time.
     let mut places = vec![u32::MAX; rows.links.len()];
     let told = rows
@@ -96,7 +100,7 @@ fn count(rows: &Rows, start: usize) -> Vec<(usize, Traffic, Lengths)> {
         };
         if *own == u32::MAX {
             *own = links.len() as u32;
-            links.push((link as usize, Traffic::default(), Lengths::default()));
+            links.push((link as usize, Traffic::default(), Column::new()));
         }
         let (_, traffic, lengths) = &mut links[*own as usize];
         let (at, side, place) = rows.find(told);
@@ -110,6 +114,8 @@ fn count(rows: &Rows, start: usize) -> Vec<(usize, Traffic, Lengths)> {
         traffic.bytes += u64::from(ends.whole(place, length));
         traffic.fates[fate as usize] += 1;
         traffic.doubtful += u64::from(state & DOUBTFUL != 0);
+        let is_unsent = side == Side::Receive || side == Side::Seen && receipt > 0;
+        traffic.unsent += u64::from(is_unsent);
         if state & ODD != 0
             && let Some(odd) = rows.odd.get(&id)
         {
@@ -123,9 +129,10 @@ fn count(rows: &Rows, start: usize) -> Vec<(usize, Traffic, Lengths)> {
         {
             let sent = time(at, track, side, place);
             let received = time(to, receiver, side_in, receipt);
-            lengths.push(received.saturating_sub(sent));
+            lengths.push(zigzag(received.saturating_sub(sent)));
         }
     }
+    links.iter_mut().for_each(|(.., lengths)| lengths.shrink());
     links
 }
 
@@ -181,41 +188,13 @@ fn reordered(rows: &Rows, workers: usize) -> Vec<u64> {
     sums
 }
 
-/// Lengths of time in ns. Most are shorter than four seconds and take four bytes.
-#[derive(Clone, Debug, Default)]
-struct Lengths {
-    short: Vec<u32>,
-    others: Vec<i64>,
-}
-
-impl Lengths {
-    fn push(&mut self, nanos: i64) {
-        match u32::try_from(nanos) {
-            Ok(short) => self.short.push(short),
-            Err(_) => self.others.push(nanos),
-        }
-    }
-
-    fn append(&mut self, mut other: Lengths) {
-        self.short.append(&mut other.short);
-        self.others.append(&mut other.others);
-    }
-
-    /// Shortest, middle, longest.
-    fn spread(&mut self) -> Option<(i64, i64, i64)> {
-        let short = self.short.iter().map(|&it| i64::from(it));
-        let all = || short.clone().chain(self.others.iter().copied());
-        let (min, max) = (all().min()?, all().max()?);
-        let middle = (self.short.len() + self.others.len()) / 2;
-        self.others.sort_unstable();
-        let below = self.others.partition_point(|&it| it < 0);
-        let middle = match middle.checked_sub(below) {
-            None => self.others.get(middle).copied()?,
-            Some(at) if at < self.short.len() => i64::from(*self.short.select_nth_unstable(at).1),
-            Some(at) => self.others.get(below + at - self.short.len()).copied()?,
-        };
-        Some((min, middle, max))
-    }
+/// The shortest, the middle and the longest of lengths of time.
+fn spread(lengths: &[Column]) -> Option<(i64, i64, i64)> {
+    let all = lengths.iter().flat_map(Column::iter);
+    let mut all: Vec<i64> = all.map(unzigzag).collect();
+    let (min, max) = (*all.iter().min()?, *all.iter().max()?);
+    let middle = all.len() / 2;
+    Some((min, *all.select_nth_unstable(middle).1, max))
 }
 
 #[cfg(test)]
@@ -224,9 +203,8 @@ mod tests {
 
     #[track_caller]
     fn check(lengths: &[i64], expected: (i64, i64, i64)) {
-        let mut all = Lengths::default();
-        lengths.iter().for_each(|&it| all.push(it));
-        assert_eq!(all.spread(), Some(expected));
+        let all = lengths.iter().map(|&it| zigzag(it)).collect();
+        assert_eq!(spread(&[all]), Some(expected));
     }
 
     #[test]

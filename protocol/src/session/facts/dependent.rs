@@ -13,10 +13,10 @@ use crate::session::read::ends::Side;
 use crate::session::read::payloads;
 use crate::session::weave::rows::{Rows, Track};
 
-/// The packets of a track that depend on others are taken in pieces where they have more ends than this.
+/// The packets of a track that depend on others are taken in pieces of about so many ends.
 const PACKETS: usize = 1 << 16;
-/// In this many.
-const PIECES: usize = 2;
+/// In at most so many, because each reads the reel.
+const PIECES: usize = 8;
 
 /// So many numbers are looked for in a reel at a time.
 const NUMBERS: usize = 1 << 14;
@@ -38,12 +38,9 @@ impl Dependent {
         known: &Track,
         depend: &Bits,
     ) -> impl Iterator<Item = Dependent> + use<> {
-        let ends = dependent_ends(known, depend).take(PACKETS + 1).count();
-        let pieces = match ends {
-            0 => 0,
-            1..=PACKETS => 1,
-            _ => PIECES.min(known.connections.len()).max(1),
-        };
+        let ends = dependent_ends(known, depend).take(PACKETS * PIECES);
+        let pieces = ends.count().div_ceil(PACKETS);
+        let pieces = pieces.min(known.connections.len());
         (0..pieces).map(move |piece| Dependent {
             track,
             connections: (piece, pieces),

@@ -252,6 +252,16 @@ impl Told {
         self.numbers.messages
     }
 
+    /// How many messages each packet has.
+    pub fn counts(&self) -> impl Iterator<Item = u32> + '_ {
+        let Numbers {
+            first, messages, ..
+        } = &self.numbers;
+        let after = first.iter().skip(1).map(|first| first as u32);
+        let pairs = first.iter().zip(after.chain([*messages]));
+        pairs.map(|(first, after)| after.saturating_sub(first as u32))
+    }
+
     /// How many messages the packets before this one have.
     pub fn messages_before(&self, packet: PacketId) -> u32 {
         let row = packet.0 as usize;
