@@ -21,7 +21,7 @@ use crate::file::{within_limit, write_all_at};
 use crate::locked::locked;
 
 /// How many bytes of full segments stay in memory.
-const IN_MEMORY: usize = 16 << 20;
+const IN_MEMORY: usize = 8 << 20;
 
 /// How many bytes a file takes.
 const FILE: usize = 64 << 20;
@@ -35,7 +35,7 @@ const ROW: usize = if cfg!(target_os = "linux") { PAGE } else { 64 };
 
 /// How many bytes of files may be in memory: a quarter of them, in these bounds. A row that is read alone may
 /// bring 64 KB with it.
-const PAGES: [usize; 2] = [24 << 20, 128 << 20];
+const PAGES: [usize; 2] = [16 << 20, 128 << 20];
 
 /// How many bytes are in files.
 static ASIDE: AtomicUsize = AtomicUsize::new(0);
