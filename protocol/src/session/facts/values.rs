@@ -29,10 +29,13 @@ pub enum Scalar {
 /// Values come from the network: nobody there can know which have one hash.
 static HASHES: LazyLock<RandomState> = LazyLock::new(RandomState::new);
 
+/// So many values stand together, so that what is full can be set aside.
+const TOGETHER: usize = 1 << 15;
+
 /// Values, each once.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Values {
-    rows: Blobs,
+    rows: Vec<Blobs>,
     /// The number of each.
     known: HashTable<u32>,
 }
@@ -40,21 +43,29 @@ pub(crate) struct Values {
 impl Values {
     /// The number of a value that is written as these bytes.
     pub fn number(&mut self, bytes: &[u8]) -> u32 {
+        let number = self.len() as u32;
         let Values { rows, known } = self;
         let hash = HASHES.hash_one(bytes);
-        if let Some(&number) = known.find(hash, |&it| rows.get(it as usize) == bytes) {
+        if let Some(&number) = known.find(hash, |&it| row(rows, it) == bytes) {
             return number;
         }
-        let number = rows.len() as u32;
-        known.insert_unique(hash, number, |&it| HASHES.hash_one(rows.get(it as usize)));
-        rows.push(bytes);
+        known.insert_unique(hash, number, |&it| HASHES.hash_one(row(rows, it)));
+        match rows.last_mut().filter(|last| last.len() < TOGETHER) {
+            Some(last) => last.push(bytes),
+            None => {
+                rows.iter_mut().for_each(Blobs::shrink);
+                let mut next = Blobs::new();
+                next.push(bytes);
+                rows.push(next);
+            }
+        }
         number
     }
 
     /// No more come.
     pub fn shrink(&mut self) {
         self.known = HashTable::new();
-        self.rows.shrink();
+        self.rows.iter_mut().for_each(Blobs::shrink);
     }
 
     pub fn get(&self, number: u32) -> Vec<Scalar> {
@@ -63,17 +74,23 @@ impl Values {
 
     /// A value as it was written.
     pub fn bytes(&self, number: u32) -> &[u8] {
-        self.rows.get(number as usize)
+        row(&self.rows, number)
     }
 
     /// How many there are.
     pub fn len(&self) -> usize {
-        self.rows.len()
+        let full = self.rows.len().saturating_sub(1) * TOGETHER;
+        full + self.rows.last().map_or(0, Blobs::len)
     }
 
     pub fn memory(&self) -> usize {
-        self.rows.memory()
+        self.rows.iter().map(Blobs::memory).sum()
     }
+}
+
+fn row(rows: &[Blobs], number: u32) -> &[u8] {
+    let together = rows.get(number as usize / TOGETHER);
+    together.map_or(&[], |together| together.get(number as usize % TOGETHER))
 }
 
 indexed!(Values: rows but known);
@@ -220,6 +237,22 @@ mod tests {
                 )
             }),
         ]
+    }
+
+    #[test]
+    fn of_many_values_each_comes_back_and_has_one_number() {
+        let many = 2 * TOGETHER as u32 + 5;
+        let mut all = Values::default();
+        for round in 0..2 {
+            for value in 0..many {
+                let number = all.number(&value.to_le_bytes());
+                assert_eq!(number, value, "round {round}");
+            }
+        }
+        all.shrink();
+        assert_eq!((all.len(), all.rows.len()), (many as usize, 3));
+        assert!((0..many).all(|value| all.bytes(value) == value.to_le_bytes()));
+        assert!(all.bytes(many).is_empty());
     }
 
     proptest! {
