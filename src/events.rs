@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::io::Write;
 
-use netreel_protocol::export::{self, event_words};
+use netreel_protocol::export::{self, TEXT_MAX, event_words};
 use netreel_protocol::session::{PacketId, Session, SessionReel};
 use netreel_reel::{BlockError, CallId, Event, EventNumber, Record, Reel};
 use netreel_sample_engine::Call;
@@ -172,7 +172,7 @@ impl<'a> Listing<'a> {
             packet.map_or(String::new(), |packet| packet.0.to_string()),
         ];
         let named = call.is_some();
-        let mut words = event_words(&record.event, call, |it| self.reel.name_of(it));
+        let mut words = event_words(&record.event, call, |it| self.reel.name_of(it), TEXT_MAX);
         if !named {
             words += &first_bytes(&record.event);
         }
@@ -337,7 +337,7 @@ fn print_one(
         "event {number} of {}  {}  {}",
         reel.name,
         event.kind().name(),
-        event_words(event, call, |it| reel.name_of(it))
+        event_words(event, call, |it| reel.name_of(it), TEXT_MAX)
     )?;
     writeln!(out, "time      {} s", text::seconds(reel.time(record)))?;
     writeln!(out, "thread    {}", thread.0)?;

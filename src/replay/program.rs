@@ -276,7 +276,9 @@ fn answer(judged: &Judged) -> Answer {
     match judged.ended {
         Ended::Exact => Answer::Clean,
         Ended::Stuck(_) => Answer::Unknown,
-        _ => Answer::Wrong,
+        Ended::Parted(_) | Ended::Early(_) | Ended::Line(_) | Ended::Otherwise { .. } => {
+            Answer::Wrong
+        }
     }
 }
 

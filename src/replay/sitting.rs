@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use netreel_protocol::export::{self, event_words};
+use netreel_protocol::export::{self, TEXT_MAX, event_words};
 use netreel_protocol::session::{MessageId, SessionReel};
 use netreel_reel::{Event, EventNumber, Record};
 use netreel_replay::{Moved, Player, Stop};
@@ -439,9 +439,12 @@ impl<'a> Sitting<'a> {
         if let Some((tick, _)) = tick_of(session, self.reel, record.number) {
             line += &format!("  tick {tick}");
         }
-        let words = event_words(&record.event, self.call(&record.event), |it| {
-            self.reel.name_of(it)
-        });
+        let words = event_words(
+            &record.event,
+            self.call(&record.event),
+            |it| self.reel.name_of(it),
+            TEXT_MAX,
+        );
         line += &format!("  {}  {words}", record.event.kind().name());
         if let Some(packet) = self.reel.packet(record.number) {
             let carries = messages(session, packet);

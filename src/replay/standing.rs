@@ -1,7 +1,7 @@
 //! Where one stands in a replay that one sits in, as data: for the window.
 
 use netreel_inspector::{Event as Line, Parting, Standing};
-use netreel_protocol::export::event_words;
+use netreel_protocol::export::{TEXT_MAX, event_words};
 use netreel_protocol::session::SessionTime;
 use netreel_reel::{EventNumber, Record};
 use netreel_replay::Outcome;
@@ -70,9 +70,12 @@ impl Sitting<'_> {
     }
 
     fn line(&self, record: &Record<'_>) -> Line {
-        let words = event_words(&record.event, self.call(&record.event), |it| {
-            self.reel.name_of(it)
-        });
+        let words = event_words(
+            &record.event,
+            self.call(&record.event),
+            |it| self.reel.name_of(it),
+            TEXT_MAX,
+        );
         let packet = self.reel.packet(record.number);
         let carries = packet
             .map(|packet| messages(&self.story.session, packet))

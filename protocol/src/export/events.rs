@@ -11,8 +11,8 @@ use crate::figures::{hex, moment};
 use crate::packet_fields::fault_ns;
 use crate::session::{SessionReel, SessionTime};
 
-/// How many characters of a text stand in a line.
-const TEXT_MAX: usize = 120;
+/// How many characters of a text stand in a line of a terminal.
+pub const TEXT_MAX: usize = 120;
 
 /// One line of `netreel events --json`.
 #[derive(Clone, Debug, Serialize)]
@@ -168,13 +168,14 @@ fn believed_fields(object: u64, believed: Believed<'_>) -> Value {
 }
 
 /// An event in words, without its number, its time and its bytes; `call` as for [`event`], and what people
-/// call whoever is at an endpoint.
+/// call whoever is at an endpoint. Of texts so many characters at most.
 pub fn event_words(
     event: &Event<'_>,
     call: Option<String>,
     name_of: impl Fn(Endpoint) -> String,
+    longest: usize,
 ) -> String {
-    let text = beginning;
+    let text = |bytes: &[u8]| beginning(bytes, longest);
     match *event {
         Event::SocketOpened { socket, local } => format!("socket {} at {local}", socket.0),
         Event::SocketClosed { socket } | Event::PollEmpty { socket } => {
@@ -215,7 +216,7 @@ pub fn event_words(
             call,
             result,
             details,
-        } => called_words(call, result, details),
+        } => called_words(call, result, details, longest),
         Event::Seen { from, to, payload } => format!(
             "from {} to {}, {}",
             name_of(from),
@@ -251,9 +252,12 @@ pub fn event_words(
     }
 }
 
-fn called_words(call: CallId, result: i32, details: &[u8]) -> String {
+fn called_words(call: CallId, result: i32, details: &[u8], longest: usize) -> String {
     if let (CallId::PRINTED, [descriptor, line @ ..]) = (call, details) {
-        return format!("prints on descriptor {descriptor}: {}", printed(line));
+        return format!(
+            "prints on descriptor {descriptor}: {}",
+            printed(line, longest)
+        );
     }
     let end = (call == CallId::STATUS).then(|| ProcessEnd::from_result(result));
     match (end.flatten(), details) {
@@ -271,17 +275,17 @@ fn length(bytes: &[u8]) -> String {
 }
 
 /// A line that was printed, without its end; a part of one goes on.
-fn printed(line: &[u8]) -> String {
+fn printed(line: &[u8], longest: usize) -> String {
     match line.strip_suffix(b"\n") {
-        Some(whole) => beginning(whole.strip_suffix(b"\r").unwrap_or(whole)),
-        None => beginning(line) + " …",
+        Some(whole) => beginning(whole.strip_suffix(b"\r").unwrap_or(whole), longest),
+        None => beginning(line, longest) + " …",
     }
 }
 
 /// A text in one line, its first characters.
-fn beginning(bytes: &[u8]) -> String {
+fn beginning(bytes: &[u8], longest: usize) -> String {
     let text = String::from_utf8_lossy(bytes);
-    match text.char_indices().nth(TEXT_MAX) {
+    match text.char_indices().nth(longest) {
         Some((end, _)) => readable(text.get(..end).unwrap_or_default()) + " …",
         None => readable(&text),
     }

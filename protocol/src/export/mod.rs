@@ -30,7 +30,7 @@ pub use diff::{
     AboutJson, Alike, BelievedJson, Both, ChangedJson, DiffJson, DifferentlyJson, FieldChangeJson,
     FirstJson, LevelJson, SpokenJson, ValuedJson, diff,
 };
-pub use events::{EventJson, event, event_words, readable};
+pub use events::{EventJson, TEXT_MAX, event, event_words, readable};
 pub use info::{Fates, HoleJson, Info, LinkJson, NodeJson, Spread, info, info_of_packets};
 pub use migrations::{MigrationJson, MigrationStepJson, Migrations, migrations};
 pub(crate) use objects::object;

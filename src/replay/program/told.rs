@@ -194,7 +194,9 @@ pub fn as_json(node: &str, judged: &Judged, tape: &Tape) -> Value {
         "result": match judged.ended {
             Ended::Exact => "exact",
             Ended::Stuck(_) => "stuck",
-            _ => "divergence",
+            Ended::Parted(_) | Ended::Early(_) | Ended::Line(_) | Ended::Otherwise { .. } => {
+                "divergence"
+            }
         },
         "sends": judged.sends,
         "sends_recorded": tape.sends,
