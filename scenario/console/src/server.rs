@@ -183,10 +183,10 @@ impl Console {
 
 impl Drop for Console {
     fn drop(&mut self) {
-        self.quit.cancel();
         // Requests that nobody has taken are answered before the thread ends.
         let untaken = std::mem::take(&mut *locked(&self.requests));
         drop(untaken);
+        self.quit.cancel();
         let _ = self.waker.wake();
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
@@ -277,6 +277,8 @@ impl Server {
                     }
                 }
             }
+            // Asked before answers are taken: those that were given before the end are still written.
+            let ends = !quit.goes_on();
             while let Ok((key, answer)) = self.answered.try_recv() {
                 if let Some(connection) = self.connections.get_mut(&key) {
                     connection.pending -= 1;
@@ -287,7 +289,7 @@ impl Server {
             for key in touched {
                 self.read(key);
             }
-            if !quit.goes_on() {
+            if ends {
                 return;
             }
             self.drop_silent(now);

@@ -127,6 +127,34 @@ fn a_command_is_answered_with_what_came_of_it() {
 }
 
 #[test]
+fn what_was_answered_before_a_console_ends_is_heard() {
+    for round in 0..300 {
+        let console = Console::listen(here(), None, commands()).unwrap();
+        let address = console.local();
+        let asking = std::thread::spawn(move || {
+            let mut client = Client::connect(address, None, PATIENCE)?;
+            client.command("add 1 2", PATIENCE)
+        });
+        let request = loop {
+            match console.take() {
+                Some(request) => break request,
+                None => std::thread::yield_now(),
+            }
+        };
+        // In every other round nobody answers: that is said too.
+        let is_answered = round % 2 == 0;
+        match is_answered {
+            true => answer(request),
+            false => drop(request),
+        }
+        drop(console);
+        let heard = asking.join().unwrap();
+        let heard = heard.unwrap_or_else(|error| panic!("round {round}: {error}"));
+        assert_eq!(heard.ok, is_answered, "round {round}");
+    }
+}
+
+#[test]
 fn a_person_types_lines() {
     let node = Node::new(None);
     let mut stream = TcpStream::connect(node.address).unwrap();
