@@ -61,6 +61,16 @@ impl Running {
         }
     }
 
+    /// The same of two lines that come in any order.
+    fn says_both(&mut self, words: [&str; 2]) -> [String; 2] {
+        let said = self.all.len();
+        let one = self.says(words[0]);
+        let mut before = self.all[said..].lines();
+        let other = before.find_map(|line| line.split_once(words[1]));
+        let other = other.map(|(_, rest)| rest.to_owned());
+        [one, other.unwrap_or_else(|| self.says(words[1]))]
+    }
+
     fn signal(&self, signal: i32) {
         // SAFETY: sends a signal to the child, which has not been waited for.
         assert_eq!(unsafe { libc::kill(self.child.id() as i32, signal) }, 0);
@@ -309,9 +319,10 @@ fn a_proxy_keeps_the_same_window_as_the_node_that_asks_it() {
     };
     let _peers = Peers::start(peers, &triggers).expect("a socket");
     recorder.trigger(TriggerCause::CALL, "the door is open");
-    let told = proxied.running.says("triggered by another node ");
+    let lines = ["triggered by another node ", "kept "];
+    let [told, window] = proxied.running.says_both(lines);
     assert!(told.contains("A: the door is open"), "{told}");
-    let window = PathBuf::from(proxied.running.says("kept "));
+    let window = PathBuf::from(window);
     is_sound(&window, 0, before);
     assert_eq!(causes(&window), [TriggerCause::CALL]);
     recorder.finish().expect("an end");
