@@ -7,6 +7,7 @@ use crate::session::{PacketId, Session};
 /// Which processor takes which packets.
 pub(super) struct Shares<'a> {
     session: &'a Session,
+    /// How many shares there are.
     pub count: usize,
     /// For each link its share.
     of_links: Vec<usize>,
